@@ -1,0 +1,1 @@
+"""Post-deployment model monitoring."""

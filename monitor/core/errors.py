@@ -1,0 +1,49 @@
+"""Errors: one tree.
+
+MonitorError
+├── ConfigurationError      the configuration has faults; all of them are named
+├── SourceError             a user's table cannot be read as configured
+│   └── SourceUnavailable   the database does not answer: try again later
+├── StoreError              our own database is missing, too old, or refuses a write
+│   └── LeaseLost           another process took this model over; nothing was written
+├── GridMismatch            two states counted on different grids were to be merged
+└── CodecError              a stored blob cannot be read by this version
+"""
+
+from collections.abc import Sequence
+
+
+class MonitorError(Exception):
+    """Anything this project raises on purpose."""
+
+
+class ConfigurationError(MonitorError):
+    """Faults of a configuration, each with its path in the file."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = tuple(faults)
+
+
+class SourceError(MonitorError):
+    """A user's table cannot be read as configured."""
+
+
+class SourceUnavailable(SourceError):  # noqa: N818 -- reads as a sentence where it is caught
+    """The database does not answer."""
+
+
+class StoreError(MonitorError):
+    """Our own database cannot be used."""
+
+
+class LeaseLost(StoreError):  # noqa: N818 -- reads as a sentence where it is caught
+    """Another process took the model over."""
+
+
+class GridMismatch(MonitorError):  # noqa: N818 -- reads as a sentence where it is caught
+    """States of different grids do not merge."""
+
+
+class CodecError(MonitorError):
+    """A stored blob cannot be read."""

@@ -1,0 +1,22 @@
+"""An interval and its level."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Bounds that hold the true value with probability `level`.
+
+    Raises
+    ------
+    ValueError
+        if a bound is not a number or the lower one is above the upper one.
+    """
+
+    lower: float
+    upper: float
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:
+            raise ValueError(f"interval: lower must be at most upper: got {self.lower} and {self.upper}")

@@ -1,0 +1,58 @@
+"""The result of a measure: a value, or the reason why there is none."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from monitor.core.interval import Interval
+
+
+class Reason(StrEnum):
+    """Why a measurement has no value."""
+
+    NO_RECORDS = "no_records"
+    NO_LABELS = "no_labels"
+    NO_REFERENCE = "no_reference"
+    TOO_FEW = "too_few"
+    ONE_CLASS = "one_class"
+    UNDEFINED = "undefined"
+    OUT_OF_RANGE = "out_of_range"
+    NOT_COUNTED = "not_counted"
+    NOT_SETTLED = "not_settled"
+    NOT_CONFIGURED = "not_configured"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A value or a reason, the number of records behind it, and how sure it is.
+
+    Parameters
+    ----------
+    value
+        a finite number, or None.
+    reason
+        given exactly when there is no value.
+    n
+        records behind the value.
+    interval
+        where theory or a bootstrap gives one.
+    resolution
+        bound of the error due to cells, in the value's unit; 0 when exact.
+    """
+
+    value: float | None
+    n: int
+    reason: Reason | None = None
+    interval: Interval | None = None
+    resolution: float = 0.0
+
+    def __post_init__(self) -> None:
+        if (self.value is None) == (self.reason is None):
+            raise ValueError(f"either a value or a reason: got {self.value} and {self.reason}")
+        if self.value is not None and not math.isfinite(self.value):
+            raise ValueError(f"a value is finite: got {self.value}")
+
+    @classmethod
+    def absent(cls, reason: Reason, *, n: int) -> "Measurement":
+        """No value, and why."""
+        return cls(value=None, reason=reason, n=n)

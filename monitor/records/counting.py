@@ -1,0 +1,161 @@
+"""How a model is counted: its grids, and the layouts of a pane's two parts."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from monitor.records.reading import Reading, Task
+from monitor.states import grids
+from monitor.states.counters import Block, Counters, Layout
+from monitor.states.grids import CategoryGrid, Grid, NumericGrid
+from monitor.states.views import Confusion, DelayTable, Histogram, LabelTally, ScoreTable, Sums
+
+VOLUME = ("records", "duplicates", "stale", "adjusted_times", "no_logged_at")
+TALLY = ("records", "labelled", "corrections", "retracted", "invalid", "stale", "clipped", "early")
+LOSSES = ("brier", "squared_brier", "log_loss", "squared_log_loss")
+ERRORS = {  # term: power of the scale
+    "error": 1,
+    "absolute_error": 1,
+    "squared_error": 2,
+    "quartic_error": 4,
+    "label": 1,
+    "squared_label": 2,
+    "cubed_label": 3,
+    "quartic_label": 4,
+    "squared_error_label": 3,
+    "squared_error_squared_label": 4,
+}
+DELAY_EDGES = grids.log_edges(1.0, 20 * 365.25 * 86_400)  # seconds
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Grids of one model and what follows from them.
+
+    Parameters
+    ----------
+    reading
+        how rows are read, features and classes filled in.
+    features
+        (name, grid), sorted by name.
+    score, prediction, label
+        grids; None where the model has no such column.
+    scale
+        power of two, unit of labels and errors.
+    """
+
+    reading: Reading
+    features: tuple[tuple[str, Grid], ...]
+    score: NumericGrid | None
+    prediction: Grid
+    label: Grid | None
+    scale: float = 1.0
+
+    @cached_property
+    def outputs(self) -> dict[str, Grid]:
+        """Grids of the records part by block name."""
+        by_name: dict[str, Grid] = {"prediction": self.prediction}
+        if self.score is not None:
+            by_name["score"] = self.score
+        by_name |= {f"feature:{name}": grid for name, grid in self.features}
+        return by_name
+
+    @cached_property
+    def records(self) -> Layout:
+        """Layout of the records part: volumes, outputs, features."""
+        volume = Block("volume", (len(VOLUME),), grids.content_hash(VOLUME))
+        outputs = (Block(name, (grid.size,), _hash(grid)) for name, grid in self.outputs.items())
+        return Layout((volume, *outputs))
+
+    @cached_property
+    def labels(self) -> Layout:
+        """Layout of the labels part: tallies, label, confusion, scores, losses, errors, delays."""
+        if self.label is None:
+            return Layout((Block("tally", (len(TALLY),), grids.content_hash(TALLY)),))
+        classes = self.reading.classes
+        blocks = [
+            Block("tally", (len(TALLY),), grids.content_hash(TALLY)),
+            Block("label", (self.label.size,), _hash(self.label)),
+            Block("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), grids.content_hash(classes)),
+        ]
+        if self.reading.task is Task.REGRESSION:
+            blocks.append(Block("errors", (4, len(ERRORS)), grids.content_hash(self.scale), sums=True))
+        else:
+            side = len(classes) + 1
+            blocks.append(Block("confusion", (side, side), grids.content_hash(classes)))
+        if self.scored:
+            assert self.score is not None
+            blocks.append(Block("scores", (2, self.score.regular), _hash(self.score)))
+        if self.probabilistic:
+            blocks.append(Block("losses", (4, len(LOSSES)), grids.content_hash(LOSSES), sums=True))
+        return Layout(tuple(blocks))
+
+    @property
+    def scored(self) -> bool:
+        """Labels are counted by score cell: a binary model with a score."""
+        return self.reading.task is Task.BINARY and self.score is not None
+
+    @property
+    def probabilistic(self) -> bool:
+        """Scores are probabilities: their range is [0, 1]."""
+        return self.scored and self.reading.score_range == (0.0, 1.0)
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash of all grids."""
+        return grids.content_hash([self.records.hash, self.labels.hash])
+
+    def histogram(self, counters: Counters, name: str) -> Histogram:
+        """View of "score", "prediction", "feature:NAME" (records part) or "label" (labels part)."""
+        if name == "label":
+            assert self.label is not None
+            return Histogram(self.label, counters.block(name))
+        return Histogram(self.outputs[name], counters.block(name))
+
+    def confusion(self, counters: Counters) -> Confusion:
+        """View of the confusion counts."""
+        return Confusion(self.reading.classes, counters.block("confusion"))
+
+    def score_table(self, counters: Counters) -> ScoreTable:
+        """View of the labelled scores."""
+        negative, positive = counters.block("scores")
+        return ScoreTable(negative, positive)
+
+    def losses(self, counters: Counters) -> Sums:
+        """View of the losses of probabilities."""
+        return Sums(counters.block("losses"), LOSSES, (1.0,) * len(LOSSES))
+
+    def errors(self, counters: Counters) -> Sums:
+        """View of the errors' and labels' moments."""
+        scales = tuple(self.scale**power for power in ERRORS.values())
+        return Sums(counters.block("errors"), tuple(ERRORS), scales)
+
+    def delays(self, counters: Counters) -> DelayTable:
+        """View of the first labels' delays, classes merged."""
+        return DelayTable(DELAY_EDGES, counters.block("delays").sum(axis=0))
+
+    def tally(self, counters: Counters) -> LabelTally:
+        """View of the labels' tallies."""
+        counted = dict(zip(TALLY, counters.block("tally").tolist(), strict=True))
+        return LabelTally(
+            records=counted["records"],
+            labelled=counted["labelled"],
+            corrections=counted["corrections"],
+            retracted=counted["retracted"],
+            invalid=counted["invalid"],
+        )
+
+
+def class_grid(classes: tuple[str, ...]) -> CategoryGrid:
+    """Grid of a task's classes."""
+    return CategoryGrid(classes)
+
+
+def number_grid(values: np.ndarray | None) -> NumericGrid:
+    """Grid of a numeric prediction or label: the reference's equal-mass cells; one cell without."""
+    return grids.feature_grid(np.empty(0) if values is None else values)
+
+
+def _hash(grid: Grid) -> str:
+    return grids.content_hash(grids.to_json(grid))

@@ -1,0 +1,55 @@
+"""Which row counts: one prediction for an id, one label for a prediction."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from monitor.core.typing import Bools, Ints
+
+TieKeys = Callable[[Ints], list[Ints]]
+
+
+def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tuple[Ints, Ints]:
+    """Row of each group with the smallest keys, compared in order.
+
+    Parameters
+    ----------
+    group
+        int64, shape (rows,): rows of one group have one number.
+    keys
+        int64 arrays of the same shape, the first is compared first.
+    ties
+        further keys of the given rows, asked for only where rows of a group are still equal.
+
+    Returns
+    -------
+    rows, counts
+        row number and number of rows of each group, by ascending group.
+    """
+    order = np.lexsort((*reversed(keys), group))
+    starts = np.flatnonzero(_changes(group[order]))
+    counts = np.diff(np.append(starts, len(order)))
+    rows = order[starts]
+    if ties is None or len(rows) == len(order):
+        return rows, counts
+    winner = np.repeat(rows, counts)
+    tied = np.logical_and.reduce([key[order] == key[winner] for key in keys])
+    candidates = order[tied]
+    if len(candidates) == len(rows):
+        return rows, counts
+    again, _ = smallest(group[candidates], ties(candidates))
+    return candidates[again], counts
+
+
+def combine(codes: list[Ints]) -> Ints:
+    """One number for each distinct tuple of non-negative codes, in the order of the tuples."""
+    combined = codes[0]
+    for code in codes[1:]:
+        combined = np.unique(combined, return_inverse=True)[1] * (int(code.max(initial=0)) + 1) + code
+    return combined
+
+
+def _changes(ordered: Ints) -> Bools:
+    changes = np.ones(len(ordered), dtype=bool)
+    changes[1:] = ordered[1:] != ordered[:-1]
+    return changes

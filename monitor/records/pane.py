@@ -1,0 +1,36 @@
+"""A part of a pane: what was counted of one tile of event time, as of one moment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from monitor.states.counters import Counters
+from monitor.states.strata import Stratum
+
+
+@dataclass(frozen=True, slots=True)
+class PanePart:
+    """Counters of a pane by stratum, and the facts by which the source is compared with it.
+
+    Parameters
+    ----------
+    start
+        microseconds; the pane is [start, start + width).
+    strata
+        the whole and every stratum that has records; empty for a pane without records.
+    rows
+        rows read, repeats included.
+    newest
+        largest `logged_at` (records) or `reported_at` (labels) among them, None without any.
+    records, labelled
+        of the whole.
+    checksum
+        labels part: sum of the winning labels (class positions + 1, or rounded numbers), for the audit.
+    """
+
+    start: int
+    strata: Mapping[Stratum, Counters]
+    rows: int = 0
+    newest: int | None = None
+    records: int = 0
+    labelled: int = 0
+    checksum: int = 0

@@ -1,0 +1,77 @@
+"""Reading options: what the columns of a model's tables mean.
+
+Sources hand over Arrow tables whose columns bear role names:
+``id, event_time, logged_at, version, arm, score, prediction, probability:CLASS, feature:NAME,
+label, reported_at, revision``. An id, a category, a class is a string; a number is a double or a string;
+a time is an integer, a timestamp or a string. Null is missing.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from monitor.core.clock import DAY, HOUR, MINUTE
+
+
+class Task(StrEnum):
+    """What the model predicts."""
+
+    BINARY = "binary"
+    MULTICLASS = "multiclass"
+    REGRESSION = "regression"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arms:
+    """Values of the arm column, as canonical text."""
+
+    column: str
+    control: str
+    treatment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How rows are read.
+
+    Parameters
+    ----------
+    classes
+        canonical text; for a binary task (negative, positive); empty for regression, and for a
+        multi-class model whose classes come from its reference.
+    threshold
+        the prediction is positive from this score on; None where a column holds it.
+    numeric, categorical
+        features, sorted by name.
+    zone
+        IANA name of the zone of naive times.
+    time_units
+        "s", "ms" or "us" of integer epochs by role; roles left out hold timestamps or text.
+    scale
+        of labels and errors without a reference (see design of exact sums).
+    pane, tolerance, horizon
+        microseconds.
+    """
+
+    task: Task
+    classes: tuple[str, ...] = ()
+    has_score: bool = False
+    score_range: tuple[float, float] = (-np.inf, np.inf)
+    threshold: float | None = None
+    probabilities: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    versioned: bool = False
+    arms: Arms | None = None
+    labelled: bool = False
+    zone: str = "UTC"
+    time_units: tuple[tuple[str, str], ...] = ()
+    scale: float = 1.0
+    pane: int = HOUR
+    tolerance: int = 5 * MINUTE
+    horizon: int = 60 * DAY
+
+    def unit(self, role: str) -> str | None:
+        """Unit of a role's integer epochs."""
+        return dict(self.time_units).get(role)

@@ -1,0 +1,127 @@
+"""A reference: the grids that its columns give, and its own records counted on them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.clock import HOUR
+from monitor.core.typing import Floats
+from monitor.records.count_labels import count_labels
+from monitor.records.count_records import count_records
+from monitor.records.counting import Counting, class_grid, number_grid
+from monitor.records.reading import Reading, Task
+from monitor.records.rows import prediction_of, score_of
+from monitor.records.values import Categories, Numbers, categories, numbers
+from monitor.states import grids, sums
+from monitor.states.counters import Counters
+from monitor.states.grids import CategoryGrid, Grid
+from monitor.states.strata import WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Counters of the reference's records and labels on the grids of `counting`."""
+
+    counting: Counting
+    records: Counters
+    labels: Counters
+
+
+def counting_without_reference(reading: Reading) -> Counting:
+    """Grids of a model without a reference: classes, scores on a uniform grid; no features."""
+    bare = replace(reading, numeric=(), categorical=())
+    regression = reading.task is Task.REGRESSION
+    outcome: Grid = number_grid(None) if regression else class_grid(reading.classes)
+    return Counting(
+        reading=bare,
+        features=(),
+        score=grids.score_grid(None, *reading.score_range) if reading.has_score else None,
+        prediction=outcome,
+        label=outcome if reading.labelled else None,
+        scale=sums.power_of_two(reading.scale),
+    )
+
+
+def reference_of(table: pa.Table, reading: Reading) -> Reference:
+    """Grids and counters of a reference.
+
+    Parameters
+    ----------
+    table
+        role-named columns; ids, times and versions are not needed. Held in memory whole.
+    """
+    reading = replace(reading, classes=reading.classes or _classes(table, reading))
+    score = score_of(table, reading) if reading.has_score else None
+    prediction = prediction_of(table, reading, score)
+    has_label = reading.labelled and "label" in table.column_names
+    features = {name: _feature_grid(table, name, reading) for name in (*reading.numeric, *reading.categorical)}
+    counting = Counting(
+        reading=reading,
+        features=tuple(sorted(features.items())),
+        score=grids.score_grid(_valid(score, reading.score_range), *reading.score_range) if score else None,
+        prediction=_outcome_grid(prediction, reading),
+        label=_outcome_grid(_label(table, reading), reading) if reading.labelled else None,
+        scale=_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
+    )
+    return Reference(counting, *_count(table, counting, has_label=has_label))
+
+
+def _classes(table: pa.Table, reading: Reading) -> tuple[str, ...]:
+    known = set(reading.probabilities)
+    for role in ("prediction", "label"):
+        if role in table.column_names:
+            known |= set(categories(table[role]).levels)
+    return tuple(sorted(known, key=str.encode))
+
+
+def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
+    column = table[f"feature:{name}"]
+    if name in reading.numeric:
+        values = numbers(column)
+        return grids.feature_grid(values.values[values.finite])
+    found = categories(column)
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
+    return grids.category_grid(list(found.levels), counts.tolist())
+
+
+def _valid(score: Numbers, bounds: tuple[float, float]) -> Floats:
+    values = score.values[score.finite]
+    return values[(values >= bounds[0]) & (values <= bounds[1])]
+
+
+def _outcome_grid(values: Numbers | Categories | None, reading: Reading) -> Grid:
+    if reading.task is not Task.REGRESSION:
+        return CategoryGrid(reading.classes)
+    return number_grid(values.values[values.finite] if isinstance(values, Numbers) else None)
+
+
+def _label(table: pa.Table, reading: Reading) -> Numbers | None:
+    if reading.task is Task.REGRESSION and "label" in table.column_names:
+        return numbers(table["label"])
+    return None
+
+
+def _scale(table: pa.Table, reading: Reading) -> float:
+    label = _label(table, reading)
+    spread = float(np.std(label.values[label.finite])) if label is not None and label.finite.any() else 0.0
+    return sums.power_of_two(spread if spread > 0 else reading.scale)
+
+
+def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Counters, Counters]:
+    """Count the reference as one pane: every row has an id of its own, and the same time."""
+    n = table.num_rows
+    names = ["score", "prediction", "label", *(f"probability:{name}" for name in counting.reading.probabilities)]
+    kept = [name for name in names if name in table.column_names]
+    kept += [f"feature:{name}" for name, _ in counting.features]
+    columns = {name: table[name] for name in kept}
+    columns["id"] = pa.chunked_array([pa.array(np.arange(n))])
+    columns["event_time"] = pa.chunked_array([pa.array(np.zeros(n, np.int64))])
+    one_pane = replace(
+        counting.reading, versioned=False, arms=None, time_units=(("event_time", "us"),), pane=HOUR
+    )
+    plain = replace(counting, reading=one_pane)
+    rows, panes = pa.table(columns), np.zeros(1, np.int64)
+    records = count_records(rows, plain, panes=panes, as_of=0)[0].strata.get(WHOLE)
+    labels = count_labels(rows, plain, panes=panes, as_of=0)[0].strata.get(WHOLE) if has_label else None
+    return records or Counters.empty(counting.records), labels or Counters.empty(counting.labels)

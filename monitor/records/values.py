@@ -1,0 +1,113 @@
+"""Values: numbers, categories and classes of a column, and their order where a tie must be settled."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from monitor.core.typing import Bools, Floats, Ints
+from monitor.states.grids import CategoryGrid
+
+_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_WHOLE = re.compile(r"(-?\d+)\.0*")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Doubles: NaN where the value is no number, whatever where it is missing."""
+
+    values: Floats
+    missing: Bools
+
+    def take(self, rows: Ints) -> "Numbers":
+        """Chosen rows."""
+        return Numbers(self.values[rows], self.missing[rows])
+
+    def rank(self) -> Ints:
+        """Order in which ties are settled: NULL < NaN < numbers."""
+        ranks = np.unique(np.where(np.isnan(self.values), 0.0, self.values), return_inverse=True)[1] + 2
+        return np.where(self.missing, 0, np.where(np.isnan(self.values), 1, ranks))
+
+    @property
+    def finite(self) -> Bools:
+        """Neither missing nor invalid."""
+        return ~self.missing & np.isfinite(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """Canonical levels in the order of their bytes, and each row's position; -1 is missing."""
+
+    levels: tuple[str, ...]
+    codes: Ints
+
+    def take(self, rows: Ints) -> "Categories":
+        """Chosen rows."""
+        return Categories(self.levels, self.codes[rows])
+
+    def rank(self) -> Ints:
+        """Order in which ties are settled: NULL < text by bytes."""
+        return self.codes
+
+    def cells(self, grid: CategoryGrid) -> Ints:
+        """Cell of each row."""
+        of_level = np.asarray([grid.cells_of(level) for level in (*self.levels, None)], dtype=np.int64)
+        return of_level[self.codes]
+
+    def positions(self, known: tuple[str, ...], otherwise: int) -> Ints:
+        """Position of each row's level among the known ones; missing is -1."""
+        where = {level: position for position, level in enumerate(known)}
+        of_level = np.asarray([*(where.get(level, otherwise) for level in self.levels), -1], dtype=np.int64)
+        return of_level[self.codes]
+
+
+def canonical(text: str) -> str:
+    """One text for one class value: true = 1 = 1.0 = "1".
+
+    >>> [canonical(text) for text in ("true", "1.0", "1", "-0.0", "DM", "1.5")]
+    ['1', '1', '1', '0', 'DM', '1.5']
+    """
+    lowered = text.lower()
+    if lowered in ("true", "false"):
+        return "1" if lowered == "true" else "0"
+    whole = _WHOLE.fullmatch(text)
+    if whole is None:
+        return text
+    return "0" if whole[1] == "-0" else whole[1]
+
+
+def numbers(column: pa.ChunkedArray) -> Numbers:
+    """Numbers of a column of doubles, integers, booleans or text."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    missing = np.asarray(array.is_null())
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        is_number = pc.match_substring_regex(array, _NUMBER)
+        text = pc.replace_substring_regex(pc.if_else(is_number, array, None), r"[\s+]*(.*?)\s*$", r"\1")
+        text = pc.replace_substring_regex(text, r"[eE]\+", "e")
+        array = text.cast(pa.float64()).fill_null(np.nan)
+    elif pa.types.is_null(array.type):
+        array = pa.nulls(len(array), pa.float64())
+    values = np.asarray(array.cast(pa.float64(), safe=False).fill_null(0.0))
+    return Numbers(values, missing)
+
+
+def categories(column: pa.ChunkedArray) -> Categories:
+    """Categories of a column of any type that prints as text."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_dictionary(array.type):
+        array = array.cast(pa.string()).dictionary_encode()
+    names = [canonical(text) for text in array.dictionary.cast(pa.string()).to_pylist()]
+    levels = sorted(set(names), key=str.encode)
+    position = {level: at for at, level in enumerate(levels)}
+    of_code = np.asarray([*(position[name] for name in names), -1], dtype=np.int64)
+    codes = np.asarray(array.indices.cast(pa.int64()).fill_null(len(names)))
+    return Categories(tuple(levels), of_code[codes])
+
+
+def codes_of(column: pa.ChunkedArray) -> Ints:
+    """Equal numbers for equal texts; -1 where missing. For ids: compared, never interpreted."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    encoded = array.cast(pa.string()).dictionary_encode()
+    return np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1))

@@ -1,0 +1,107 @@
+"""What is monitored: plain values, made of the configuration by `config.build`."""
+
+from dataclasses import dataclass, field
+
+from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.records.reading import Reading
+from monitor.windows.ends import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSpec:
+    """A database of the user.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy URL, secrets filled in; never logged: see `config.urls.shown`.
+    zone
+        IANA name of the zone of naive times.
+    audit
+        microseconds between audits.
+    """
+
+    name: str
+    url: str = field(repr=False)
+    zone: str = "UTC"
+    max_connections: int = 2
+    statement_timeout: int = MINUTE
+    audit: int = DAY
+    batch_rows: int = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A table, view or query.
+
+    Parameters
+    ----------
+    table
+        name, split at dots; None where `query` is given.
+    where
+        the owner's own SQL condition.
+    columns
+        (role, column name): see `records.reading`.
+    """
+
+    table: str | None = None
+    query: str | None = None
+    where: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+
+    def column(self, role: str) -> str | None:
+        """Column of a role, if configured."""
+        return dict(self.columns).get(role)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceSpec:
+    """Where the reference comes from: exactly one of file, relation, (start, end) of the log."""
+
+    file: str | None = None
+    relation: Relation | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A model and all its options. Durations are microseconds.
+
+    Parameters
+    ----------
+    labels
+        None: no labels. Its `table` and `query` both None: the columns are in the prediction table.
+        Its column of role "id" is the name of the id in the labels.
+    features
+        None: found in the reference (`exclude` left out), see `reading` once it is resolved.
+    profit
+        ((actual, predicted, amount), …), classes as canonical text.
+    settle_after
+        age at which a window settles; None: learnt from the delays.
+    config_hash
+        hash of the configured model, for provenance.
+    """
+
+    name: str
+    source: str
+    reading: Reading
+    predictions: Relation
+    labels: Relation | None = None
+    reference: ReferenceSpec | None = None
+    find_features: bool = False
+    exclude: tuple[str, ...] = ()
+    windows: tuple[Window, ...] = ()
+    every: int = HOUR
+    overlap: int = 15 * MINUTE
+    lookback: int = 2 * DAY
+    recount_rows: int = 2_000_000
+    ready_after: int = 15 * MINUTE
+    revise_every: int = DAY
+    settled_share: float = 0.95
+    settle_after: int | None = None
+    profit: tuple[tuple[str, str, float], ...] = ()
+    level: float = 0.95
+    resamples: int = 400
+    max_series: int = 2_000
+    config_hash: str = ""

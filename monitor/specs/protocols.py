@@ -1,0 +1,159 @@
+"""What the pipeline asks of the rim. Each has a real adapter and a twin in memory for tests."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from monitor.records.counting import Counting
+from monitor.records.pane import PanePart
+from monitor.records.reference import Reference
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import (
+    MeasurementRow,
+    ModelState,
+    PaneFacts,
+    Part,
+    Provenance,
+    WaitingPane,
+    WindowState,
+)
+
+Range = tuple[int, int]
+
+
+class Source(Protocol):
+    """A user's database. Everything it returns bears role names; nothing is written.
+
+    All methods stream: they return when the rows are in memory and no cursor is open.
+    """
+
+    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+        """`event_time` (and `logged_at`) of rows logged from `since` on, within event-time bounds."""
+        ...
+
+    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+        """`event_time`, `reported_at` of predictions whose labels were reported from `since` on."""
+        ...
+
+    def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""
+        ...
+
+    def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        """The same predictions without features, joined (outer) with their labels."""
+        ...
+
+    def orphans(self, model: ModelSpec, bounds: Range) -> int:
+        """Labels reported within the bounds whose prediction is not there."""
+        ...
+
+    def columns(self, model: ModelSpec) -> Mapping[str, str]:
+        """Names and database types of the prediction table's columns."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """All that the last transaction of a cycle writes.
+
+    Parameters
+    ----------
+    state
+        the model's new state.
+    current
+        replaces the model's current rows; None leaves them as they are.
+    snapshots
+        (provenance, rows) appended; a key that is there already is left as it is.
+    windows
+        states of kept windows, inserted or replaced.
+    """
+
+    state: ModelState
+    current: Sequence[MeasurementRow] | None
+    provenance: Provenance
+    snapshots: Sequence[MeasurementRow]
+    windows: Sequence[WindowState]
+
+
+class Store(Protocol):
+    """Our own database, seen by one run."""
+
+    def state(self, model: str) -> ModelState:
+        """State of a model; empty before its first cycle."""
+        ...
+
+    def note_waiting(self, model: str, state: ModelState, panes: Iterable[WaitingPane]) -> None:
+        """Move the cursors and remember the dirty panes, in one transaction. Labels add up; the oldest since stays."""
+        ...
+
+    def waiting(self, model: str) -> list[WaitingPane]:
+        """Panes that wait to be counted."""
+        ...
+
+    def facts(self, model: str, since: int) -> list[PaneFacts]:
+        """Facts of the stored pane parts that start at or after `since`."""
+        ...
+
+    def save_panes(
+        self, model: str, part: Part, panes: Sequence[PanePart], *, layout: str, as_of: int
+    ) -> None:
+        """Store counted parts and take them off the waiting list, in one transaction."""
+        ...
+
+    def load_panes(
+        self, model: str, part: Part, starts: Sequence[int], counting: Counting
+    ) -> dict[int, PanePart]:
+        """Stored parts that were counted on the layout of `counting`, by start."""
+        ...
+
+    def windows(self, model: str, since: int) -> list[WindowState]:
+        """States of kept windows that end at or after `since`."""
+        ...
+
+    def last_kept(
+        self, model: str, window: str, ends: Sequence[int]
+    ) -> dict[tuple[int, str, str], MeasurementRow]:
+        """Latest kept whole-model performance rows of the given ends, by (end, measure, subject)."""
+        ...
+
+    def commit(self, model: str, commit: Commit, *, token: int | None = None) -> None:
+        """Write all of a cycle's results in one transaction.
+
+        Raises
+        ------
+        LeaseLost
+            if `token` is no longer the model's lease.
+        """
+        ...
+
+    def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
+        """(model, as of, row) of the current measurements."""
+        ...
+
+    def reference(self, key: str) -> Reference | None:
+        """A kept reference by the hash of its specification."""
+        ...
+
+    def save_reference(self, key: str, model: str, reference: Reference) -> None:
+        """Keep a reference."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleReport:
+    """What a cycle did; the daemon logs and exposes it."""
+
+    model: str
+    as_of: int
+    duration: float = 0.0
+    rows_read: int = 0
+    label_rows_read: int = 0
+    panes_counted: int = 0
+    panes_waiting: int = 0
+    measurements: int = 0
+    snapshots: int = 0
+    invalid_times: int = 0
+    missing_columns: tuple[str, ...] = ()
+    error: str | None = None

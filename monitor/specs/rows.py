@@ -1,0 +1,126 @@
+"""Rows that cross layers: plain, flat, the columns of our tables."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from monitor.core.measurement import Measurement
+
+
+class Truth(StrEnum):
+    """Which labels a performance measurement stands on; NONE for measures without labels."""
+
+    NONE = ""
+    PROVISIONAL = "provisional"
+    SETTLED = "settled"
+
+
+class Part(StrEnum):
+    """The two parts of a pane."""
+
+    RECORDS = "records"
+    LABELS = "labels"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementRow:
+    """One measurement of one window: a row of `current` and of `snapshots`.
+
+    Parameters
+    ----------
+    window, window_end
+        name and end (microseconds); the cycle's own figures (orphans, …) have the window "".
+    version, segment
+        None for the whole.
+    subject
+        score, prediction, label, feature:NAME, class:NAME or empty.
+    coverage
+        labelled share of the window's records, on performance rows.
+    warning
+        "partial", "low_coverage", or empty.
+    """
+
+    window: str
+    window_end: int
+    truth: Truth
+    version: str | None
+    segment: str | None
+    measure: str
+    subject: str
+    measurement: Measurement
+    coverage: float | None = None
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What stood behind a set of measurements."""
+
+    as_of: int
+    grid: str
+    reference: str
+    config: str
+    code: str
+    rows_read: int
+    newest_logged_at: int | None
+    newest_reported_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingPane:
+    """A part of a pane that changed in the source and is not yet counted again."""
+
+    start: int
+    part: Part
+    since: int
+    labels: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaneFacts:
+    """What is known of a stored pane part without decoding it."""
+
+    start: int
+    part: Part
+    counted_as_of: int
+    layout: str
+    rows: int
+    newest: int | None
+    records: int
+    labelled: int
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelState:
+    """Where a model's history stands in a run.
+
+    Parameters
+    ----------
+    as_of
+        of the last cycle.
+    first_as_of
+        of the run's first cycle; `oldest` is the log's oldest event time seen then.
+    logged_cursor, reported_cursor
+        what has been seen of the two tables.
+    audited_as_of
+        of the last audit.
+    """
+
+    as_of: int | None = None
+    first_as_of: int | None = None
+    oldest: int | None = None
+    logged_cursor: int | None = None
+    reported_cursor: int | None = None
+    audited_as_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowState:
+    """What has happened to one kept window: when it was first measured, settled, last measured."""
+
+    window: str
+    end: int
+    first_as_of: int
+    settled_as_of: int | None = None
+    measured_as_of: int | None = None
+    warning: str = ""

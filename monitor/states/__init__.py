@@ -1,0 +1,1 @@
+"""Mergeable counts: what is known of the records, exact and small."""

@@ -1,0 +1,179 @@
+"""Counters: the one state. A sparse vector of int64 counts over a layout of named blocks.
+
+Counters form a commutative monoid: they merge by addition of integers, in any order and grouping, with
+equal results. Every view that a measure reads (histogram, confusion, score table, sums) is a block.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from monitor.core.errors import GridMismatch
+from monitor.core.typing import Ints
+from monitor.states import grids, sums
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A named part of a layout.
+
+    Parameters
+    ----------
+    name
+        as in "score", "feature:temp_f".
+    shape
+        of the dense array.
+    grid
+        hash of what the cells mean; blocks of different grids never merge.
+    sums
+        the shape is (4, terms): n, out of range, hi and lo halves of exact sums (see `sums`).
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    grid: str
+    sums: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of counters."""
+        return int(np.prod(self.shape))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Blocks, one behind the other. State size: at most 16 bytes a non-zero counter."""
+
+    blocks: tuple[Block, ...]
+
+    @cached_property
+    def offsets(self) -> dict[str, int]:
+        """First position of each block, by name."""
+        ends = np.cumsum([0] + [block.size for block in self.blocks]).tolist()
+        return {block.name: end for block, end in zip(self.blocks, ends, strict=False)}
+
+    @cached_property
+    def size(self) -> int:
+        """Number of counters."""
+        return sum(block.size for block in self.blocks)
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash."""
+        return grids.content_hash([[b.name, list(b.shape), b.grid, b.sums] for b in self.blocks])
+
+    @cached_property
+    def by_name(self) -> dict[str, Block]:
+        """Blocks by name."""
+        return {block.name: block for block in self.blocks}
+
+    @cached_property
+    def hi(self) -> Ints:
+        """Positions of the high halves of sums; the low halves lie `width` further on, see `lo`."""
+        return self._halves(2)
+
+    @cached_property
+    def lo(self) -> Ints:
+        """Positions of the low halves of sums, in the order of `hi`."""
+        return self._halves(3)
+
+    def _halves(self, row: int) -> Ints:
+        parts = [np.empty(0, dtype=np.int64)]
+        for block in self.blocks:
+            if block.sums:
+                start = self.offsets[block.name] + row * block.shape[1]
+                parts.append(np.arange(start, start + block.shape[1]))
+        return np.concatenate(parts)
+
+    def slice(self, name: str) -> slice:
+        """Positions of a block."""
+        start = self.offsets[name]
+        return slice(start, start + self.by_name[name].size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counters:
+    """Non-zero counts. Exact: merging loses nothing.
+
+    Parameters
+    ----------
+    layout
+        what the positions mean.
+    index
+        int64, ascending, distinct positions.
+    value
+        int64, non-zero; low halves of sums in [0, 2^40).
+    """
+
+    layout: Layout
+    index: Ints
+    value: Ints
+
+    @classmethod
+    def empty(cls, layout: Layout) -> "Counters":
+        """The identity of `merge`."""
+        return cls(layout, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+    @classmethod
+    def of(cls, layout: Layout, dense: Ints) -> "Counters":
+        """Counters of a dense vector of `layout.size` integers."""
+        if dense.shape != (layout.size,):
+            raise GridMismatch(f"a vector of {layout.size} counters is needed: got {dense.shape}")
+        canonical = dense.astype(np.int64)
+        hi, lo = sums.normalise(canonical[layout.hi], canonical[layout.lo])
+        canonical[layout.hi], canonical[layout.lo] = hi, lo
+        index = np.flatnonzero(canonical)
+        return cls(layout, index, canonical[index])
+
+    @classmethod
+    def merge_all(cls, layout: Layout, many: Iterable["Counters"]) -> "Counters":
+        """Sum of any number of counters of one layout. Cost: their non-zero counts."""
+        parts = list(many)
+        if any(part.layout is not layout and part.layout != layout for part in parts):
+            raise GridMismatch("counters of different layouts do not merge")
+        dense = np.zeros(layout.size, dtype=np.int64)
+        if parts:
+            np.add.at(
+                dense,
+                np.concatenate([part.index for part in parts]),
+                np.concatenate([part.value for part in parts]),
+            )
+        return cls.of(layout, dense)
+
+    def merge(self, other: "Counters") -> "Counters":
+        """Sum of both. Exact.
+
+        Raises
+        ------
+        GridMismatch
+            if the layouts differ.
+        """
+        return Counters.merge_all(self.layout, [self, other])
+
+    def dense(self) -> Ints:
+        """All counters."""
+        full = np.zeros(self.layout.size, dtype=np.int64)
+        full[self.index] = self.value
+        return full
+
+    def block(self, name: str) -> Ints:
+        """Dense array of one block."""
+        where = self.layout.slice(name)
+        first, last = np.searchsorted(self.index, [where.start, where.stop])
+        flat = np.zeros(where.stop - where.start, dtype=np.int64)
+        flat[self.index[first:last] - where.start] = self.value[first:last]
+        return flat.reshape(self.layout.by_name[name].shape)
+
+    def __eq__(self, other: Any) -> bool:
+        return (
+            isinstance(other, Counters)
+            and self.layout == other.layout
+            and np.array_equal(self.index, other.index)
+            and np.array_equal(self.value, other.value)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.layout.hash, self.index.tobytes(), self.value.tobytes()))

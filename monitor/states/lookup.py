@@ -1,0 +1,51 @@
+"""Which cell does a value fall into? An exact lookup table, faster than a binary search."""
+
+import numpy as np
+
+from monitor.core.typing import Floats, Ints
+
+_BLOCK = 16_384  # values at a time: the temporaries stay in the processor's cache
+_SMALLEST, _LARGEST = 10, 16  # powers of two of the table's size
+
+
+class Lookup:
+    """Cells of arbitrary ascending edges; a value equal to an edge lies above it.
+
+    A uniform table of slots lies over the edges, fine enough that no slot holds two of them. The slot
+    of an edge is found by the same monotone arithmetic as the slot of a value, so that one comparison
+    decides exactly: the result equals ``numpy.searchsorted(edges, x, side="right")``. Edges too uneven
+    for 2^16 slots fall back to that.
+    """
+
+    __slots__ = ("_edges", "_low", "_scale", "_slots", "_table")
+
+    def __init__(self, edges: Floats) -> None:
+        self._edges = np.append(edges, np.inf)
+        self._table: Ints | None = None
+        self._low, self._scale, self._slots = 0.0, 0.0, 0
+        if len(edges) < 2 or not np.isfinite(edges[-1] - edges[0]):
+            return
+        self._low = float(edges[0])
+        for power in range(_SMALLEST, _LARGEST + 1):
+            self._slots = 1 << power
+            self._scale = float(self._slots / (edges[-1] - edges[0]))
+            slots = self._slot(edges)
+            if np.isfinite(self._scale) and np.all(np.diff(slots) > 0):
+                self._table = np.searchsorted(slots, np.arange(self._slots), side="left")
+                return
+
+    def _slot(self, values: Floats) -> Ints:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = (values - self._low) * self._scale
+        return np.clip(scaled, 0, self._slots - 1).astype(np.int64)
+
+    def __call__(self, values: Floats) -> Ints:
+        """Cells of finite values: int64 in [0, number of edges]."""
+        if self._table is None:
+            return np.searchsorted(self._edges[:-1], values, side="right").astype(np.int64)
+        cells = np.empty(len(values), dtype=np.int64)
+        for start in range(0, len(values), _BLOCK):
+            block = values[start : start + _BLOCK]
+            below = self._table[self._slot(block)]
+            cells[start : start + _BLOCK] = below + (self._edges[below] <= block)
+        return cells

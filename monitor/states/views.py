@@ -1,0 +1,169 @@
+"""Views: what measures read. Each is a plain, frozen picture of one block of counters."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from monitor.core.typing import Ints
+from monitor.states import sums
+from monitor.states.grids import EXTRA_CELLS, Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Counts per cell of a grid: the regular cells, then unseen, missing, invalid.
+
+    Parameters
+    ----------
+    grid
+        the cells.
+    counts
+        int64, shape (grid.size,).
+    """
+
+    grid: Grid
+    counts: Ints
+
+    @property
+    def regular(self) -> Ints:
+        """Counts of the regular cells."""
+        return self.counts[:-EXTRA_CELLS]
+
+    @property
+    def unseen(self) -> int:
+        """Records whose level the reference does not know."""
+        return int(self.counts[-3])
+
+    @property
+    def missing(self) -> int:
+        """Records without a value."""
+        return int(self.counts[-2])
+
+    @property
+    def invalid(self) -> int:
+        """Records whose value is not one."""
+        return int(self.counts[-1])
+
+    @property
+    def n(self) -> int:
+        """All records."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Labelled records by actual and predicted class.
+
+    Parameters
+    ----------
+    classes
+        canonical text; for a binary model (negative, positive).
+    counts
+        int64, shape (k + 1, k + 1): rows actual, columns predicted, the last of each *unseen*.
+    """
+
+    classes: tuple[str, ...]
+    counts: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """Labelled records of a binary model by score cell (ascending) and class.
+
+    Parameters
+    ----------
+    negative, positive
+        int64, shape (cells,).
+    """
+
+    negative: Ints
+    positive: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Exact sums of named terms.
+
+    Parameters
+    ----------
+    counts
+        int64, shape (4, terms): n, out of range, hi, lo.
+    terms
+        names, one a column.
+    scales
+        powers of two, one a column: the unit of the term is 2^-40 of it.
+    """
+
+    counts: Ints
+    terms: tuple[str, ...]
+    scales: tuple[float, ...]
+
+    def n(self, term: str) -> int:
+        """Records that have the term."""
+        return int(self.counts[0, self.terms.index(term)])
+
+    def out_of_range(self, term: str) -> int:
+        """Records whose term was too large to be added."""
+        return int(self.counts[1, self.terms.index(term)])
+
+    def total(self, term: str) -> Fraction:
+        """Exact sum of the rounded terms."""
+        at = self.terms.index(term)
+        return sums.exact(int(self.counts[2, at]), int(self.counts[3, at]), self.scales[at])
+
+    def mean(self, term: str) -> Fraction:
+        """Exact mean of the rounded terms; there must be a record."""
+        at = self.terms.index(term)
+        return self.total(term) / int(self.counts[0, at] - self.counts[1, at])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Outcomes of one arm: a count of positives for classes, sums for numbers."""
+
+    n: int
+    positive: int | None = None
+    mean: float | None = None
+    variance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTally:
+    """What is known of the labels of a set of records.
+
+    Parameters
+    ----------
+    records, labelled
+        all records; those with a valid or unseen label.
+    corrections, retracted, invalid
+        labels that were replaced; records whose winning label is NULL; labels that are not values.
+    """
+
+    records: int
+    labelled: int
+    corrections: int
+    retracted: int
+    invalid: int
+
+
+@dataclass(frozen=True, slots=True)
+class DelayTable:
+    """First label's delay by cell, all classes together.
+
+    Parameters
+    ----------
+    edges
+        seconds, ascending; cell 0 lies below the first edge.
+    counts
+        int64, shape (len(edges) + 1,).
+    """
+
+    edges: tuple[float, ...]
+    counts: Ints
+
+
+def by_decile(histogram: Histogram, deciles: tuple[int, ...]) -> Ints:
+    """Regular cells of a numeric histogram merged to the reference's deciles."""
+    starts = np.asarray([0, *(position + 1 for position in deciles)], dtype=np.int64)
+    return np.add.reduceat(histogram.regular, starts)

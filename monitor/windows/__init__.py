@@ -1,0 +1,1 @@
+"""Windows: unions of panes, when they end, and whether their labels are in. Pure."""
