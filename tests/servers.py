@@ -1,0 +1,196 @@
+"""Real servers for tests: started as unprivileged users on loopback, thrown away afterwards."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import URL, make_url
+
+NEEDS = "needs "
+_POSTGRES_MISSING = "needs PostgreSQL: apt-get install postgresql"
+_START_TIMEOUT = 60.0
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip the test for want of a program; with CI=true fail it.
+
+    Parameters
+    ----------
+    reason
+        begins with "needs " and says what to install.
+    """
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def program(name: str, *, package: str) -> str:
+    """Path of a program that the machine may lack."""
+    return shutil.which(name) or missing(f"{NEEDS}{name}: apt-get install {package}")
+
+
+def skipped_for_programs(reasons: Sequence[str]) -> dict[str, int]:
+    """How many tests were skipped for each missing program."""
+    wanted = [text.removeprefix("Skipped: ") for text in reasons]
+    return {text: wanted.count(text) for text in sorted(set(wanted)) if text.startswith(NEEDS)}
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresServer:
+    """A PostgreSQL server and an account that may create databases.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy URL of the maintenance database.
+    """
+
+    url: URL
+
+    @contextlib.contextmanager
+    def database(self) -> Iterator[str]:
+        """URL of a fresh, empty database, as ``postgresql+psycopg://…``; dropped afterwards."""
+        name = f"test_{uuid.uuid4().hex[:16]}"
+        self._run(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+        try:
+            fresh = self.url.set(drivername="postgresql+psycopg", database=name)
+            yield fresh.render_as_string(hide_password=False)
+        finally:
+            self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    def _run(self, statement: sql.Composed) -> None:
+        plain = self.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        with psycopg.connect(plain, autocommit=True) as connection:
+            connection.execute(statement)
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[PostgresServer]:
+    """The server of TEST_POSTGRES_URL, or one of our own; skips where there is none."""
+    given = os.environ.get("TEST_POSTGRES_URL")
+    if given:
+        yield PostgresServer(make_url(given))
+        return
+    programs = _postgres_programs()
+    with (
+        tempfile.TemporaryDirectory(prefix="monitor-postgres-", ignore_cleanup_errors=True) as directory,
+        _own_postgres(programs, Path(directory)) as port,
+    ):
+        yield PostgresServer(
+            URL.create("postgresql", username="postgres", host="127.0.0.1", port=port, database="postgres")
+        )
+
+
+def _postgres_programs() -> Path:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[4]))
+    if found:
+        return found[-1].parent
+    on_path = shutil.which("postgres")
+    return Path(on_path).resolve().parent if on_path else missing(_POSTGRES_MISSING)
+
+
+@contextlib.contextmanager
+def _own_postgres(programs: Path, directory: Path) -> Iterator[int]:
+    account = _account()
+    data = directory / "data"
+    if account is not None:
+        os.chown(directory, account.pw_uid, account.pw_gid)
+    initdb = [str(programs / "initdb"), "-D", str(data), "-U", "postgres", "--auth=trust", "--no-sync"]
+    with _started([*initdb, "--encoding=UTF8", "--locale=C"], directory, account) as making:
+        if making.wait(_START_TIMEOUT) != 0:
+            raise RuntimeError(f"initdb failed: {_log(directory)}")
+    port = free_port()
+    settings = {
+        "listen_addresses": "127.0.0.1",
+        "unix_socket_directories": "",
+        "fsync": "off",
+        "synchronous_commit": "off",
+        "full_page_writes": "off",
+        "shared_buffers": "16MB",
+    }
+    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    command = [str(programs / "postgres"), "-D", str(data), "-p", str(port), *options]
+    with _started(command, directory, account) as server:
+        _wait_for(server, port, directory)
+        yield port
+
+
+def _account() -> pwd.struct_passwd | None:
+    """PostgreSQL refuses to run as root: Debian's own account then."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam("postgres")
+    except KeyError:
+        missing(_POSTGRES_MISSING)
+
+
+@contextlib.contextmanager
+def _started(
+    command: Sequence[str], directory: Path, account: pwd.struct_passwd | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    environment: Mapping[str, str] = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
+    with (directory / "log").open("ab") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            user=account.pw_uid if account else None,
+            group=account.pw_gid if account else None,
+            extra_groups=[] if account else None,
+        )
+    with process:
+        try:
+            yield process
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGQUIT)  # PostgreSQL's immediate shutdown: nothing is worth a checkpoint
+        try:
+            process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _wait_for(server: subprocess.Popen[bytes], port: int, directory: Path) -> None:
+    until = time.monotonic() + _START_TIMEOUT
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            with psycopg.connect(
+                host="127.0.0.1", port=port, user="postgres", dbname="postgres", connect_timeout=2
+            ):
+                return
+        except psycopg.OperationalError:
+            time.sleep(0.05)
+    raise RuntimeError(f"PostgreSQL did not start: {_log(directory)}")
+
+
+def _log(directory: Path) -> str:
+    return (directory / "log").read_text(errors="replace")[-2000:]
