@@ -1,0 +1,93 @@
+# `make demo` and `make test` are all a newcomer needs. Written for GNU make 3.81 (macOS) and any POSIX shell.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+LOWEST := .venv-lowest
+PIP    := -m pip install --quiet --disable-pip-version-check
+JOBS   ?= 2
+ARGS   ?=
+
+# Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
+CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
+
+.PHONY: help demo test check fix coverage lowest clean
+
+help:
+	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
+	@echo "make demo ARGS=--exit   the same, ending after the table"
+	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
+	@echo "make check              ruff, mypy --strict, import-linter"
+	@echo "make fix                let ruff mend and format what it can"
+	@echo "make coverage           run the tests and report what they did not reach"
+	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
+	@echo "make clean              remove the environments and caches"
+
+demo: $(VENV)/installed
+	@$(BIN)/monitor demo $(ARGS)
+
+test: $(VENV)/installed-dev
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+coverage: $(VENV)/installed-dev
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report --skip-covered --show-missing
+
+lowest: $(LOWEST)/installed
+	@$(LOWEST)/bin/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+clean:
+	rm -rf $(VENV) $(LOWEST) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+
+# Made again when the requirements change, or when the Python behind the environment goes away.
+$(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
+	@echo "installing monitor into $(VENV), versions as in constraints.txt (about a minute) ..."
+	@$(BIN)/python $(PIP) -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
+	@echo "installing monitor and what its tests need into $(VENV), versions as in constraints.txt (a minute or two) ..."
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[dev]'
+	@touch $(VENV)/installed $@
+
+$(LOWEST)/installed: $(LOWEST)/bin/python pyproject.toml constraints-lowest.txt
+	@echo "installing monitor into $(LOWEST), versions as in constraints-lowest.txt ..."
+	@$(LOWEST)/bin/python $(PIP) -c constraints-lowest.txt -e '.[test]'
+	@touch $@
+
+$(BIN)/python $(LOWEST)/bin/python:
+	@seen=; found=; \
+	for python in $(CANDIDATES); do \
+	  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || continue; \
+	  seen=$$python; \
+	  "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1 && { found=$$python; break; }; \
+	done; \
+	if [ -z "$$seen" ]; then \
+	  echo "monitor needs Python 3.11 or newer, and none was found among: $(subst ",,$(CANDIDATES))." >&2; \
+	  echo "Install one (Debian 12, Ubuntu 24.04 or newer: apt-get install python3 python3-venv; macOS: brew install python@3.13)," >&2; \
+	  echo "or say where it is: make PYTHON=/path/to/python3" >&2; \
+	  exit 1; \
+	fi; \
+	if [ -z "$$found" ]; then \
+	  echo "$$seen is new enough, but cannot make virtual environments: its modules venv or ensurepip are missing." >&2; \
+	  echo "On Debian and Ubuntu they are a package of their own: apt-get install python3-venv" >&2; \
+	  exit 1; \
+	fi; \
+	directory=$(patsubst %/bin/python,%,$@); \
+	echo "making $$directory with $$("$$found" --version 2>&1) ..."; \
+	"$$found" -m venv --clear "$$directory" && [ -x $@ ] || { \
+	  rm -rf "$$directory"; \
+	  echo "\"$$found -m venv\" failed: what it said stands above. On Debian and Ubuntu: apt-get install python3-venv" >&2; \
+	  exit 1; \
+	}
