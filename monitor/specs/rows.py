@@ -116,11 +116,19 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowState:
-    """What has happened to one kept window: when it was first measured, settled, last measured."""
+    """What has happened to one kept window: when it was first measured, settled, last measured.
+
+    Parameters
+    ----------
+    records_seen, labels_seen
+        rows and labels that stood behind it when it was last measured.
+    """
 
     window: str
     end: int
     first_as_of: int
     settled_as_of: int | None = None
     measured_as_of: int | None = None
+    records_seen: int = 0
+    labels_seen: int = 0
     warning: str = ""
