@@ -1,0 +1,130 @@
+"""Count waiting panes again, whole, in chunks that are committed one by one."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.pipeline.dirty import ranges_of
+from monitor.pipeline.monitored import Monitored
+from monitor.records.count_labels import count_labels
+from monitor.records.count_records import count_records
+from monitor.specs.rows import Part, WaitingPane
+from monitor.windows.recount import Budget, Candidate, choose
+
+MOST_PANES = 200
+MOST_ROWS = 200_000  # rows of a chunk held in memory, as far as they are known beforehand
+
+
+class Stopped(Exception):  # noqa: N818 -- a request, not an error
+    """The daemon is stopping: what was counted is kept, the rest waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was read."""
+
+    rows: int = 0
+    label_rows: int = 0
+    panes: int = 0
+    missing_columns: tuple[str, ...] = ()
+
+
+def candidates(monitored: Monitored, waiting: list[WaitingPane]) -> list[Candidate]:
+    """Waiting panes, their parts brought together, with what is known of the last count."""
+    records, labels = monitored.panes.facts(Part.RECORDS), monitored.panes.facts(Part.LABELS)
+    found: dict[int, list[WaitingPane]] = {}
+    for pane in waiting:
+        found.setdefault(pane.start, []).append(pane)
+    result = []
+    for start, parts in found.items():
+        by_records = any(part.part is Part.RECORDS for part in parts)
+        last = records.get(start) if by_records else labels.get(start)
+        rows = sum(facts[start].rows for facts in (records, labels) if start in facts)
+        result.append(
+            Candidate(
+                start=start,
+                since=min(part.since for part in parts),
+                records_changed=by_records or start not in labels,
+                labels=sum(part.labels for part in parts),
+                counted_as_of=last.counted_as_of if last else None,
+                rows=rows,
+                records=last.records if last else 0,
+            )
+        )
+    return result
+
+
+def count_waiting(
+    monitored: Monitored,
+    waiting: list[WaitingPane],
+    *,
+    as_of: int,
+    budget: Budget,
+    expected: dict[int, int],
+    stopping: Callable[[], bool],
+) -> Counted:
+    """Count the panes whose turn it is.
+
+    Parameters
+    ----------
+    expected
+        rows known to lie in a pane, by start.
+
+    Raises
+    ------
+    Stopped
+        between two chunks, when `stopping` says so.
+    """
+    chosen = choose(candidates(monitored, waiting), as_of, budget)
+    by_records = [one.start for one in chosen if one.records_changed]
+    rows = {one.start: max(one.rows, expected.get(one.start, 0)) for one in chosen}
+    counted = Counted()
+    # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
+    for part, starts in ((Part.LABELS, [one.start for one in chosen]), (Part.RECORDS, by_records)):
+        if part is Part.LABELS and not monitored.counting.reading.labelled:
+            continue
+        for chunk in chunks(starts, rows):
+            if stopping():
+                raise Stopped
+            counted = _count_chunk(monitored, part, chunk, as_of, counted)
+    return counted
+
+
+def chunks(starts: list[int], rows: dict[int, int]) -> Iterator[list[int]]:
+    """Ascending starts in chunks of at most 200 panes and about 200,000 rows."""
+    chunk: list[int] = []
+    held = 0
+    for start in starts:
+        if chunk and (len(chunk) == MOST_PANES or held + rows[start] > MOST_ROWS):
+            yield chunk
+            chunk, held = [], 0
+        chunk.append(start)
+        held += rows[start]
+    if chunk:
+        yield chunk
+
+
+def _count_chunk(
+    monitored: Monitored, part: Part, chunk: list[int], as_of: int, counted: Counted
+) -> Counted:
+    ranges = ranges_of(chunk, monitored.counting.reading.pane)
+    panes = np.asarray(chunk, dtype=np.int64)
+    if part is Part.LABELS:
+        table = monitored.source.labelled(monitored.spec, ranges)
+        parts = count_labels(table, monitored.counting, panes=panes, as_of=as_of)
+        monitored.panes.put(part, parts, as_of)
+        return Counted(
+            counted.rows, counted.label_rows + table.num_rows, counted.panes, counted.missing_columns
+        )
+    table = monitored.source.records(monitored.spec, ranges)
+    parts = count_records(table, monitored.counting, panes=panes, as_of=as_of)
+    monitored.panes.put(part, parts, as_of)
+    names = (f"feature:{name}" for name, _ in monitored.counting.features)
+    missing = {name.removeprefix("feature:") for name in names if name not in table.column_names}
+    return Counted(
+        counted.rows + table.num_rows,
+        counted.label_rows,
+        counted.panes + len(parts),
+        tuple(sorted(missing | set(counted.missing_columns))),
+    )

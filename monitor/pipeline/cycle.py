@@ -1,0 +1,225 @@
+"""One cycle of one model: what changed, count it again, measure what is due, one last transaction."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from monitor.core.clock import to_iso
+from monitor.core.errors import MonitorError
+from monitor.pipeline.count import Counted, count_waiting
+from monitor.pipeline.dirty import Changes, find_changes
+from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, truths
+from monitor.pipeline.housekeeping import audit
+from monitor.pipeline.measure import Target, label_rows, moved, performance_values, record_rows
+from monitor.pipeline.monitored import Monitored, restore
+from monitor.specs.protocols import Commit, CycleReport
+from monitor.specs.rows import (
+    MeasurementRow,
+    ModelState,
+    Part,
+    Provenance,
+    Truth,
+    WaitingPane,
+    WindowState,
+)
+from monitor.windows.ends import Window
+from monitor.windows.recount import Budget
+from monitor.windows.settling import Settled
+
+
+def run_cycle(
+    monitored: Monitored,
+    as_of: int,
+    *,
+    token: int | None = None,
+    stopping: Callable[[], bool] = lambda: False,
+) -> tuple[CycleReport, list[MeasurementRow]]:
+    """Run one cycle; return what it did and the current rows it committed.
+
+    Parameters
+    ----------
+    as_of
+        a tick: rows logged or reported later wait for the next one.
+    token
+        of the lease under which the results may be committed.
+    stopping
+        asked between chunks.
+
+    Raises
+    ------
+    MonitorError
+        if `as_of` lies before the model's last tick.
+    """
+    store = monitored.store
+    state = store.state(monitored.name)
+    if state.as_of is not None and as_of < state.as_of:
+        raise MonitorError(
+            f'model "{monitored.name}": as of {to_iso(as_of)} lies before its last tick {to_iso(state.as_of)}'
+        )
+    if state.as_of is not None and not monitored.settled_ends:
+        restore(monitored)
+    monitored.panes.load(monitored.oldest_pane(as_of) - monitored.longest_window())
+
+    changes = find_changes(monitored, state, as_of)
+    audited = audit(monitored, changes.state, as_of)
+    outdated = [
+        WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in monitored.panes.outdated()
+    ]
+    store.note_waiting(monitored.name, changes.state, [*changes.waiting, *audited.waiting, *outdated])
+    counted = _count(monitored, changes, as_of, stopping)
+
+    waiting = store.waiting(monitored.name)
+    truth = truths(monitored, changes.state, as_of, waiting)
+    current, snapshots, windows = _measure(monitored, changes.state, truth)
+    state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of)
+    provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
+    rows = [*current, *audited.rows]
+    store.commit(
+        monitored.name,
+        Commit(state=state, current=rows, provenance=provenance, snapshots=snapshots, windows=windows),
+        token=token,
+    )
+    return _report(monitored, as_of, changes, counted, waiting, rows, snapshots), rows
+
+
+def _count(
+    monitored: Monitored, changes: Changes, as_of: int, stopping: Callable[[], bool]
+) -> Counted:
+    waiting = monitored.store.waiting(monitored.name)
+    before = truths(monitored, changes.state, as_of, waiting)
+    budget = Budget(
+        rows=monitored.spec.recount_rows,
+        pane=monitored.counting.reading.pane,
+        every=monitored.spec.every,
+        settling_age=before.age,
+    )
+    return count_waiting(
+        monitored, waiting, as_of=as_of, budget=budget, expected=changes.rows, stopping=stopping
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    current: list[MeasurementRow]
+    snapshots: list[MeasurementRow]
+    windows: list[WindowState]
+
+
+def _measure(
+    monitored: Monitored, state: ModelState, truth: Truths
+) -> tuple[list[MeasurementRow], list[MeasurementRow], list[WindowState]]:
+    """Current rows of the newest and the newest settled window of each kind, and the kept rows."""
+    current: list[MeasurementRow] = []
+    snapshots: list[MeasurementRow] = []
+    windows: list[WindowState] = []
+    if state.oldest is None:
+        return current, snapshots, windows
+    for window in monitored.spec.windows:
+        newest = window.newest_end(truth.as_of - monitored.spec.ready_after)
+        if newest > monitored.first_counted(state):
+            current += _current(monitored, state, window, newest, truth)
+        due = due_windows(monitored, state, window, newest, truth)
+        last = _last_kept(monitored, window, due)
+        for one in due:
+            rows = _kept_rows(monitored, state, one, last.get(one.end, []))
+            snapshots += rows
+            windows.append(_window_state(monitored, one, truth))
+    return current, snapshots, windows
+
+
+def _current(
+    monitored: Monitored, state: ModelState, window: Window, newest: int, truth: Truths
+) -> list[MeasurementRow]:
+    target = Target(monitored, window, newest, _partial(monitored, state, window, newest))
+    rows = record_rows(target)
+    if not monitored.counting.reading.labelled:
+        return rows
+    rows += label_rows(target, Truth.PROVISIONAL)
+    known = monitored.settled_ends.get(window.name)
+    end = newest_settled(window, newest, known, monitored.first_counted(state), truth)
+    if end is not None:
+        monitored.settled_ends[window.name] = end
+        warning = _partial(monitored, state, window, end)
+        rows += label_rows(Target(monitored, window, end, warning), Truth.SETTLED)
+    return rows
+
+
+def _kept_rows(
+    monitored: Monitored, state: ModelState, due: Due, last: list[MeasurementRow]
+) -> list[MeasurementRow]:
+    warning = _partial(monitored, state, due.window, due.end)
+    if due.settles is Settled.LOW_COVERAGE:
+        warning = Settled.LOW_COVERAGE.value
+    target = Target(monitored, due.window, due.end, warning)
+    settled = due.settles is not Settled.NO or (due.state is not None and due.state.settled_as_of is not None)
+    truth = Truth.SETTLED if settled else Truth.PROVISIONAL
+    rows = record_rows(target) if due.first or due.records else []
+    if not monitored.counting.reading.labelled:
+        return rows
+    if due.first or due.settles is not Settled.NO or moved(performance_values(target), last):
+        rows += label_rows(target, truth)
+    return rows
+
+
+def _last_kept(monitored: Monitored, window: Window, due: list[Due]) -> dict[int, list[MeasurementRow]]:
+    ends = [one.end for one in due if one.labels and one.settles is Settled.NO]
+    if not ends:
+        return {}
+    by_end: dict[int, list[MeasurementRow]] = {}
+    for (end, _, _), row in monitored.store.last_kept(monitored.name, window.name, ends).items():
+        by_end.setdefault(end, []).append(row)
+    return by_end
+
+
+def _window_state(monitored: Monitored, due: Due, truth: Truths) -> WindowState:
+    start = due.window.start(due.end)
+    before = due.state or WindowState(window=due.window.name, end=due.end, first_as_of=truth.as_of)
+    settles = due.settles is not Settled.NO
+    return replace(
+        before,
+        settled_as_of=truth.as_of if settles else before.settled_as_of,
+        measured_as_of=truth.as_of,
+        records_seen=monitored.panes.seen(Part.RECORDS, start, due.end),
+        labels_seen=monitored.panes.seen(Part.LABELS, start, due.end),
+        warning=due.settles.value if due.settles is Settled.LOW_COVERAGE else before.warning,
+    )
+
+
+def _partial(monitored: Monitored, state: ModelState, window: Window, end: int) -> str:
+    return "partial" if window.start(end) < monitored.first_counted(state) else ""
+
+
+def _provenance(monitored: Monitored, state: ModelState, as_of: int, rows_read: int) -> Provenance:
+    reference = monitored.reference
+    return Provenance(
+        as_of=as_of,
+        grid=monitored.counting.hash,
+        reference=reference.counting.hash if reference else "",
+        config=monitored.spec.config_hash,
+        code=monitored.code,
+        rows_read=rows_read,
+        newest_logged_at=state.logged_cursor,
+        newest_reported_at=state.reported_cursor,
+    )
+
+
+def _report(
+    monitored: Monitored,
+    as_of: int,
+    changes: Changes,
+    counted: Counted,
+    waiting: list[WaitingPane],
+    rows: list[MeasurementRow],
+    snapshots: list[MeasurementRow],
+) -> CycleReport:
+    return CycleReport(
+        model=monitored.name,
+        as_of=as_of,
+        rows_read=counted.rows,
+        label_rows_read=counted.label_rows,
+        panes_counted=counted.panes,
+        panes_waiting=len({pane.start for pane in waiting}),
+        measurements=len(rows),
+        snapshots=len(snapshots),
+        invalid_times=changes.invalid_times,
+        missing_columns=counted.missing_columns,
+    )

@@ -1,0 +1,138 @@
+"""Which windows are measured in a cycle, and why."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.typing import Floats
+from monitor.pipeline.monitored import Monitored
+from monitor.records.counting import DELAY_EDGES
+from monitor.specs.rows import ModelState, Part, WaitingPane, WindowState
+from monitor.windows.ends import Window
+from monitor.windows.settling import (
+    Ages,
+    LabelledPanes,
+    Rule,
+    Settled,
+    settled,
+    settling_age,
+    settling_ages,
+)
+
+_EDGES: Floats = np.asarray(DELAY_EDGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """All that decides whether windows are settled as of a moment."""
+
+    as_of: int
+    panes: LabelledPanes
+    ages: Ages
+    rule: Rule
+
+    def of(self, window: Window, end: int) -> Settled:
+        """Whether the window that ends at `end` is settled."""
+        return settled((window.start(end), end), self.as_of, self.panes, self.ages, self.rule)
+
+    @property
+    def age(self) -> int | None:
+        """Age from which windows can settle."""
+        return settling_age(self.ages, self.rule)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A kept window to measure.
+
+    Parameters
+    ----------
+    first
+        it has just ended.
+    settles
+        it has just settled, with or without a warning.
+    records, labels
+        enough of them changed since it was last measured that a value may have moved.
+    """
+
+    window: Window
+    end: int
+    state: WindowState | None
+    first: bool = False
+    settles: Settled = Settled.NO
+    records: bool = False
+    labels: bool = False
+
+
+def truths(monitored: Monitored, state: ModelState, as_of: int, waiting: Iterable[WaitingPane]) -> Truths:
+    """How labels have come in so far."""
+    spec, reading = monitored.spec, monitored.counting.reading
+    uncounted: dict[int, int] = {}
+    for pane in waiting:
+        uncounted[pane.start] = uncounted.get(pane.start, 0) + pane.labels
+    rule = Rule(
+        share=spec.settled_share,
+        after=spec.settle_after,
+        horizon=reading.horizon,
+        pane=reading.pane,
+        log_age=as_of - (as_of if state.oldest is None else state.oldest),
+    )
+    ages = settling_ages(
+        monitored.panes.delays(as_of, uncounted),
+        _EDGES,
+        classes=max(1, len(reading.classes)),
+        horizon=reading.horizon,
+        share=spec.settled_share,
+    )
+    return Truths(as_of, monitored.panes.labelled(as_of, uncounted), ages, rule)
+
+
+def newest_settled(window: Window, newest: int, known: int | None, oldest: int, truth: Truths) -> int | None:
+    """Newest settled end; once settled it stays so."""
+    end = window.newest_end(min(newest, truth.as_of - (truth.age or 0)))
+    while end > max(known or oldest, oldest):
+        if truth.of(window, end) is not Settled.NO:
+            return end
+        end = window.previous_end(end)
+    return known
+
+
+def due_windows(
+    monitored: Monitored, state: ModelState, window: Window, newest: int, truth: Truths
+) -> list[Due]:
+    """Kept windows of one kind that have just ended, just settled, or changed."""
+    oldest = max(monitored.oldest_pane(truth.as_of), monitored.first_counted(state))
+    known = {
+        one.end: one
+        for one in monitored.store.windows(monitored.name, oldest)
+        if one.window == window.name
+    }
+    found = (
+        _due(monitored, window, end, known.get(end), truth)
+        for end in window.kept_ends(after=oldest, until=newest)
+    )
+    return [one for one in found if one.first or one.settles is not Settled.NO or one.records or one.labels]
+
+
+def _due(monitored: Monitored, window: Window, end: int, known: WindowState | None, truth: Truths) -> Due:
+    labelled = monitored.counting.reading.labelled
+    settles = Settled.NO
+    if labelled and (known is None or known.settled_as_of is None):
+        settles = truth.of(window, end)
+    if known is None:
+        return Due(window=window, end=end, state=None, first=True, settles=settles)
+    rested = truth.as_of - (known.measured_as_of or 0) >= monitored.spec.revise_every
+    start = window.start(end)
+    records = rested and _moved(monitored.panes.seen(Part.RECORDS, start, end), known.records_seen)
+    labels = rested and labelled and _moved(monitored.panes.seen(Part.LABELS, start, end), known.labels_seen)
+    return Due(window=window, end=end, state=known, settles=settles, records=records, labels=labels)
+
+
+def _moved(seen: int, before: int) -> bool:
+    """Whether enough changed that a rate may have moved by a quarter of its interval's half width.
+
+    A rate moves at most by changed / n; a quarter of the half width is 0.25 · 1.96 · sqrt(p(1 - p) / n), which is
+    0.1 / sqrt(n) at p = 0.04.
+    """
+    return abs(seen - before) > 0.1 * float(np.sqrt(seen))

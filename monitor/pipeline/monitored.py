@@ -1,0 +1,62 @@
+"""A model with its engines: what a cycle works on."""
+
+from dataclasses import dataclass, field
+
+from monitor.core.clock import DAY, floor_to
+from monitor.pipeline.panes import Panes
+from monitor.records.counting import Counting
+from monitor.records.reference import Reference
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Source, Store
+from monitor.specs.rows import MeasurementRow, ModelState, Truth
+
+
+@dataclass(slots=True, kw_only=True)
+class Monitored:
+    """One model in one run. Holds the caches that a restart rebuilds from the store.
+
+    Parameters
+    ----------
+    spec
+        its reading is the resolved one of `counting`: features and classes are known.
+    settled_ends
+        newest settled end by window; `audit` the audit's last figures.
+    """
+
+    spec: ModelSpec
+    counting: Counting
+    reference: Reference | None
+    source: Source
+    store: Store
+    panes: Panes
+    code: str
+    audit_every: int = DAY
+    settled_ends: dict[str, int] = field(default_factory=dict)
+    audit: tuple[MeasurementRow, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.spec.name
+
+    def oldest_pane(self, as_of: int) -> int:
+        """Start of the oldest pane within the horizon: the horizon is cut at a pane's start."""
+        pane = self.counting.reading.pane
+        return -(-(as_of - self.counting.reading.horizon) // pane) * pane
+
+    def first_counted(self, state: ModelState) -> int:
+        """Windows that reach before this moment are partial: the first day of the log, as counted."""
+        return floor_to(state.oldest or 0, DAY)
+
+    def longest_window(self) -> int:
+        """Length of the longest window."""
+        return max((window.length for window in self.spec.windows), default=0)
+
+
+def restore(monitored: Monitored) -> None:
+    """Fill the caches of a model from what was committed last."""
+    rows = [row for _, _, row in monitored.store.current(monitored.name)]
+    for row in rows:
+        if row.truth is Truth.SETTLED:
+            monitored.settled_ends[row.window] = row.window_end
+    monitored.audit = tuple(row for row in rows if row.window == "")

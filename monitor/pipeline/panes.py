@@ -1,0 +1,180 @@
+"""Counted panes in memory: a cache of the store, with sums of whole days."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from monitor.core.clock import DAY, SECOND, floor_to
+from monitor.core.typing import Ints
+from monitor.records.counting import DELAY_EDGES, Counting
+from monitor.records.pane import PanePart
+from monitor.specs.protocols import Store
+from monitor.specs.rows import PaneFacts, Part
+from monitor.states.counters import Counters, Layout
+from monitor.states.strata import WHOLE, Stratum
+from monitor.windows.fold import Strata, fold
+from monitor.windows.settling import Delays, LabelledPanes
+
+
+@dataclass(slots=True)
+class _Parts:
+    """One part of all panes: facts, counters, sums of days, delays."""
+
+    layout: Layout
+    facts: dict[int, PaneFacts] = field(default_factory=dict)
+    strata: dict[int, Strata] = field(default_factory=dict)
+    days: dict[int, Strata] = field(default_factory=dict)
+    delays: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
+
+
+class Panes:
+    """Parts of a model's panes from a moment on. Memory: 16 bytes a non-zero counter.
+
+    Parameters
+    ----------
+    counting
+        layouts; stored parts of other layouts are unknown here and are reported by `outdated`.
+    """
+
+    def __init__(self, model: str, counting: Counting, store: Store) -> None:
+        self._model, self._counting, self._store = model, counting, store
+        self._parts = {
+            Part.RECORDS: _Parts(counting.records),
+            Part.LABELS: _Parts(counting.labels),
+        }
+        self._loaded = False
+
+    def load(self, since: int) -> None:
+        """Read the store once; later calls only forget what lies before `since`."""
+        if self._loaded:
+            self._forget(since)
+            return
+        for part, parts in self._parts.items():
+            facts = [one for one in self._store.facts(self._model, since) if one.part is part]
+            parts.facts = {one.start: one for one in facts}
+            known = [one.start for one in facts if one.layout == parts.layout.hash]
+            for pane in self._store.load_panes(self._model, part, known, self._counting).values():
+                self._keep(part, pane)
+        self._loaded = True
+
+    def outdated(self) -> list[int]:
+        """Starts of stored panes that were counted on another layout."""
+        stale = {
+            start
+            for parts in self._parts.values()
+            for start, one in parts.facts.items()
+            if one.layout != parts.layout.hash
+        }
+        return sorted(stale)
+
+    def put(self, part: Part, panes: Sequence[PanePart], as_of: int) -> None:
+        """Save counted parts and keep them."""
+        layout = self._parts[part].layout.hash
+        self._store.save_panes(self._model, part, panes, layout=layout, as_of=as_of)
+        for pane in panes:
+            self._keep(part, pane)
+            self._parts[part].facts[pane.start] = PaneFacts(
+                start=pane.start,
+                part=part,
+                counted_as_of=as_of,
+                layout=layout,
+                rows=pane.rows,
+                newest=pane.newest,
+                records=pane.records,
+                labelled=pane.labelled,
+                checksum=pane.checksum,
+            )
+
+    def facts(self, part: Part) -> Mapping[int, PaneFacts]:
+        """Facts by start."""
+        return self._parts[part].facts
+
+    def window(self, part: Part, start: int, end: int) -> dict[Stratum, Counters]:
+        """Sum of the panes of [start, end)."""
+        parts = self._parts[part]
+        pane = self._counting.reading.pane
+        first_day = min(-(-start // DAY) * DAY, end)
+        last_day = max(floor_to(end, DAY), first_day)
+        pieces = [self._pane(parts, at) for at in range(start, first_day, pane)]
+        pieces += [self._day(parts, day, pane) for day in range(first_day, last_day, DAY)]
+        pieces += [self._pane(parts, at) for at in range(last_day, end, pane)]
+        return fold(parts.layout, pieces)
+
+    def seen(self, part: Part, start: int, end: int) -> int:
+        """A number that grows with every row and label counted in [start, end)."""
+        facts = self._parts[part].facts
+        pane = self._counting.reading.pane
+        here = (facts.get(at) for at in range(start, end, pane))
+        return sum(one.rows + one.labelled for one in here if one is not None)
+
+    def labelled(self, as_of: int, waiting: Mapping[int, int]) -> LabelledPanes:
+        """Labels parts as settling sees them; a pane that does not wait is as good as counted now.
+
+        Parameters
+        ----------
+        waiting
+            labels reported since the last count, by start, of the panes that wait.
+        """
+        facts = sorted(self._parts[Part.LABELS].facts.values(), key=lambda one: one.start)
+        return LabelledPanes(
+            start=_ints(one.start for one in facts),
+            counted_as_of=_ints(one.counted_as_of if one.start in waiting else as_of for one in facts),
+            records=_ints(one.records for one in facts),
+            labelled=_ints(one.labelled for one in facts),
+            uncounted=_ints(waiting.get(one.start, 0) for one in facts),
+        )
+
+    def delays(self, as_of: int, waiting: Mapping[int, int]) -> Delays:
+        """Reported delays of all panes, with the age at which each was last counted."""
+        parts = self._parts[Part.LABELS]
+        pane = self._counting.reading.pane
+        starts = [start for start in parts.delays if start in parts.facts]
+        index = [parts.delays[start][0] for start in starts]
+        count = [parts.delays[start][1] for start in starts]
+        counted = _ints(parts.facts[start].counted_as_of if start in waiting else as_of for start in starts)
+        ages = (counted - _ints(starts) - pane) / SECOND
+        flat = np.concatenate([_ints([]), *index])
+        width = len(DELAY_EDGES) + 1
+        return Delays(
+            kind=flat // width,
+            cell=flat % width,
+            count=np.concatenate([_ints([]), *count]),
+            age=np.repeat(ages, [len(one) for one in index]),
+        )
+
+    def _keep(self, part: Part, pane: PanePart) -> None:
+        parts = self._parts[part]
+        parts.strata[pane.start] = pane.strata
+        parts.days.pop(floor_to(pane.start, DAY), None)
+        if part is Part.LABELS and "delays" in parts.layout.by_name:
+            parts.delays[pane.start] = _delays_of(pane, parts.layout)
+
+    def _forget(self, since: int) -> None:
+        for parts in self._parts.values():
+            for table in (parts.facts, parts.strata, parts.days, parts.delays):
+                for start in [start for start in table if start < since - DAY]:
+                    del table[start]
+
+    def _pane(self, parts: _Parts, start: int) -> Strata:
+        return parts.strata.get(start, {})
+
+    def _day(self, parts: _Parts, day: int, pane: int) -> Strata:
+        if day not in parts.days:
+            width = min(pane, DAY)
+            parts.days[day] = fold(
+                parts.layout, (self._pane(parts, at) for at in range(day, day + DAY, width))
+            )
+        return parts.days[day]
+
+
+def _delays_of(pane: PanePart, layout: Layout) -> tuple[Ints, Ints]:
+    if WHOLE not in pane.strata:
+        return _ints([]), _ints([])
+    counters, where = pane.strata[WHOLE], layout.slice("delays")
+    first, last = np.searchsorted(counters.index, [where.start, where.stop])
+    return counters.index[first:last] - where.start, counters.value[first:last]
+
+
+def _ints(numbers: Iterable[int]) -> Ints:
+    return np.fromiter(numbers, dtype=np.int64)

@@ -1,0 +1,211 @@
+"""Settling: are enough of a window's labels in? Times are microseconds, delays seconds.
+
+How long labels take is learnt from the delays reported so far. They are right-truncated: a pane that was
+last counted at the age T cannot show delays beyond T, and what never comes does not count. The reverse-time
+hazard of a delay cell k is the number of delays in it over the number of delays in it or in lower cells, both
+among panes old enough to show cell k [1]_. Completeness at the age a is F(a) / F(horizon) = the product of
+(1 - hazard) over the cells above a.
+
+References
+----------
+.. [1] Lagakos, Barraj, De Gruttola (1988), "Nonparametric analysis of truncated survival data, with
+   application to AIDS", Biometrika 75(3), 515-523, section 2.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from monitor.core.clock import DAY, SECOND
+from monitor.core.typing import Bools, Floats, Ints
+
+ENOUGH_DELAYS = 50
+ALL_BUT_ONE_PERCENT = 0.99
+UNCOUNTED_SHARE = 0.01
+
+
+class Settled(StrEnum):
+    """What is said of a window's labels."""
+
+    NO = "no"
+    YES = "yes"
+    LOW_COVERAGE = "low_coverage"
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """Reported first delays by class and cell, with the age at which their pane was last counted.
+
+    Parameters
+    ----------
+    kind, cell, count
+        int64, shape (entries,): class position, delay cell, number of labels.
+    age
+        float64 seconds, shape (entries,): last count minus the pane's end.
+    """
+
+    kind: Ints
+    cell: Ints
+    count: Ints
+    age: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """When windows settle.
+
+    Parameters
+    ----------
+    settled, nearly_all
+        age at which every class with enough delays has the settled share (99 %); None: never seen.
+    held
+        a class has too few delays to tell: only the horizon helps.
+    """
+
+    settled: int | None
+    nearly_all: int | None
+    held: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPanes:
+    """Labels parts of the panes of a model, ascending by start; one position a pane.
+
+    Parameters
+    ----------
+    start, counted_as_of, records, labelled, uncounted
+        int64; `uncounted` are labels that were reported since the last count.
+    """
+
+    start: Ints
+    counted_as_of: Ints
+    records: Ints
+    labelled: Ints
+    uncounted: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Options of settling.
+
+    Parameters
+    ----------
+    share
+        completeness and coverage that are enough.
+    after
+        a fixed age that replaces the learnt one, or None.
+    horizon, pane, log_age
+        microseconds; the log's age counts from its oldest row at the run's first cycle.
+    """
+
+    share: float
+    after: int | None
+    horizon: int
+    pane: int
+    log_age: int
+
+    @property
+    def log_is_old(self) -> bool:
+        """Whether the log is as old as the horizon."""
+        return self.log_age >= self.horizon
+
+
+def completeness(delays: Delays, edges: Floats, horizon: int) -> Floats:
+    """F(upper edge of each cell) / F(horizon) of one class's delays.
+
+    Parameters
+    ----------
+    edges
+        seconds, ascending: cell k ends at edges[k].
+    """
+    last = np.searchsorted(edges, delays.age, side="right") - 1
+    top = int(np.searchsorted(edges, horizon / SECOND, side="right"))
+    seen = (delays.cell <= last) & (delays.cell <= top)
+    cell, count, last = delays.cell[seen], delays.count[seen], np.minimum(last[seen], top)
+    events = np.bincount(cell, weights=count, minlength=top + 1)
+    steps = np.zeros(top + 2)
+    np.add.at(steps, cell, count)
+    np.subtract.at(steps, last + 1, count)
+    at_risk = np.cumsum(steps)[: top + 1]
+    survival = 1.0 - np.divide(events, at_risk, out=np.zeros(top + 1), where=at_risk > 0)
+    return np.append(np.cumprod(survival[:0:-1])[::-1], 1.0)
+
+
+def settling_ages(delays: Delays, edges: Floats, *, classes: int, horizon: int, share: float) -> Ages:
+    """Ages at which all classes with at least 50 delays are complete enough."""
+    settled, nearly_all = [0.0], [0.0]
+    held = False
+    for kind in range(classes):
+        mine = delays.kind == kind
+        if delays.count[mine].sum() < ENOUGH_DELAYS:
+            held = True
+            continue
+        only = Delays(delays.kind[mine], delays.cell[mine], delays.count[mine], delays.age[mine])
+        curve = completeness(only, edges, horizon)
+        settled.append(edges[int(np.argmax(curve >= share))])
+        nearly_all.append(edges[int(np.argmax(curve >= ALL_BUT_ONE_PERCENT))])
+    if len(settled) == 1:
+        return Ages(None, None, held)
+    return Ages(int(max(settled) * SECOND), int(max(nearly_all) * SECOND), held)
+
+
+def plateau(panes: LabelledPanes, ages: Ages, rule: Rule) -> float:
+    """Coverage that old panes reached; 1 until the log is as old as the horizon."""
+    if not rule.log_is_old or ages.nearly_all is None:
+        return 1.0
+    old = panes.counted_as_of - panes.start - rule.pane >= ages.nearly_all
+    records = int(panes.records[old].sum())
+    return int(panes.labelled[old].sum()) / records if records else 1.0
+
+
+def settled(window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: Rule) -> Settled:
+    """Whether the window [start, end) is settled as of a moment: age, coverage, nothing uncounted."""
+    start, end = window
+    age = as_of - end
+    if not _old_enough(age, ages, rule):
+        return Settled.NO
+    inside = (panes.start >= start) & (panes.start < end)
+    if not _all_counted(panes, inside, ages, rule):
+        return Settled.NO
+    expected = rule.share * plateau(panes, ages, rule)
+    last_day = inside & (panes.start >= end - DAY)
+    if _covered(panes, inside, expected) and _covered(panes, last_day, expected):
+        return Settled.YES
+    nearly_all = rule.after if ages.nearly_all is None else ages.nearly_all
+    if rule.log_is_old and age >= (rule.horizon if nearly_all is None else nearly_all):
+        return Settled.LOW_COVERAGE
+    return Settled.NO
+
+
+def settling_age(ages: Ages, rule: Rule) -> int | None:
+    """Age from which windows can settle; None: not before the log is as old as the horizon."""
+    if rule.after is not None:
+        return rule.after
+    return ages.settled
+
+
+def _old_enough(age: int, ages: Ages, rule: Rule) -> bool:
+    if rule.after is not None:
+        return age >= rule.after
+    if ages.settled is None:
+        return rule.log_is_old and age >= rule.horizon
+    if ages.held and not rule.log_is_old:
+        return False
+    return age >= ages.settled and rule.log_age >= min(rule.horizon, 3 * ages.settled)
+
+
+def _all_counted(panes: LabelledPanes, inside: Bools, ages: Ages, rule: Rule) -> bool:
+    enough = settling_age(ages, rule) or 0
+    counted_age = panes.counted_as_of - panes.start - rule.pane
+    early = (counted_age < enough) & (panes.records > 0)
+    behind = panes.uncounted >= np.maximum(UNCOUNTED_SHARE * panes.records, 1)
+    return not bool((inside & (early | behind)).any())
+
+
+def _covered(panes: LabelledPanes, inside: Bools, expected: float) -> bool:
+    records, labelled = int(panes.records[inside].sum()), int(panes.labelled[inside].sum())
+    if records == 0:
+        return True
+    deviation = np.sqrt(expected * (1.0 - expected) / records)
+    return bool(labelled / records >= expected - 3.0 * deviation)
