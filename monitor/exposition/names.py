@@ -1,0 +1,53 @@
+"""Names, units and help of the exposed families. They derive from the catalogue of measures."""
+
+from monitor.measures.catalogue import Family, Measure, Unit
+
+PREFIX = "model_monitor_"
+LABELS = ("model", "version", "segment", "window", "subject")
+TRUTH = "truth"
+
+WINDOW_END = f"{PREFIX}window_end_seconds"
+WINDOW_RECORDS = f"{PREFIX}window_records"
+WINDOW_COVERAGE = f"{PREFIX}window_coverage_ratio"
+AS_OF = f"{PREFIX}as_of_seconds"
+ABSENT = f"{PREFIX}absent_measurements"
+DROPPED = f"{PREFIX}dropped_series"
+
+_SUFFIXES = {Unit.RATIO: "_ratio", Unit.SECONDS: "_seconds", Unit.RECORDS: "_records"}
+_RESERVED = ("_total", "_count", "_sum", "_bucket")
+_WITHOUT_TRUTH = frozenset({Family.SHIFT, Family.QUALITY, Family.VOLUME})
+_WORDS = {
+    Unit.RATIO: "0 to 1",
+    Unit.SECONDS: "seconds",
+    Unit.RECORDS: "records",
+    Unit.PLAIN: "a plain number",
+    Unit.LABEL: "in the unit of the label",
+    Unit.LABEL_SQUARED: "in the squared unit of the label",
+    Unit.AMOUNT: "in the unit of the configured amounts",
+}
+
+
+def family_name(measure: Measure) -> str:
+    """Metric name of a measure: prefix, name, unit; endings that Prometheus reserves are left out.
+
+    >>> from monitor.measures.catalogue import BY_NAME
+    >>> family_name(BY_NAME["accuracy"])
+    'model_monitor_accuracy_ratio'
+    """
+    stem = measure.name
+    for ending in _RESERVED:
+        stem = stem.removesuffix(ending)
+    suffix = _SUFFIXES.get(measure.unit, "")
+    return f"{PREFIX}{stem.removesuffix(suffix)}{suffix}"
+
+
+def has_truth(measure: Measure) -> bool:
+    """Whether the family says on which labels its values stand."""
+    return measure.family not in _WITHOUT_TRUTH
+
+
+def family_help(measure: Measure, bound: str = "") -> str:
+    """One line of help; the same in both text formats, which escape quotes and backslashes differently."""
+    what = " ".join(measure.definition.split()).rstrip(".").replace("\\", "/").replace('"', "'")
+    text = f"{what}; {_WORDS[measure.unit]}."
+    return f"{bound.capitalize()} bound of the interval: {text}" if bound else text

@@ -1,0 +1,177 @@
+"""Which current rows become series, and which are given up when there are too many."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+from monitor.core.clock import SECOND
+from monitor.exposition import names
+from monitor.measures.catalogue import BY_NAME, Family, Measure
+from monitor.records.reading import Task
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import MeasurementRow, Truth
+
+_Key: TypeAlias = tuple[str, str, str, Truth]
+
+FEATURE = "feature:"
+FEATURE_WINDOW = "7d"
+FEATURE_MEASURES = frozenset({"stability_index", "missing_rate", "unseen_rate"})
+MAIN_MEASURES = {
+    Task.BINARY: "roc_auc",
+    Task.MULTICLASS: "accuracy",
+    Task.REGRESSION: "root_mean_squared_error",
+}
+WINDOW_MEASURES = frozenset({"records", "coverage"})
+STRATUM_MEASURES = frozenset({"base_rate"})
+
+
+class Group(IntEnum):
+    """What a series belongs to, the most precious first."""
+
+    WHOLE = 0
+    BOUND = 1
+    STRATUM = 2
+    FEATURE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series: its family's name, its label values in the family's order, its value."""
+
+    family: str
+    labels: tuple[str, ...]
+    value: float
+    group: Group
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """All that is exposed of one model.
+
+    Parameters
+    ----------
+    absent
+        (reason, number of measurements that would be exposed and have no value).
+    dropped
+        series given up for `max_series`.
+    """
+
+    as_of: int
+    series: tuple[Series, ...]
+    absent: tuple[tuple[str, int], ...]
+    dropped: int
+
+
+def expose(model: ModelSpec, as_of: int, rows: Sequence[MeasurementRow]) -> Exposed:
+    """Choose a model's series.
+
+    The whole model's headline measures come with bounds; features with three measures on one window
+    ("7d" if the model has it, else its first one); segments and versions with the records, the
+    coverage, the task's main measure and the base rate; the comparison of the arms whole.
+    """
+    chosen = [
+        (row, group) for row in _newest(model.name, rows) if (group := group_of(model, row)) is not None
+    ]
+    series = [one for row, group in chosen for one in _of_row(model.name, row, group)]
+    series += _of_windows(model.name, rows)
+    kept = _within(sorted(series, key=_order), model.max_series)
+    reasons = [str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None]
+    absent = tuple((reason, reasons.count(reason)) for reason in sorted(set(reasons)))
+    return Exposed(as_of, tuple(kept), absent, len(series) - len(kept))
+
+
+def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
+    """Group of a row's value; None: the row is not exposed."""
+    measure = BY_NAME.get(row.measure)
+    if measure is None or row.measure in WINDOW_MEASURES:
+        return None
+    if row.subject.startswith(FEATURE):
+        return Group.FEATURE if _is_feature_series(model, row) else None
+    if measure.family is Family.COMPARISON:
+        return Group.WHOLE
+    if row.version is None and row.segment is None:
+        return Group.WHOLE if measure.headline else None
+    wanted = row.measure in STRATUM_MEASURES or row.measure == MAIN_MEASURES[model.reading.task]
+    return Group.STRATUM if wanted else None
+
+
+def _is_feature_series(model: ModelSpec, row: MeasurementRow) -> bool:
+    windows = [window.name for window in model.windows]
+    window = FEATURE_WINDOW if FEATURE_WINDOW in windows else next(iter(windows), "")
+    whole = row.version is None and row.segment is None
+    return whole and row.measure in FEATURE_MEASURES and row.window == window
+
+
+def _newest(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementRow]:
+    """One row a series: a second sample of a series would spoil the whole scrape."""
+    found: dict[tuple[str, ...], MeasurementRow] = {}
+    for row in rows:
+        measure = BY_NAME.get(row.measure)
+        key = (row.measure, *(_measure_labels(model, row, measure) if measure else ()))
+        if key not in found or row.window_end > found[key].window_end:
+            found[key] = row
+    yield from found.values()
+
+
+def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[Series]:
+    measure, result = BY_NAME[row.measure], row.measurement
+    if result.value is None:
+        return
+    name, labels = names.family_name(measure), _measure_labels(model, row, measure)
+    yield Series(name, labels, result.value, group)
+    if result.interval is not None and group is Group.WHOLE:
+        yield Series(f"{name}_lower", labels, result.interval.lower, Group.BOUND)
+        yield Series(f"{name}_upper", labels, result.interval.upper, Group.BOUND)
+
+
+def _labels(model: str, row: MeasurementRow) -> tuple[str, ...]:
+    return (model, row.version or "", row.segment or "", row.window, row.subject)
+
+
+def _measure_labels(model: str, row: MeasurementRow, measure: Measure) -> tuple[str, ...]:
+    return (*_labels(model, row), row.truth) if names.has_truth(measure) else _labels(model, row)
+
+
+def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[Series]:
+    """End, records and coverage of each window, once for the whole and each stratum.
+
+    The records are those of the window; where no row says how many, the most that a measure stands on.
+    """
+    latest: dict[_Key, list[MeasurementRow]] = {}
+    for row in sorted(rows, key=lambda row: row.window_end):
+        key = (row.version or "", row.segment or "", row.window, row.truth)
+        same = latest.setdefault(key, [])
+        if same and same[0].window_end < row.window_end:
+            same.clear()
+        same.append(row)
+    for (version, segment, window, truth), same in latest.items():
+        if window == "":
+            continue
+        labels = (model, version, segment, window, "", truth)
+        group = Group.WHOLE if (version, segment) == ("", "") else Group.STRATUM
+        facts = [row for row in same if row.measure in WINDOW_MEASURES] or same
+        records = max(row.measurement.n for row in facts)
+        yield Series(names.WINDOW_END, labels, same[0].window_end / SECOND, group)
+        yield Series(names.WINDOW_RECORDS, labels, records, group)
+        coverage = _coverage(same)
+        if coverage is not None:
+            yield Series(names.WINDOW_COVERAGE, labels, coverage, group)
+
+
+def _coverage(rows: Iterable[MeasurementRow]) -> float | None:
+    for row in rows:
+        found = row.measurement.value if row.measure == "coverage" else row.coverage
+        if found is not None:
+            return found
+    return None
+
+
+def _order(series: Series) -> tuple[int, tuple[str, ...], str]:
+    return (series.group, series.labels, series.family)
+
+
+def _within(series: Sequence[Series], most: int) -> list[Series]:
+    """Keep the most precious ones; what belongs to the whole model is never given up."""
+    whole = sum(one.group is Group.WHOLE for one in series)
+    return list(series[: max(most, whole)])

@@ -1,0 +1,164 @@
+"""The daemon's own health as metrics: what its cycles did."""
+
+import platform
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+
+from monitor.core.clock import SECOND
+from monitor.exposition.names import PREFIX
+from monitor.specs.protocols import CycleReport
+
+
+class Outcome(StrEnum):
+    """How a cycle ended."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What is known of one model's cycles since the start."""
+
+    duration: float | None = None
+    waiting: int | None = None
+    missing_columns: int | None = None
+    lag: float | None = None
+    succeeded_at: float | None = None
+    cycles: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
+    rows: int = 0
+    label_rows: int = 0
+    panes: int = 0
+    invalid_times: int = 0
+    skipped_ticks: int = 0
+
+
+_Value = Callable[[_Tally], float | None]
+
+_GAUGES: tuple[tuple[str, str, _Value], ...] = (
+    ("cycle_duration_seconds", "Duration of the last cycle.", lambda tally: tally.duration),
+    (
+        "last_success_timestamp_seconds",
+        "When the last successful cycle ended; Unix time.",
+        lambda tally: tally.succeeded_at,
+    ),
+    (
+        "source_lag_seconds",
+        "Age of the newest row of the source at the last cycle's as of.",
+        lambda tally: tally.lag,
+    ),
+    (
+        "panes_waiting",
+        "Panes that changed in the source and wait to be counted again.",
+        lambda tally: tally.waiting,
+    ),
+    (
+        "missing_columns",
+        "Configured columns that the source lacked at the last successful cycle.",
+        lambda tally: tally.missing_columns,
+    ),
+)
+_COUNTERS: tuple[tuple[str, str, _Value], ...] = (
+    ("rows_read", "Prediction rows read.", lambda tally: tally.rows),
+    ("label_rows_read", "Rows read for labels.", lambda tally: tally.label_rows),
+    ("panes_counted", "Panes counted.", lambda tally: tally.panes),
+    ("invalid_times", "Rows whose event time could not be read.", lambda tally: tally.invalid_times),
+    (
+        "skipped_ticks",
+        "Ticks left out because the cycle before was still running.",
+        lambda tally: tally.skipped_ticks,
+    ),
+)
+
+
+class SelfMetrics:
+    """Keeps the last report of each model and what its cycles add up to.
+
+    Parameters
+    ----------
+    version
+        of this program.
+    started_at
+        Unix time in seconds; `time() - model_monitor_start_time_seconds` is the uptime.
+    """
+
+    def __init__(self, version: str, started_at: float) -> None:
+        self._version = version
+        self._started_at = started_at
+        self._tallies: dict[str, _Tally] = {}
+        self._lock = threading.Lock()
+
+    def observe(self, report: CycleReport, *, at: float, newest_logged_at: int | None = None) -> None:
+        """Take a cycle's report in.
+
+        Parameters
+        ----------
+        at
+            Unix time, in seconds, at which the cycle ended.
+        newest_logged_at
+            microseconds, of the newest row seen in the source.
+        """
+        with self._lock:
+            tally = self._tallies.setdefault(report.model, _Tally())
+            tally.duration = report.duration
+            tally.rows += report.rows_read
+            tally.label_rows += report.label_rows_read
+            tally.panes += report.panes_counted
+            tally.invalid_times += report.invalid_times
+            tally.cycles[Outcome.SUCCESS if report.error is None else Outcome.FAILURE] += 1
+            if report.error is None:
+                tally.succeeded_at = at
+                tally.waiting = report.panes_waiting
+                tally.missing_columns = len(report.missing_columns)
+            if newest_logged_at is not None:
+                tally.lag = (report.as_of - newest_logged_at) / SECOND
+
+    def skipped(self, model: str) -> None:
+        """Count a tick that was left out."""
+        with self._lock:
+            self._tallies.setdefault(model, _Tally()).skipped_ticks += 1
+
+    def forget(self, model: str) -> None:
+        """Drop a model's series."""
+        with self._lock:
+            self._tallies.pop(model, None)
+
+    def collect(self) -> Iterator[Metric]:
+        """Families of the process, then of the models' cycles."""
+        info = {"version": self._version, "python": platform.python_version()}
+        build = InfoMetricFamily(f"{PREFIX}build", "Version of the program.")
+        build.add_metric((), info)
+        yield build
+        start = f"{PREFIX}start_time_seconds"
+        yield GaugeMetricFamily(start, "When the program started; Unix time.", value=self._started_at)
+        with self._lock:
+            families = self._of_cycles() if self._tallies else []
+        yield from families
+
+    def _of_cycles(self) -> list[Metric]:
+        cycles = CounterMetricFamily(
+            f"{PREFIX}cycles", "Cycles since the start, by outcome.", labels=("model", "outcome")
+        )
+        for model, tally in self._tallies.items():
+            for outcome, n in tally.cycles.items():
+                cycles.add_metric((model, outcome), n)
+        gauges = [
+            self._filled(GaugeMetricFamily(PREFIX + name, text, labels=("model",)), value)
+            for name, text, value in _GAUGES
+        ]
+        counters = [
+            self._filled(CounterMetricFamily(PREFIX + name, text, labels=("model",)), value)
+            for name, text, value in _COUNTERS
+        ]
+        return [cycles, *gauges, *counters]
+
+    def _filled(self, family: GaugeMetricFamily | CounterMetricFamily, value: _Value) -> Metric:
+        for model, tally in self._tallies.items():
+            found = value(tally)
+            if found is not None:
+                family.add_metric((model,), found)
+        return family

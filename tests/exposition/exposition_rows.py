@@ -1,0 +1,71 @@
+"""Rows and models that the exposition's tests share."""
+
+from monitor.core.clock import DAY, HOUR
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement
+from monitor.records.reading import Reading, Task
+from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.rows import MeasurementRow, Truth
+from monitor.windows.ends import window_of
+
+AS_OF = 20 * DAY
+
+
+def model(name: str = "late", *, task: Task = Task.BINARY, max_series: int = 2_000) -> ModelSpec:
+    return ModelSpec(
+        name=name,
+        source="flights",
+        reading=Reading(task=task),
+        predictions=Relation(table="predictions"),
+        windows=tuple(window_of(window, HOUR) for window in ("1d", "7d", "30d")),
+        max_series=max_series,
+    )
+
+
+def row(
+    measure: str,
+    value: float | Measurement,
+    *,
+    window: str = "7d",
+    end: int = AS_OF,
+    truth: Truth = Truth.NONE,
+    version: str | None = None,
+    segment: str | None = None,
+    subject: str = "",
+    bounds: tuple[float, float] | None = None,
+    n: int = 1_000,
+    coverage: float | None = None,
+) -> MeasurementRow:
+    interval = None if bounds is None else Interval(*bounds)
+    measurement = value if isinstance(value, Measurement) else Measurement(value, n, interval=interval)
+    return MeasurementRow(
+        window=window,
+        window_end=end,
+        truth=truth,
+        version=version,
+        segment=segment,
+        measure=measure,
+        subject=subject,
+        measurement=measurement,
+        coverage=coverage,
+    )
+
+
+def typical_rows() -> list[MeasurementRow]:
+    """A bit of everything that a cycle keeps of a binary model."""
+    settled = Truth.SETTLED
+    return [
+        row("records", 1_200, n=1_200),
+        row("roc_auc", 0.75, truth=settled, end=15 * DAY, bounds=(0.7, 0.8), n=900, coverage=0.9),
+        row("roc_auc", 0.7, truth=Truth.PROVISIONAL, bounds=(0.5, 0.9), n=90, coverage=0.1),
+        row("accuracy", 0.9, truth=settled, end=15 * DAY, bounds=(0.88, 0.92), n=900, coverage=0.9),
+        row("stability_index", 0.03, subject="score"),
+        row("stability_index", 0.2, subject="feature:temp_f"),
+        row("stability_index", 0.3, subject="feature:temp_f", window="1d"),
+        row("ks_distance", 0.1, subject="feature:temp_f"),
+        row("missing_rate", 0.01, subject="feature:temp_f", bounds=(0.005, 0.02)),
+        row("roc_auc", 0.6, truth=settled, end=15 * DAY, segment="carrier=AA", bounds=(0.5, 0.7), n=100),
+        row("base_rate", 0.2, truth=settled, end=15 * DAY, segment="carrier=AA", n=100),
+        row("accuracy", 0.8, truth=settled, end=15 * DAY, segment="carrier=AA", n=100),
+        row("outcome_rate_difference", -0.01, truth=settled, end=15 * DAY, bounds=(-0.02, 0.01)),
+    ]

@@ -1,0 +1,216 @@
+import gzip
+import itertools
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+
+import pytest
+import servers
+from exposition_rows import AS_OF, model, row, typical_rows
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import parser as text_parser
+from prometheus_client.core import Metric
+from prometheus_client.openmetrics import parser as openmetrics_parser
+from prometheus_client.samples import Sample
+
+from monitor.core.clock import SECOND
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement, Reason
+from monitor.exposition.page import OPENMETRICS, TEXT, Exposition, negotiated
+from monitor.exposition.self_metrics import SelfMetrics
+from monitor.measures.catalogue import CATALOGUE
+from monitor.records.reading import Task
+from monitor.specs.protocols import CycleReport
+from monitor.specs.rows import MeasurementRow, Truth
+
+parse_text: Callable[[str], Iterable[Metric]] = text_parser.text_string_to_metric_families
+parse_openmetrics: Callable[[str], Iterable[Metric]] = openmetrics_parser.text_string_to_metric_families
+ASK_OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+
+
+def exposition(*names: str) -> Exposition:
+    models = [model(name) for name in names or ("late",)]
+    return Exposition(models, SelfMetrics("1.2.3", started_at=1_000.0))
+
+
+def samples(served: Exposition) -> list[Sample]:
+    text = served.render()[0].decode()
+    return [sample for family in parse_text(text) for sample in family.samples]
+
+
+def value(served: Exposition, name: str, **labels: str) -> float | None:
+    for sample in samples(served):
+        if sample.name == name and labels.items() <= sample.labels.items():
+            return float(sample.value)
+    return None
+
+
+def every_measure() -> Iterator[MeasurementRow]:
+    """One row of every measure there is, as whole and as feature, with bounds and all truths."""
+    for measure, truth in itertools.product(CATALOGUE, Truth):
+        result = Measurement(0.5, 10, interval=Interval(0.25, 0.75))
+        yield row(measure.name, result, truth=truth, coverage=0.5, subject="score")
+        yield row(measure.name, result, truth=truth, subject="feature:temp_f")
+        yield row(measure.name, Measurement.absent(Reason.TOO_FEW, n=1), truth=truth, subject="prediction")
+
+
+def test_all_labels_are_always_there_and_performance_has_truth() -> None:
+    served = exposition()
+
+    served.publish("late", AS_OF, typical_rows())
+
+    by_name = {sample.name: set(sample.labels) for sample in samples(served)}
+    whole = {"model", "version", "segment", "window", "subject"}
+    assert by_name["model_monitor_stability_index"] == whole
+    assert by_name["model_monitor_roc_auc_ratio"] == whole | {"truth"}
+    assert by_name["model_monitor_roc_auc_ratio_lower"] == whole | {"truth"}
+    assert by_name["model_monitor_window_records"] == whole | {"truth"}
+
+
+def test_what_is_published_is_what_is_read_back() -> None:
+    served = exposition()
+
+    served.publish("late", AS_OF, typical_rows())
+
+    name = "model_monitor_roc_auc_ratio"
+    assert value(served, name, truth="settled", segment="", window="7d") == 0.75
+    assert value(served, f"{name}_upper", truth="provisional", segment="") == 0.9
+    assert value(served, "model_monitor_as_of_seconds", model="late") == AS_OF / SECOND
+
+
+def test_no_sample_has_a_timestamp() -> None:
+    served = exposition()
+
+    served.publish("late", AS_OF, typical_rows())
+
+    assert {sample.timestamp for sample in samples(served)} == {None}
+
+
+def test_both_formats_hold_the_same_samples() -> None:
+    served = exposition()
+    served.publish("late", AS_OF, typical_rows())
+    served.observe(CycleReport(model="late", as_of=AS_OF, rows_read=5), at=2_000.0)
+
+    body, content_type = served.render(ASK_OPENMETRICS)
+
+    families = parse_openmetrics(body.decode())
+    found = {
+        (s.name, tuple(sorted(s.labels.items())), s.value) for family in families for s in family.samples
+    }
+    assert found == {(s.name, tuple(sorted(s.labels.items())), s.value) for s in samples(served)}
+    assert content_type == OPENMETRICS
+
+
+def test_label_values_of_any_kind_survive() -> None:
+    nasty = 'carrier=A"\\\nÄ'
+    served = exposition()
+
+    served.publish("late", AS_OF, [row("roc_auc", 0.5, segment=nasty, truth=Truth.SETTLED)])
+
+    assert value(served, "model_monitor_roc_auc_ratio", segment=nasty) == 0.5
+    list(parse_openmetrics(served.render(ASK_OPENMETRICS)[0].decode()))
+
+
+def test_absent_is_absent_and_counted() -> None:
+    served = exposition()
+
+    absent = Measurement.absent(Reason.ONE_CLASS, n=3)
+    served.publish("late", AS_OF, [row("roc_auc", absent, truth=Truth.SETTLED)])
+
+    assert value(served, "model_monitor_roc_auc_ratio") is None
+    assert value(served, "model_monitor_absent_measurements", model="late", reason="one_class") == 1
+    assert b"nan" not in served.render()[0].lower()
+
+
+def test_dropped_series_are_counted() -> None:
+    served = Exposition([model(max_series=10)], SelfMetrics("1", 0.0))
+
+    served.publish("late", AS_OF, typical_rows())
+
+    dropped = value(served, "model_monitor_dropped_series", model="late")
+    assert dropped is not None
+    assert dropped > 0
+
+
+def test_a_model_that_is_forgotten_vanishes_with_its_cycles() -> None:
+    served = exposition("late", "delay")
+    for name in ("late", "delay"):
+        served.publish(name, AS_OF, typical_rows())
+        served.observe(CycleReport(model=name, as_of=AS_OF), at=2_000.0)
+
+    served.forget("late")
+
+    assert {sample.labels["model"] for sample in samples(served) if "model" in sample.labels} == {"delay"}
+
+
+def test_publishing_again_replaces_what_was_there() -> None:
+    served = exposition()
+    served.publish("late", AS_OF, typical_rows())
+
+    served.publish("late", AS_OF + SECOND, [row("accuracy", 0.5, truth=Truth.SETTLED)])
+
+    assert value(served, "model_monitor_roc_auc_ratio") is None
+    assert value(served, "model_monitor_accuracy_ratio") == 0.5
+
+
+def test_a_page_is_rendered_once_a_publication_and_never_at_a_scrape(monkeypatch: pytest.MonkeyPatch) -> None:
+    renderings = []
+
+    def counted(registry: CollectorRegistry) -> bytes:
+        renderings.append(registry)
+        return generate_latest(registry)
+
+    monkeypatch.setattr("monitor.exposition.page.generate_latest", counted)
+    served = exposition()
+    served.publish("late", AS_OF, typical_rows())
+    after_publishing = len(renderings)
+
+    bodies = {id(served.render(accept)[0]) for accept in ("", ASK_OPENMETRICS) for _ in range(5)}
+    packed = {id(served.render_gzip(accept)[0]) for accept in ("", ASK_OPENMETRICS) for _ in range(5)}
+
+    assert len(renderings) == after_publishing
+    assert (len(bodies), len(packed)) == (2, 2)
+
+
+def test_the_packed_page_is_the_page() -> None:
+    served = exposition()
+    served.publish("late", AS_OF, typical_rows())
+
+    packed, content_type = served.render_gzip()
+
+    assert gzip.decompress(packed) == served.render()[0]
+    assert content_type == TEXT
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", TEXT),
+        ("*/*", TEXT),
+        ("text/html,*/*;q=0.8", TEXT),
+        (ASK_OPENMETRICS, OPENMETRICS),
+        ("text/plain;version=0.0.4;q=0.9,application/openmetrics-text;q=0.5", TEXT),
+        ("application/openmetrics-text;q=0", TEXT),
+        ("application/openmetrics-text;q=x", TEXT),
+        (
+            "application/openmetrics-text; version=1.0.0; escaping=allow-utf-8;q=0.6,text/plain;q=0.5",
+            OPENMETRICS,
+        ),
+    ],
+)
+def test_the_format_follows_the_accept_header(accept: str, expected: str) -> None:
+    assert negotiated(accept) == expected
+
+
+@pytest.mark.promtool
+@pytest.mark.parametrize("task", list(Task))
+def test_promtool_finds_nothing_to_object_to(task: Task) -> None:
+    promtool = servers.program("promtool", package="prometheus")
+    served = Exposition([model(task=task, max_series=10_000)], SelfMetrics("1", 0.0))
+    served.publish("late", AS_OF, list(every_measure()))
+    served.observe(CycleReport(model="late", as_of=AS_OF), at=1.0, newest_logged_at=AS_OF)
+
+    checked = subprocess.run(
+        [promtool, "check", "metrics"], input=served.render()[0], capture_output=True, check=False
+    )
+
+    assert (checked.stdout, checked.stderr, checked.returncode) == (b"", b"", 0)

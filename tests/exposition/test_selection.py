@@ -1,0 +1,154 @@
+import pytest
+from exposition_rows import AS_OF, model, row, typical_rows
+
+from monitor.core.clock import DAY, SECOND
+from monitor.core.measurement import Measurement, Reason
+from monitor.exposition.names import WINDOW_COVERAGE, WINDOW_END, WINDOW_RECORDS
+from monitor.exposition.selection import Exposed, Group, expose
+from monitor.records.reading import Task
+from monitor.specs.rows import MeasurementRow, Truth
+
+AUC = "model_monitor_roc_auc_ratio"
+INDEX = "model_monitor_stability_index"
+ACCURACY = "model_monitor_accuracy_ratio"
+
+
+def exposed(*rows: MeasurementRow, task: Task = Task.BINARY, max_series: int = 2_000) -> Exposed:
+    return expose(model(task=task, max_series=max_series), AS_OF, rows)
+
+
+def values(found: Exposed, family: str) -> dict[tuple[str, ...], float]:
+    return {series.labels[1:]: series.value for series in found.series if series.family == family}
+
+
+def test_a_headline_measure_of_the_whole_comes_with_its_bounds() -> None:
+    found = exposed(row("roc_auc", 0.75, truth=Truth.SETTLED, bounds=(0.7, 0.8)))
+
+    labels = ("", "", "7d", "", "settled")
+    assert values(found, AUC) == {labels: 0.75}
+    assert values(found, f"{AUC}_lower") == {labels: 0.7}
+    assert values(found, f"{AUC}_upper") == {labels: 0.8}
+
+
+def test_a_measure_that_is_no_headline_is_not_exposed() -> None:
+    found = exposed(row("mean_squared_error", 4.0, truth=Truth.SETTLED), task=Task.REGRESSION)
+
+    assert values(found, "model_monitor_mean_squared_error") == {}
+
+
+def test_a_measure_that_the_catalogue_does_not_know_is_not_exposed() -> None:
+    found = exposed(row("invented", 4.0))
+
+    assert {series.family for series in found.series} == {WINDOW_END, WINDOW_RECORDS}
+
+
+def test_features_have_three_measures_on_one_window_without_bounds() -> None:
+    found = exposed(*typical_rows())
+
+    features = [series for series in found.series if series.group is Group.FEATURE]
+    assert {(series.family, series.labels[3], series.value) for series in features} == {
+        (INDEX, "7d", 0.2),
+        ("model_monitor_missing_rate_ratio", "7d", 0.01),
+    }
+
+
+def test_segments_have_only_their_main_measure_base_rate_records_and_coverage() -> None:
+    found = exposed(*typical_rows())
+
+    segment = {series.family for series in found.series if series.labels[2] == "carrier=AA"}
+    assert segment == {AUC, "model_monitor_base_rate_ratio", WINDOW_END, WINDOW_RECORDS}
+
+
+@pytest.mark.parametrize(
+    ("task", "main"),
+    [
+        (Task.BINARY, "roc_auc"),
+        (Task.MULTICLASS, "accuracy"),
+        (Task.REGRESSION, "root_mean_squared_error"),
+    ],
+)
+def test_the_main_measure_of_a_version_follows_the_task(task: Task, main: str) -> None:
+    measures = ("roc_auc", "accuracy", "root_mean_squared_error")
+    found = exposed(*(row(name, 0.5, truth=Truth.SETTLED, version="v2") for name in measures), task=task)
+
+    versions = {series.family for series in found.series if series.labels[1] == "v2"} - {
+        WINDOW_END,
+        WINDOW_RECORDS,
+    }
+    assert {name.removeprefix("model_monitor_").removesuffix("_ratio") for name in versions} == {main}
+
+
+def test_window_end_records_and_coverage_come_once_a_window_and_truth() -> None:
+    found = exposed(*typical_rows())
+
+    whole = {key: value for key, value in values(found, WINDOW_RECORDS).items() if key[1] == ""}
+    assert whole[("", "", "7d", "", "")] == 1_200
+    assert whole[("", "", "7d", "", "settled")] == 1_000
+    assert values(found, WINDOW_END)[("", "", "7d", "", "settled")] == 15 * DAY / SECOND
+    assert values(found, WINDOW_COVERAGE) == {
+        ("", "", "7d", "", "settled"): 0.9,
+        ("", "", "7d", "", "provisional"): 0.1,
+    }
+
+
+def test_the_records_of_a_labelled_window_are_those_that_coverage_is_taken_of() -> None:
+    found = exposed(
+        row("coverage", 0.25, truth=Truth.SETTLED, n=400),
+        row("roc_auc", 0.7, truth=Truth.SETTLED, n=100),
+    )
+
+    labels = ("", "", "7d", "", "settled")
+    assert values(found, WINDOW_RECORDS) == {labels: 400}
+    assert values(found, WINDOW_COVERAGE) == {labels: 0.25}
+
+
+def test_of_two_ends_of_a_window_the_newer_one_is_served() -> None:
+    found = exposed(
+        row("stability_index", 0.2, subject="score", end=AS_OF),
+        row("stability_index", 0.1, subject="score", end=AS_OF - DAY, n=5_000),
+    )
+
+    assert values(found, INDEX) == {("", "", "7d", "score"): 0.2}
+    assert values(found, WINDOW_RECORDS) == {("", "", "7d", "", ""): 1_000}
+
+
+def test_no_series_is_there_twice() -> None:
+    label_shift = [
+        row("stability_index", 0.2, subject="label", truth=truth) for truth in (Truth.SETTLED, Truth.NONE)
+    ]
+    found = exposed(*typical_rows(), *typical_rows(), *label_shift)
+
+    keys = [(series.family, series.labels) for series in found.series]
+    assert len(keys) == len(set(keys))
+
+
+def test_an_absent_measurement_is_no_series_but_is_counted_by_reason() -> None:
+    found = exposed(
+        row("roc_auc", Measurement.absent(Reason.ONE_CLASS, n=10), truth=Truth.SETTLED),
+        row("log_loss", Measurement.absent(Reason.TOO_FEW, n=10), truth=Truth.SETTLED),
+        row("brier_score", Measurement.absent(Reason.TOO_FEW, n=10), truth=Truth.SETTLED),
+        row("mean_squared_error", Measurement.absent(Reason.UNDEFINED, n=10), truth=Truth.SETTLED),
+    )
+
+    assert {series.family for series in found.series} == {WINDOW_END, WINDOW_RECORDS}
+    assert found.absent == (("one_class", 1), ("too_few", 2))
+
+
+def test_features_then_segments_then_bounds_are_dropped_and_the_whole_never() -> None:
+    everything = exposed(*typical_rows())
+    by_group = {group: sum(series.group is group for series in everything.series) for group in Group}
+    assert all(by_group.values())
+    room = len(everything.series)
+
+    for group in (Group.FEATURE, Group.STRATUM, Group.BOUND):
+        room -= by_group[group]
+        found = exposed(*typical_rows(), max_series=room)
+        assert {series.group for series in found.series} == {one for one in Group if one < group}
+        assert found.dropped == len(everything.series) - room
+    assert len(exposed(*typical_rows(), max_series=0).series) == by_group[Group.WHOLE]
+
+
+def test_what_is_dropped_does_not_depend_on_the_order_of_rows() -> None:
+    rows = typical_rows()
+
+    assert exposed(*rows, max_series=20) == exposed(*reversed(rows), max_series=20)

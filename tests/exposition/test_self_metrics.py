@@ -1,0 +1,90 @@
+from prometheus_client import CollectorRegistry
+
+from monitor.core.clock import HOUR, MINUTE
+from monitor.exposition.self_metrics import SelfMetrics
+from monitor.specs.protocols import CycleReport
+
+
+def registry_of(metrics: SelfMetrics) -> CollectorRegistry:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(metrics)
+    return registry
+
+
+def value(metrics: SelfMetrics, name: str, **labels: str) -> float | None:
+    return registry_of(metrics).get_sample_value(f"model_monitor_{name}", {"model": "late", **labels})
+
+
+def test_rows_and_panes_add_up_over_cycles() -> None:
+    metrics = SelfMetrics("1", 0.0)
+
+    for _ in range(2):
+        metrics.observe(
+            CycleReport(
+                model="late",
+                as_of=HOUR,
+                rows_read=10,
+                label_rows_read=4,
+                panes_counted=3,
+                invalid_times=1,
+            ),
+            at=5.0,
+        )
+
+    totals = ("rows_read_total", "label_rows_read_total", "panes_counted_total", "invalid_times_total")
+    assert [value(metrics, name) for name in totals] == [20, 8, 6, 2]
+
+
+def test_the_last_cycle_gives_the_gauges() -> None:
+    metrics = SelfMetrics("1", 0.0)
+
+    last = CycleReport(
+        model="late", as_of=HOUR, duration=2.5, panes_waiting=7, missing_columns=("temp_f", "group")
+    )
+    metrics.observe(CycleReport(model="late", as_of=0, duration=9.0), at=4.0)
+    metrics.observe(last, at=5.0, newest_logged_at=HOUR - 2 * MINUTE)
+
+    gauges = ("cycle_duration_seconds", "panes_waiting", "missing_columns", "source_lag_seconds")
+    assert [value(metrics, name) for name in gauges] == [2.5, 7, 2, 120]
+    assert value(metrics, "last_success_timestamp_seconds") == 5.0
+
+
+def test_a_failed_cycle_is_counted_and_is_no_success() -> None:
+    metrics = SelfMetrics("1", 0.0)
+    metrics.observe(CycleReport(model="late", as_of=0, panes_waiting=3), at=4.0)
+
+    metrics.observe(CycleReport(model="late", as_of=HOUR, error="no such table: predictions"), at=5.0)
+
+    assert value(metrics, "cycles_total", outcome="failure") == 1
+    assert value(metrics, "cycles_total", outcome="success") == 1
+    assert value(metrics, "last_success_timestamp_seconds") == 4.0
+    assert value(metrics, "panes_waiting") == 3
+
+
+def test_before_any_success_there_is_no_time_of_success() -> None:
+    metrics = SelfMetrics("1", 0.0)
+
+    metrics.observe(CycleReport(model="late", as_of=HOUR, error="no such table"), at=5.0)
+
+    assert value(metrics, "last_success_timestamp_seconds") is None
+    assert value(metrics, "source_lag_seconds") is None
+
+
+def test_skipped_ticks_are_counted() -> None:
+    metrics = SelfMetrics("1", 0.0)
+
+    metrics.skipped("late")
+    metrics.skipped("late")
+
+    assert value(metrics, "skipped_ticks_total") == 2
+
+
+def test_build_and_start_are_there_from_the_beginning() -> None:
+    registry = registry_of(SelfMetrics("1.2.3", started_at=1_234.5))
+
+    builds = [
+        s for family in registry.collect() for s in family.samples if s.name == "model_monitor_build_info"
+    ]
+
+    assert [build.labels["version"] for build in builds] == ["1.2.3"]
+    assert registry.get_sample_value("model_monitor_start_time_seconds") == 1_234.5
