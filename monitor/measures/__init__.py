@@ -1,0 +1,1 @@
+"""Measures: pure functions of states that return a value or a reason."""

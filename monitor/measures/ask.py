@@ -1,0 +1,60 @@
+"""What is asked of the measures, and what they answer."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from monitor.core.measurement import Measurement
+from monitor.states.counters import Counters
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Every choice that a measure leaves open.
+
+    Parameters
+    ----------
+    level
+        of intervals and critical values.
+    resamples
+        of bootstraps; 0: no bootstrap, intervals that need one are None.
+    profit
+        amount of a record by (actual, predicted) class; pairs left out are worth 0.
+    pseudocount
+        added to each cell of the stability index, on both sides; 0 is the textbook's index.
+    min_per_cell
+        records a cell of the stability index must have on average.
+    """
+
+    level: float = 0.95
+    resamples: int = 400
+    profit: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    pseudocount: float = 0.5
+    min_per_cell: float = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A measurement and its name.
+
+    Parameters
+    ----------
+    measure
+        a name of the catalogue.
+    subject
+        score, prediction, feature:NAME, class:NAME, actual:NAME,predicted:NAME, or empty: the whole model.
+    """
+
+    measure: str
+    subject: str
+    measurement: Measurement
+
+
+def generator(counters: Counters) -> np.random.Generator:
+    """Random numbers seeded by the counters' content: equal states have equal intervals."""
+    digest = hashlib.blake2b(counters.layout.hash.encode(), digest_size=16)
+    digest.update(counters.index.tobytes())
+    digest.update(counters.value.tobytes())
+    return np.random.default_rng(int.from_bytes(digest.digest()))

@@ -1,0 +1,145 @@
+"""Evaluate: all measures of a set of counters, by name."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.errors import GridMismatch
+from monitor.core.measurement import Reason
+from monitor.core.typing import Ints
+from monitor.measures import classes, numbers, scores
+from monitor.measures import comparison as arms
+from monitor.measures import labels as label_measures
+from monitor.measures import quality as data_quality
+from monitor.measures import shift as shifts
+from monitor.measures.ask import Ask, Result, generator
+from monitor.records.counting import TALLY, VOLUME, Counting
+from monitor.records.reading import Task
+from monitor.states.counters import Counters, Layout
+from monitor.states.views import Histogram
+
+__all__ = ["Ask", "Result", "comparison", "label_quality", "performance", "quality", "shift"]
+
+
+def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
+    """Measures of a labels part; none for a model without labels.
+
+    Cost: without a bootstrap about 0.3 ms for a binary model, with one (400 resamples) below 10 ms.
+    """
+    if counting.label is None:
+        return []
+    _require(counting.labels, labels)
+    if counting.reading.task is Task.REGRESSION:
+        return list(numbers.results(counting.errors(labels), ask))
+    rng = generator(labels) if ask.resamples else np.random.default_rng(0)
+    found = list(classes.results(counting.confusion(labels), ask, rng))
+    if counting.scored:
+        found += scores.results(counting.score_table(labels), ask, rng)
+    if counting.probabilistic:
+        clipped = int(labels.block("tally")[TALLY.index("clipped")])
+        found += scores.loss_results(counting.losses(labels), clipped, ask)
+    return found
+
+
+def shift(
+    counting: Counting, reference: Counters | None, records: Counters, ask: Ask, *, features: bool = True
+) -> list[Result]:
+    """Shift of score, prediction and each feature of a records part against the reference's.
+
+    Parameters
+    ----------
+    reference
+        records part of the reference; None: score and prediction are absent for that reason.
+    features
+        False for versions and arms, whose features are not counted.
+    """
+    now = _Decoded.of(counting, records)
+    then = None if reference is None else _Decoded.of(counting, reference)
+    found: list[Result] = []
+    for name, grid in counting.outputs.items():
+        if name.startswith("feature:") and (then is None or not features):
+            continue
+        current = now.histogram(name)
+        n = current.n
+        if then is None:
+            found += shifts.absent_results(name, grid, Reason.NO_REFERENCE, n)
+        elif n == 0 and now.records:
+            found += shifts.absent_results(name, grid, Reason.NOT_COUNTED, n)
+        else:
+            found += shifts.results(name, then.histogram(name), current, ask)
+    return found
+
+
+def quality(
+    counting: Counting, records: Counters, *, level: float = 0.95, features: bool = True
+) -> list[Result]:
+    """Volumes, and the rates of missing, invalid and unseen values, of a records part.
+
+    Parameters
+    ----------
+    features
+        False for versions and arms, whose features are not counted.
+    """
+    now = _Decoded.of(counting, records)
+    found = list(data_quality.volume_results(now.volume))
+    for name in counting.outputs:
+        if features or not name.startswith("feature:"):
+            histogram = now.histogram(name)
+            absent = Reason.NOT_COUNTED if now.records else Reason.NO_RECORDS
+            found += data_quality.results(name, histogram, absent, level)
+    return found
+
+
+def label_quality(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
+    """Coverage, delays and oddities of the labels; none for a model without labels."""
+    if counting.label is None:
+        return []
+    _require(counting.labels, labels)
+    return list(label_measures.results(labels.block("tally"), counting.delays(labels), ask.level))
+
+
+def comparison(
+    counting: Counting, control: Counters | None, treatment: Counters | None, ask: Ask
+) -> list[Result]:
+    """Outcomes of two arms' labels parts; none without labels, without arms, or for several classes."""
+    no_arms = counting.reading.arms is None and control is None and treatment is None
+    if counting.label is None or no_arms or counting.reading.task is Task.MULTICLASS:
+        return []
+    for arm in (control, treatment):
+        if arm is not None:
+            _require(counting.labels, arm)
+    if counting.reading.task is Task.REGRESSION:
+        means = [arms.mean_of(None if arm is None else counting.errors(arm)) for arm in (control, treatment)]
+        return list(arms.mean_results(means[0], means[1], ask.level))
+    outcomes = [None if arm is None else counting.histogram(arm, "label") for arm in (control, treatment)]
+    rates = [arms.rate_of(outcome) for outcome in outcomes]
+    return list(arms.rate_results(rates[0], rates[1], ask.level))
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """Counters of a records part, made dense once for all its blocks."""
+
+    counting: Counting
+    dense: Ints
+
+    @classmethod
+    def of(cls, counting: Counting, counters: Counters) -> "_Decoded":
+        _require(counting.records, counters)
+        return cls(counting, counters.dense())
+
+    @property
+    def volume(self) -> Ints:
+        return self.dense[self.counting.records.slice("volume")]
+
+    @property
+    def records(self) -> int:
+        return int(self.volume[VOLUME.index("records")])
+
+    def histogram(self, name: str) -> Histogram:
+        return Histogram(self.counting.outputs[name], self.dense[self.counting.records.slice(name)])
+
+
+def _require(layout: Layout, counters: Counters) -> None:
+    if counters.layout is not layout and counters.layout != layout:
+        raise GridMismatch("the counters were counted on other grids than the model's")

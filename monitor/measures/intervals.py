@@ -1,0 +1,129 @@
+"""Intervals of rates, means and their differences, in closed form."""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Floats
+
+
+@lru_cache(maxsize=64)
+def normal_quantile(level: float) -> float:
+    """Two-sided quantile z of the standard normal distribution."""
+    return float(ndtri(0.5 + level / 2))
+
+
+def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
+    """Wilson's score interval of a rate [1]_.
+
+    Parameters
+    ----------
+    successes, n
+        0 <= successes <= n, n > 0.
+
+    References
+    ----------
+    .. [1] Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA 22:209.
+
+    >>> interval = wilson(90, 100)
+    >>> round(interval.lower, 6), round(interval.upper, 6)
+    (0.825634, 0.944771)
+    """
+    z = normal_quantile(level)
+    p, z2 = successes / n, z * z
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    lower = 0.0 if successes == 0 else max(0.0, centre - half)
+    upper = 1.0 if successes == n else min(1.0, centre + half)
+    return Interval(lower, upper, level)
+
+
+def rate(successes: int, n: int, level: float, otherwise: Reason) -> Measurement:
+    """Share with Wilson's interval, or a reason where n is 0."""
+    if n == 0:
+        return Measurement.absent(otherwise, n=0)
+    return Measurement(value=successes / n, n=n, interval=wilson(successes, n, level))
+
+
+def newcombe_difference(
+    first: tuple[int, int], second: tuple[int, int], level: float = 0.95
+) -> tuple[float, Interval]:
+    """Difference of two rates, first - second, with Newcombe's hybrid score interval (method 10) [1]_.
+
+    Parameters
+    ----------
+    first, second
+        (successes, n), n > 0.
+
+    References
+    ----------
+    .. [1] Newcombe (1998). Interval estimation for the difference between independent proportions.
+       Statist. Med. 17:873.
+
+    >>> difference, interval = newcombe_difference((56, 70), (48, 80))
+    >>> round(difference, 4), round(interval.lower, 4), round(interval.upper, 4)
+    (0.2, 0.0524, 0.3339)
+    """
+    p1, p2 = first[0] / first[1], second[0] / second[1]
+    one, two = wilson(*first, level), wilson(*second, level)
+    down = math.hypot(p1 - one.lower, two.upper - p2)
+    up = math.hypot(one.upper - p1, p2 - two.lower)
+    difference = p1 - p2
+    return difference, Interval(max(-1.0, difference - down), min(1.0, difference + up), level)
+
+
+def normal(
+    value: float,
+    variance: float,
+    level: float,
+    *,
+    lowest: float = -math.inf,
+    highest: float = math.inf,
+) -> Interval | None:
+    """Interval of an estimate of known variance by the normal distribution, cut to its range; None without variance."""
+    if not (0 < variance < math.inf):
+        return None
+    half = normal_quantile(level) * math.sqrt(variance)
+    return Interval(max(lowest, value - half), min(highest, value + half), level)
+
+
+def student(value: float, variance: float, freedom: float, level: float) -> Interval | None:
+    """Student's t interval of an estimate of estimated variance; None without variance."""
+    if not (0 < variance < math.inf and freedom > 0):
+        return None
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * math.sqrt(variance)
+    return Interval(value - half, value + half, level)
+
+
+def welch(
+    first: tuple[float, float, int], second: tuple[float, float, int], level: float = 0.95
+) -> Interval | None:
+    """Welch's interval of a difference of means, first - second [1]_.
+
+    Parameters
+    ----------
+    first, second
+        (mean, sample variance, n), n > 1.
+
+    References
+    ----------
+    .. [1] Welch (1947). The generalization of "Student's" problem. Biometrika 34:28.
+    """
+    one, two = first[1] / first[2], second[1] / second[2]
+    if one + two <= 0:
+        return None
+    freedom = (one + two) ** 2 / (one**2 / (first[2] - 1) + two**2 / (second[2] - 1))
+    return student(first[0] - second[0], one + two, freedom, level)
+
+
+def percentile(draws: Floats, level: float) -> Interval | None:
+    """Percentile interval of bootstrap draws; None where half of them or more are undefined (NaN)."""
+    finite = draws[np.isfinite(draws)]
+    if 2 * len(finite) <= len(draws):
+        return None
+    lower, upper = np.quantile(finite, [0.5 - level / 2, 0.5 + level / 2]).tolist()
+    return Interval(lower, upper, level)

@@ -1,0 +1,75 @@
+"""A measure, as users know it: name, unit, direction, definition."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from monitor.records.reading import Task
+
+
+class Unit(StrEnum):
+    """Unit of a measure's value."""
+
+    RATIO = "ratio"
+    SECONDS = "seconds"
+    RECORDS = "records"
+    PLAIN = "plain"
+    LABEL = "label"
+    LABEL_SQUARED = "label_squared"
+    AMOUNT = "amount"
+
+
+class Direction(StrEnum):
+    """Which way is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NONE = "none"
+
+
+class Family(StrEnum):
+    """What a measure is about."""
+
+    PERFORMANCE = "performance"
+    SHIFT = "shift"
+    QUALITY = "quality"
+    COMPARISON = "comparison"
+    LABELS = "labels"
+    VOLUME = "volume"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure, as users know it.
+
+    Parameters
+    ----------
+    name
+        as in the literature; `*_score` is better when higher, `*_error`, `*_loss`, `*_distance`, `*_index`
+        when lower (`brier_score` is the literature's exception).
+    tasks
+        models that have it.
+    definition
+        formula, and what happens in edge cases.
+    interval
+        how its interval is found; "none" where there is none.
+    reference
+        of the definition or the interval.
+    headline
+        exposed by default for the whole model.
+    """
+
+    name: str
+    unit: Unit
+    direction: Direction
+    family: Family
+    tasks: frozenset[Task]
+    definition: str
+    interval: str
+    reference: str
+    headline: bool
+
+
+ALL = frozenset(Task)
+BINARY = frozenset({Task.BINARY})
+CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
+NUMBERS = frozenset({Task.REGRESSION})

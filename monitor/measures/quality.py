@@ -1,0 +1,42 @@
+"""Quality: missing, invalid and unseen values, and what was odd about the rows."""
+
+from collections.abc import Iterator
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Ints
+from monitor.measures.ask import Result
+from monitor.measures.intervals import rate
+from monitor.records.counting import VOLUME
+from monitor.states.grids import CategoryGrid
+from monitor.states.views import Histogram
+
+VOLUME_MEASURES = {
+    "records": "records",
+    "duplicates": "duplicate_records",
+    "stale": "stale_records",
+    "adjusted_times": "adjusted_times",
+    "no_logged_at": "unlogged_records",
+}
+
+
+def results(subject: str, histogram: Histogram, absent: Reason, level: float = 0.95) -> Iterator[Result]:
+    """Rates of one output or feature, with Wilson's interval; numbers cannot be unseen.
+
+    Parameters
+    ----------
+    absent
+        reason where the subject has no record.
+    """
+    counts = {"missing_rate": histogram.missing, "invalid_rate": histogram.invalid}
+    if isinstance(histogram.grid, CategoryGrid):
+        counts["unseen_rate"] = histogram.unseen
+    n = histogram.n
+    for name, count in counts.items():
+        yield Result(name, subject, rate(count, n, level, absent))
+
+
+def volume_results(volume: Ints) -> Iterator[Result]:
+    """Counts of rows: zeros are measurements, a window without records has them too."""
+    counted = dict(zip(VOLUME, volume.tolist(), strict=True))
+    for name, measure in VOLUME_MEASURES.items():
+        yield Result(measure, "", Measurement(value=float(counted[name]), n=counted["records"]))
