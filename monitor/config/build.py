@@ -1,0 +1,165 @@
+"""From the configuration to plain specifications: the only place that knows both."""
+
+from monitor.config.resolve import classes_of, probabilities_of, score_range_of, windows_of
+from monitor.config.schema import Configuration, Control, Labels, Model, Predictions, Reference, Source
+from monitor.records.reading import Arms, Reading, Task
+from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
+from monitor.specs.settings import HttpSpec, LogSpec, Settings
+from monitor.states.grids import content_hash
+
+
+def build(configuration: Configuration) -> Settings:
+    """Make settings of a configuration without faults; leave out models that are not enabled."""
+    sources = configuration.sources
+    return Settings(
+        store_url=configuration.store.url,
+        http=HttpSpec(host=configuration.http.host, port=configuration.http.port),
+        log=LogSpec(format=configuration.log.format, level=configuration.log.level),
+        sources=tuple(_source(name, source) for name, source in sources.items()),
+        models=tuple(
+            _model(model, sources[model.source].timezone) for model in configuration.models if model.enabled
+        ),
+    )
+
+
+def config_hash(model: Model) -> str:
+    """Hash what is configured of a model, defaults included; database URLs are no part of a model."""
+    return content_hash(model.model_dump(mode="json", by_alias=True))
+
+
+def _source(name: str, source: Source) -> SourceSpec:
+    return SourceSpec(
+        name=name,
+        url=source.url,
+        zone=source.timezone,
+        max_connections=source.max_connections,
+        statement_timeout=source.statement_timeout,
+        audit=source.audit,
+        batch_rows=source.batch_rows,
+    )
+
+
+def _model(model: Model, zone: str) -> ModelSpec:
+    again, features = model.reading, model.features
+    return ModelSpec(
+        name=model.name,
+        source=model.source,
+        reading=_reading(model, zone),
+        predictions=_predictions(model),
+        labels=None if model.labels is None else _labels(model.labels, model.predictions),
+        reference=None if model.reference is None else _reference(model, model.reference),
+        find_features=model.reference is not None and not (features.numeric or features.categorical),
+        exclude=tuple(features.exclude),
+        windows=windows_of(model),
+        every=model.every,
+        overlap=again.overlap,
+        lookback=again.lookback,
+        recount_rows=again.recount_rows,
+        ready_after=again.overlap if again.ready_after is None else again.ready_after,
+        revise_every=again.revise_every,
+        settled_share=model.settled_share,
+        settle_after=model.settle_after,
+        profit=_profit(model),
+        level=model.level,
+        resamples=model.resamples,
+        max_series=model.max_series,
+        config_hash=config_hash(model),
+    )
+
+
+def _reading(model: Model, zone: str) -> Reading:
+    columns, probabilities = model.predictions, probabilities_of(model)
+    return Reading(
+        task=Task(model.task),
+        classes=classes_of(model),
+        has_score=columns.score is not None or bool(probabilities),
+        score_range=score_range_of(model),
+        threshold=columns.threshold,
+        probabilities=tuple(probabilities),
+        numeric=tuple(sorted(model.features.numeric)),
+        categorical=tuple(sorted(model.features.categorical)),
+        versioned=columns.version is not None,
+        arms=None if model.control is None else _arms(model.control),
+        labelled=model.labels is not None,
+        zone=zone,
+        time_units=_time_units(columns, model.labels),
+        scale=model.scale,
+        pane=model.pane,
+        tolerance=model.reading.tolerance,
+        horizon=model.horizon,
+    )
+
+
+def _arms(control: Control) -> Arms:
+    return Arms(column=control.arm_column, control=control.control_value, treatment=control.treatment_value)
+
+
+def _time_units(predictions: Predictions, labels: Labels | None) -> tuple[tuple[str, str], ...]:
+    units = (
+        ("event_time", predictions.event_time_unit),
+        ("logged_at", predictions.logged_at_unit),
+        ("reported_at", None if labels is None else labels.reported_at_unit),
+    )
+    return tuple((role, unit) for role, unit in units if unit is not None)
+
+
+def _predictions(model: Model) -> Relation:
+    table = model.predictions
+    return Relation(
+        table=table.table,
+        query=table.query,
+        where=table.where,
+        columns=_given(
+            ("id", table.id),
+            ("event_time", table.event_time),
+            ("logged_at", table.logged_at),
+            ("version", table.version),
+            ("arm", None if model.control is None else model.control.arm_column),
+            *_outputs(model),
+        ),
+    )
+
+
+def _outputs(model: Model) -> tuple[tuple[str, str | None], ...]:
+    probabilities = probabilities_of(model).items()
+    return (
+        ("score", model.predictions.score),
+        ("prediction", model.predictions.prediction),
+        *((f"probability:{name}", column) for name, column in probabilities),
+    )
+
+
+def _labels(labels: Labels, predictions: Predictions) -> Relation:
+    return Relation(
+        table=labels.table,
+        query=labels.query,
+        where=labels.where,
+        columns=_given(
+            ("id", labels.id or predictions.id),
+            ("label", labels.label),
+            ("reported_at", labels.reported_at),
+            ("revision", labels.revision),
+        ),
+    )
+
+
+def _reference(model: Model, reference: Reference) -> ReferenceSpec:
+    relation = None
+    if reference.table is not None or reference.query is not None:
+        label = None if model.labels is None else model.labels.label
+        columns = _given(*_outputs(model), ("label", label))
+        relation = Relation(table=reference.table, query=reference.query, columns=columns)
+    return ReferenceSpec(file=reference.file, relation=relation, start=reference.start, end=reference.end)
+
+
+def _profit(model: Model) -> tuple[tuple[str, str, float], ...]:
+    matrix = {} if model.profit is None else model.profit.matrix
+    return tuple(
+        (actual, predicted, amount)
+        for actual, row in sorted(matrix.items())
+        for predicted, amount in sorted(row.items())
+    )
+
+
+def _given(*columns: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
+    return tuple((role, column) for role, column in columns if column is not None)

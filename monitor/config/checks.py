@@ -1,0 +1,346 @@
+"""What keys of a model say about one another: each check a rule, each fault with its place."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from monitor.config.faults import Fault
+from monitor.config.messages import did_you_mean, listed, quoted
+from monitor.config.places import Loc
+from monitor.config.resolve import classes_of, probabilities_of
+from monitor.config.schema import Labels, Model, Predictions, WindowTable
+from monitor.core.clock import DAY, format_duration
+from monitor.windows.ends import window_of
+
+Found: TypeAlias = Iterator[tuple[Loc, str]]
+
+_FOREIGN = {
+    "binary": (
+        ("predictions", "probabilities"),
+        ("predictions", "probabilities_prefix"),
+        ("classes", "values"),
+    ),
+    "multiclass": (("predictions", "threshold"), ("classes", "positive"), ("classes", "negative")),
+    "regression": (
+        ("predictions", "score"),
+        ("predictions", "score_range"),
+        ("predictions", "threshold"),
+        ("predictions", "probabilities"),
+        ("predictions", "probabilities_prefix"),
+        ("classes",),
+        ("profit",),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A model to be checked.
+
+    Parameters
+    ----------
+    at
+        position in the file.
+    unsound
+        keys that have faults already: what reads them is not checked.
+    """
+
+    at: int
+    model: Model
+    unsound: frozenset[str | int]
+
+
+def model_faults(models: Sequence[Checked], sources: Sequence[str]) -> list[Fault]:
+    """Faults of all models, given the names of the sources."""
+    faults = []
+    for entry in models:
+        found = [
+            pair for keys, check in _CHECKS if entry.unsound.isdisjoint(keys) for pair in check(entry.model)
+        ]
+        if "source" not in entry.unsound and entry.model.source not in sources:
+            found.append((("source",), _no_source(entry.model.source, sources)))
+        faults += [Fault(("models", entry.at, *loc), text) for loc, text in found]
+    return faults + _repeated_names(models)
+
+
+def _no_source(name: str, sources: Sequence[str]) -> str:
+    known = f"the sources are {listed(sources)}" if sources else "there is no [sources.NAME]"
+    return f"no such source ({known}): got {quoted(name)}{did_you_mean(name, sources)}"
+
+
+def _repeated_names(models: Sequence[Checked]) -> list[Fault]:
+    first: dict[str, int] = {}
+    faults = []
+    for entry in models:
+        if "name" in entry.unsound:
+            continue
+        other = first.setdefault(entry.model.name, entry.at)
+        if other != entry.at:
+            text = f"every model has a name of its own: models[{other}] has the same"
+            faults.append(Fault(("models", entry.at, "name"), text))
+    return faults
+
+
+def _foreign_keys(model: Model) -> Found:
+    for loc in _FOREIGN[model.task]:
+        table = model if len(loc) == 1 else getattr(model, loc[0])
+        if loc[-1] in table.model_fields_set and getattr(table, loc[-1]) is not None:
+            yield loc, f"a {model.task} model has none"
+
+
+def _relations(model: Model) -> Found:
+    given = [model.predictions.table, model.predictions.query]
+    if given.count(None) != 1:
+        yield ("predictions",), f"give exactly one of table and query: got {_neither_or_both(given)}"
+
+
+def _label_relation(model: Model) -> Found:
+    labels, loc = model.labels, ("labels",)
+    if labels is None:
+        return
+    if labels.table is not None and labels.query is not None:
+        yield loc, "give at most one of table and query: got both"
+    if labels.table is not None or labels.query is not None:
+        return
+    if labels.where is not None:
+        yield (
+            (*loc, "where"),
+            "labels in the prediction table have no condition of their own: give a table or query",
+        )
+    if labels.id is not None and labels.id != model.predictions.id:
+        yield (
+            (*loc, "id"),
+            "labels in the prediction table have its id: give a table or query, or leave it out",
+        )
+
+
+def _units(model: Model) -> Found:
+    tables: tuple[tuple[str, Predictions | Labels | None], ...] = (
+        ("predictions", model.predictions),
+        ("labels", model.labels),
+    )
+    for name, table in tables:
+        for role in ("event_time", "logged_at", "reported_at"):
+            if getattr(table, f"{role}_unit", None) is not None and getattr(table, role) is None:
+                yield (name, f"{role}_unit"), f"a unit needs its column: give {role}"
+
+
+def _outputs(model: Model) -> Found:
+    loc, columns = ("predictions",), model.predictions
+    match model.task:
+        case "binary" if columns.score is None and columns.prediction is None:
+            yield loc, "a binary model needs score, prediction or both: got neither"
+        case "multiclass" if (
+            columns.prediction is None
+            and columns.probabilities is None
+            and columns.probabilities_prefix is None
+        ):
+            yield loc, "a multiclass model needs prediction, probabilities or both: got neither"
+        case "regression" if columns.prediction is None:
+            yield loc, "a regression model needs prediction: got none"
+        case _:
+            return
+
+
+def _threshold(model: Model) -> Found:
+    loc, columns = ("predictions", "threshold"), model.predictions
+    if model.task != "binary" or (columns.score is None and columns.prediction is None):
+        return
+    lower, upper = columns.score_range
+    if columns.threshold is None:
+        if columns.prediction is None:
+            yield (
+                loc,
+                "required where there is a score and no prediction: the prediction is positive from it on",
+            )
+    elif columns.prediction is not None:
+        yield loc, "a prediction is a column or made by a threshold: got both"
+    elif not lower <= columns.threshold <= upper:
+        yield loc, f"must lie in score_range [{lower:g}, {upper:g}]: got {columns.threshold:g}"
+
+
+def _score_range(model: Model) -> Found:
+    columns = model.predictions
+    scored = columns.score or columns.probabilities or columns.probabilities_prefix
+    if model.task != "regression" and "score_range" in columns.model_fields_set and scored is None:
+        yield ("predictions", "score_range"), "a range needs its column: give score"
+
+
+def _classes(model: Model) -> Found:
+    loc: Loc = ("classes", "values")
+    classes = model.classes
+    if model.task == "binary" and classes.positive == classes.negative:
+        yield ("classes",), f"positive and negative differ: got {quoted(classes.positive)} for both"
+    if model.task != "multiclass":
+        return
+    if classes.values is not None and not 2 <= len(classes.values) == len(set(classes.values)):
+        yield loc, f"give at least two classes, each once: got {quoted(classes.values)}"
+    elif not classes_of(model) and model.reference is None and model.predictions.probabilities_prefix is None:
+        yield loc, "required without a reference and without probabilities: which classes are there?"
+
+
+def _probabilities(model: Model) -> Found:
+    columns = model.predictions
+    if model.task != "multiclass":
+        return
+    if columns.probabilities is not None:
+        yield from _named_probabilities(model, columns.probabilities)
+    if columns.probabilities_prefix is None:
+        return
+    loc = ("predictions", "probabilities_prefix")
+    if columns.probabilities is not None:
+        yield loc, "give at most one of probabilities and probabilities_prefix: got both"
+    elif model.classes.values is None:
+        yield loc, "not supported yet without classes.values: name the classes, or give probabilities"
+
+
+def _named_probabilities(model: Model, columns: dict[str, str]) -> Found:
+    loc, values = ("predictions", "probabilities"), model.classes.values
+    if values is not None and set(values) != set(columns):
+        yield loc, f"give a column for each of classes.values ({listed(values)}): got {listed(columns)}"
+    elif len(columns) < 2:
+        yield loc, f"give a column for each of at least two classes: got {listed(columns) or 'none'}"
+
+
+def _pane(model: Model) -> Found:
+    if DAY % model.pane and model.pane % DAY:
+        got = format_duration(model.pane)
+        yield ("pane",), f'must divide a day or be a multiple of one: got "{got}"'
+
+
+def _every(model: Model) -> Found:
+    if DAY % model.every and model.every % DAY:
+        got = format_duration(model.every)
+        yield ("every",), f'must divide a day or be a multiple of one: got "{got}"'
+
+
+def _windows(model: Model) -> Found:
+    seen: set[str] = set()
+    if not model.windows:
+        yield ("windows",), "must have at least one entry: got []"
+    for at, window in enumerate(model.windows):
+        if window.length in seen:
+            yield ("windows", at), f"every window has a length of its own: got {quoted(window.length)} twice"
+        seen.add(window.length)
+        text = _misfit(window, model.pane)
+        if text:
+            yield ("windows", at), text
+
+
+def _misfit(window: WindowTable, pane: int) -> str:
+    if window.length == "month":
+        if window.step is not None:
+            return "a month has no step: its ends are the months' ends"
+        return (
+            "" if DAY % pane == 0 else f'months need a pane that divides a day: got "{format_duration(pane)}"'
+        )
+    try:
+        window_of(window.length, pane, window.step)
+    except ValueError:
+        step = "the default step" if window.step is None else f'step "{format_duration(window.step)}"'
+        return (
+            f"length and step must be multiples of the pane ({format_duration(pane)}): "
+            f"got length {quoted(window.length)}, {step}"
+        )
+    return ""
+
+
+def _horizon(model: Model) -> Found:
+    fitting = [window for window in model.windows if not _misfit(window, model.pane)]
+    windows = [window_of(window.length, model.pane, window.step) for window in fitting]
+    longest = max((window.length for window in windows), default=0)
+    settling = model.settle_after or 0
+    if model.horizon < longest + settling:
+        rule = f"must be at least the longest window ({format_duration(longest)})"
+        rule += f" and settle_after ({format_duration(settling)}) together" if settling else ""
+        yield ("horizon",), f'{rule}: got "{format_duration(model.horizon)}"'
+
+
+def _settling(model: Model) -> Found:
+    if model.labels is not None and model.labels.reported_at is None and model.settle_after is None:
+        yield (
+            ("settle_after",),
+            "required where labels have no reported_at: from which age on are they complete?",
+        )
+
+
+def _reference(model: Model) -> Found:
+    if model.reference is None:
+        return
+    table = model.reference
+    forms = {"file": table.file, "table": table.table, "query": table.query}
+    given = [name for name, value in forms.items() if value is not None]
+    if table.start is not None or table.end is not None:
+        given.append("from + to")
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        yield ("reference",), f"give exactly one of file, table, query and from + to: got {got}"
+    if table.file is not None and not table.file.endswith((".parquet", ".csv")):
+        yield ("reference", "file"), f"must end in .parquet or .csv: got {quoted(table.file)}"
+    if (table.start is None) != (table.end is None):
+        yield (
+            ("reference",),
+            f"from and to belong together: got only {'to' if table.start is None else 'from'}",
+        )
+    elif table.start is not None and table.end is not None and table.start >= table.end:
+        yield ("reference", "to"), "must be later than from"
+
+
+def _features(model: Model) -> Found:
+    features = model.features
+    named = [*features.numeric, *features.categorical]
+    twice = sorted({name for name in named if named.count(name) > 1})
+    if twice:
+        yield (
+            ("features",),
+            f"every feature is named once, as numeric or categorical: got {listed(twice)} twice",
+        )
+    if named and features.exclude:
+        loc = ("features", "exclude")
+        yield loc, "only for features that are found by themselves: leave it out, or numeric and categorical"
+
+
+def _control(model: Model) -> Found:
+    control = model.control
+    if control is not None and control.control_value == control.treatment_value:
+        got = quoted(control.control_value)
+        yield ("control",), f"control_value and treatment_value differ: got {got} for both"
+
+
+def _profit(model: Model) -> Found:
+    if model.profit is None or model.task == "regression":
+        return
+    loc, matrix = ("profit", "matrix"), model.profit.matrix
+    classes = classes_of(model) or tuple(probabilities_of(model)) or tuple(matrix)
+    if set(matrix) != set(classes):
+        yield loc, f"give a row for each actual class ({listed(classes)}): got {listed(matrix) or 'none'}"
+    for actual, row in matrix.items():
+        if actual in classes and set(row) != set(classes):
+            rule = f"give an amount for each predicted class ({listed(classes)})"
+            yield (*loc, actual), f"{rule}: got {listed(row) or 'none'}"
+
+
+def _neither_or_both(given: Sequence[object]) -> str:
+    return "neither" if given.count(None) == len(given) else "both"
+
+
+_CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (
+    (frozenset({"every"}), _every),
+    (frozenset({"pane"}), _pane),
+    (frozenset({"pane", "windows"}), _windows),
+    (frozenset({"pane", "windows", "horizon", "settle_after"}), _horizon),
+    (frozenset({"labels", "settle_after"}), _settling),
+    (frozenset({"task", "predictions", "classes", "profit"}), _foreign_keys),
+    (frozenset({"predictions"}), _relations),
+    (frozenset({"task", "predictions"}), _outputs),
+    (frozenset({"task", "predictions"}), _threshold),
+    (frozenset({"task", "predictions"}), _score_range),
+    (frozenset({"task", "predictions", "classes"}), _probabilities),
+    (frozenset({"predictions", "labels"}), _label_relation),
+    (frozenset({"predictions", "labels"}), _units),
+    (frozenset({"task", "predictions", "classes", "reference"}), _classes),
+    (frozenset({"reference"}), _reference),
+    (frozenset({"features"}), _features),
+    (frozenset({"control"}), _control),
+    (frozenset({"task", "predictions", "classes", "reference", "profit"}), _profit),
+)

@@ -1,0 +1,100 @@
+"""Faults: where in the file, what the rule is, what was got."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from monitor.config.messages import did_you_mean, quoted, suggestion
+from monitor.config.places import Loc, traced, value_at
+from monitor.config.tables import header, keys_of, table_at, tables
+
+_RULES = {
+    "string_type": "must be text",
+    "string_too_short": "must not be empty",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "finite_number": "must be a finite number",
+    "list_type": "must be a list",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "literal_error": "must be one of {expected}",
+    "too_short": "must have at least one entry",
+    "greater_than": "must be greater than {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than": "must be less than {lt:g}",
+    "less_than_equal": "must be at most {le:g}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault.
+
+    Parameters
+    ----------
+    loc
+        place in the file after the defaults were merged into the models.
+    """
+
+    loc: Loc
+    text: str
+
+
+def structural_faults(errors: Sequence[ErrorDetails], tree: Mapping[str, Any]) -> list[Fault]:
+    """Faults of a validation's errors.
+
+    A required key that is there under a mistyped name is not reported as missing too.
+
+    Parameters
+    ----------
+    tree
+        what was validated.
+    """
+    meant = {meant_key(error["loc"]) for error in errors if error["type"] == "extra_forbidden"}
+    return [
+        Fault(traced(error["loc"], tree), _sentence(error, tree))
+        for error in errors
+        if not (error["type"] == "missing" and error["loc"] in meant)
+    ]
+
+
+def meant_key(loc: Loc) -> Loc | None:
+    """Place of the known key that an unknown one was most likely meant to be."""
+    *table, key = loc
+    meant = suggestion(str(key), _known(tuple(table)))
+    return None if meant is None else (*table, meant)
+
+
+def _known(table: Loc) -> Iterable[str]:
+    found = table_at(table)
+    return () if found is None else keys_of(found)
+
+
+def _sentence(error: ErrorDetails, tree: Mapping[str, Any]) -> str:
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "value_error":
+            return str(context["error"])
+        case "extra_forbidden":
+            return f"unknown key{_hint(error['loc'])}"
+        case "missing":
+            return "required, but missing"
+        case kind:
+            got = value_at(traced(error["loc"], tree), tree)
+            rule = _RULES.get(kind, error["msg"]).format(**context)
+            return f"{rule}: got {quoted(got)}".replace("'", '"')
+
+
+def _hint(loc: Loc) -> str:
+    *table, last = loc
+    key = str(last)
+    near = did_you_mean(key, _known(tuple(table)))
+    if near:
+        return near
+    places = [header(path) for path, found in tables() if key in keys_of(found)]
+    return f"; it belongs in {places[0]}" if len(places) == 1 and places[0] != "[]" else ""

@@ -1,0 +1,121 @@
+"""The configuration file, read: secrets filled in, defaults merged, every fault at once."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from monitor.config.checks import Checked, model_faults
+from monitor.config.faults import Fault, meant_key, structural_faults
+from monitor.config.fill import Filling
+from monitor.config.places import Loc, position, printed
+from monitor.config.schema import Configuration, Model
+from monitor.config.tables import keys_of, table_at
+from monitor.core.errors import ConfigurationError
+
+
+def load(path: Path, environ: Mapping[str, str]) -> Configuration:
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    environ
+        environment for `${NAME}`.
+
+    Raises
+    ------
+    ConfigurationError
+        with every fault of the file, each with its path in it; secrets are in none of them.
+    """
+    filling = Filling(environ)
+    document = {key: filling.fill(value, (key,)) for key, value in _document(path).items()}
+    merged = _with_defaults(document)
+    validated = _validated(merged)
+    faults = _semantic_faults(merged, filling.faults)
+    if not isinstance(validated, Configuration):
+        faults = [*validated, *faults]
+    if isinstance(validated, Configuration) and not faults and not filling.faults:
+        return validated
+    raise ConfigurationError(_lines(document, filling, faults))
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ConfigurationError([f"{path}: cannot be read: {error.strerror}"]) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError([f"{path}: not valid TOML: {error}"]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError([f"{path}: not valid TOML: it is not UTF-8 text"]) from error
+
+
+def _with_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge `defaults` into every model; what a model itself says wins."""
+    merged, defaults, models = dict(document), document.get("defaults"), document.get("models")
+    if isinstance(defaults, dict) and isinstance(models, list):
+        merged["models"] = [_over(defaults, model) if isinstance(model, dict) else model for model in models]
+    return merged
+
+
+def _over(defaults: Mapping[str, Any], model: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of both; of a table in both, its keys of both. Deeper values (a matrix) are replaced whole."""
+    both = {key for key in defaults if isinstance(defaults[key], dict) and isinstance(model.get(key), dict)}
+    return {**defaults, **model, **{key: {**defaults[key], **model[key]} for key in both}}
+
+
+def _validated(merged: Mapping[str, Any]) -> Configuration | list[Fault]:
+    try:
+        return Configuration.model_validate(merged)
+    except ValidationError as error:
+        return structural_faults(error.errors(), merged)
+
+
+def _semantic_faults(merged: Mapping[str, Any], unfilled: Sequence[Fault]) -> list[Fault]:
+    models, sources = merged.get("models"), merged.get("sources")
+    failed = [fault.loc for fault in unfilled]
+    tables = enumerate(models) if isinstance(models, list) else ()
+    checked = [_sound(at, model, failed) for at, model in tables if isinstance(model, dict)]
+    return model_faults(checked, list(sources) if isinstance(sources, dict) else [])
+
+
+def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checked:
+    """Make a model of those keys that are well-formed by themselves, and name the others."""
+    meant = _as_meant(("models", at), table)
+    unsound = {loc[2] for loc in failed if loc[:2] == ("models", at) and len(loc) > len(("models", at))}
+    unsound |= {loc[1] for loc in failed if loc[0] == "defaults"}
+    model = Model.model_construct()
+    for key, info in Model.model_fields.items():
+        if key not in meant:
+            unsound |= {key} if info.is_required() else set()
+            continue
+        try:
+            setattr(model, key, meant[key])
+        except ValidationError:
+            unsound.add(key)
+    return Checked(at, model, frozenset(unsound))
+
+
+def _as_meant(loc: Loc, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Put mistyped keys right, so that they cause no faults beyond their own."""
+    schema = table_at(loc)
+    if schema is None:
+        return dict(table)
+    meant: dict[str, Any] = {}
+    for key, value in table.items():
+        place = (*loc, key) if key in keys_of(schema) else meant_key((*loc, key))
+        if place is not None and (place[-1] == key or place[-1] not in table):
+            meant[str(place[-1])] = _as_meant(place, value) if isinstance(value, dict) else value
+    return meant
+
+
+def _lines(document: Mapping[str, Any], filling: Filling, faults: Sequence[Fault]) -> list[str]:
+    """Print faults in the order of the file; of what could not be filled nothing else is said."""
+    unfilled = {printed(fault.loc, document) for fault in filling.faults}
+    said = [fault for fault in faults if printed(fault.loc, document) not in unfilled]
+    ordered = sorted([*filling.faults, *said], key=lambda fault: position(fault.loc, document))
+    lines = [f"{printed(fault.loc, document)}: {fault.text}" for fault in ordered]
+    return list(dict.fromkeys(filling.hide(line) for line in lines))

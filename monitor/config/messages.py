@@ -1,0 +1,53 @@
+"""Words of the faults: values as the file writes them, suggestions."""
+
+import json
+from collections.abc import Iterable
+from datetime import date, time
+from difflib import get_close_matches
+
+_LONGEST = 80
+
+
+def quoted(value: object) -> str:
+    """Write a value as the file would; tables are only named.
+
+    >>> quoted("7x"), quoted(True), quoted([1, "a"]), quoted({"a": 1})
+    ('"7x"', 'true', '[1, "a"]', 'a table')
+    """
+    match value:
+        case dict():
+            return "a table"
+        case list() | tuple():
+            return _short(f"[{', '.join(quoted(item) for item in value)}]")
+        case date() | time():
+            return value.isoformat()
+        case str() | bool():
+            return _short(json.dumps(value, ensure_ascii=False))
+        case _:
+            return _short(str(value))
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in quotes, between commas."""
+    return ", ".join(quoted(name) for name in names)
+
+
+def suggestion(word: str, known: Iterable[str]) -> str | None:
+    """Find the known word that was most likely meant; None rather than a far-fetched one.
+
+    >>> suggestion("scroe", ["score", "prediction"]), suggestion("measures", ["features"])
+    ('score', None)
+    """
+    cutoff = 0.75 if len(word) <= len("scale") else 0.8  # two letters exchanged in a short word
+    found = get_close_matches(word.lower(), list(known), n=1, cutoff=cutoff)
+    return found[0] if found else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """End of a message: the suggestion, or nothing."""
+    meant = suggestion(word, known)
+    return "" if meant is None else f'; did you mean "{meant}"?'
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

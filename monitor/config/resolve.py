@@ -1,0 +1,39 @@
+"""What a model's keys say together."""
+
+from monitor.config.schema import Model
+from monitor.windows.ends import Window, window_of
+
+UNBOUNDED = (float("-inf"), float("inf"))
+
+
+def classes_of(model: Model) -> tuple[str, ...]:
+    """Classes that are configured: (negative, positive), or in the order of their bytes."""
+    match model.task:
+        case "binary":
+            return (model.classes.negative, model.classes.positive)
+        case "multiclass":
+            named = model.classes.values or (
+                model.predictions.probabilities or {} if model.reference is None else ()
+            )
+            return tuple(sorted(named, key=str.encode))
+        case "regression":
+            return ()
+
+
+def probabilities_of(model: Model) -> dict[str, str]:
+    """Column of each class's probability, in the order of the classes' bytes."""
+    columns = model.predictions.probabilities or {}
+    prefix = model.predictions.probabilities_prefix
+    if prefix is not None:
+        columns = {name: prefix + name for name in model.classes.values or ()}
+    return dict(sorted(columns.items(), key=lambda item: item[0].encode()))
+
+
+def windows_of(model: Model) -> tuple[Window, ...]:
+    """Windows of a model whose windows fit its pane."""
+    return tuple(window_of(table.length, model.pane, table.step) for table in model.windows)
+
+
+def score_range_of(model: Model) -> tuple[float, float]:
+    """Range of valid scores; numbers that a regression predicts have none."""
+    return UNBOUNDED if model.task == "regression" else model.predictions.score_range

@@ -1,0 +1,229 @@
+"""Schema of the configuration file. What each key means stands in `config.example.toml`.
+
+Durations and times are microseconds once read, class values canonical text. What one key says about
+another is checked in `checks`.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from monitor.config.values import (
+    ByClass,
+    Class,
+    Duration,
+    IdColumn,
+    Length,
+    Matrix,
+    Moment,
+    Name,
+    Positive,
+    Range,
+    Text,
+    Url,
+    Zone,
+)
+from monitor.core.clock import DAY, HOUR, MINUTE
+
+_STRICT = ConfigDict(extra="forbid", strict=True, validate_assignment=True, hide_input_in_errors=True)
+
+Unit: TypeAlias = Literal["s", "ms", "us"]
+Count: TypeAlias = Annotated[int, Field(gt=0)]
+
+
+class Store(BaseModel):
+    """Our own database."""
+
+    model_config = _STRICT
+
+    url: Url = Field(default="sqlite:///monitor.db", repr=False)
+
+
+class Http(BaseModel):
+    """Where the HTTP server listens."""
+
+    model_config = _STRICT
+
+    host: Text = "127.0.0.1"
+    port: Annotated[int, Field(strict=False, ge=0, le=65_535)] = 9839
+
+
+class Log(BaseModel):
+    """How the log is written."""
+
+    model_config = _STRICT
+
+    format: Literal["console", "json"] = "console"
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class Source(BaseModel):
+    """A database of the user."""
+
+    model_config = _STRICT
+
+    url: Url = Field(repr=False)
+    timezone: Zone = "UTC"
+    max_connections: Count = 2
+    statement_timeout: Positive = MINUTE
+    audit: Positive = DAY
+    batch_rows: Count = 20_000
+
+
+class WindowTable(BaseModel):
+    """A window: a duration or "month", and the step at which its ends fall."""
+
+    model_config = _STRICT
+
+    length: Length
+    step: Positive | None = None
+
+
+class Predictions(BaseModel):
+    """The prediction log."""
+
+    model_config = _STRICT
+
+    table: Text | None = None
+    query: Text | None = None
+    where: Text | None = None
+    id: IdColumn
+    event_time: Text
+    event_time_unit: Unit | None = None
+    logged_at: Text | None = None
+    logged_at_unit: Unit | None = None
+    score: Text | None = None
+    score_range: Range = (0.0, 1.0)
+    prediction: Text | None = None
+    threshold: float | None = None
+    probabilities: ByClass | None = None
+    probabilities_prefix: Text | None = None
+    version: Text | None = None
+
+
+class Labels(BaseModel):
+    """The ground truth."""
+
+    model_config = _STRICT
+
+    table: Text | None = None
+    query: Text | None = None
+    where: Text | None = None
+    id: IdColumn | None = None
+    label: Text
+    reported_at: Text | None = None
+    reported_at_unit: Unit | None = None
+    revision: Text | None = None
+
+
+class Classes(BaseModel):
+    """Values of the label and of the prediction."""
+
+    model_config = _STRICT
+
+    positive: Class = "1"
+    negative: Class = "0"
+    values: list[Class] | None = None
+
+
+class Reference(BaseModel):
+    """What the current distributions are compared with."""
+
+    model_config = _STRICT
+
+    file: Text | None = None
+    table: Text | None = None
+    query: Text | None = None
+    start: Moment | None = Field(None, alias="from")
+    end: Moment | None = Field(None, alias="to")
+
+
+class Features(BaseModel):
+    """Columns of the prediction table that the model was fed with."""
+
+    model_config = _STRICT
+
+    numeric: list[Text] = []
+    categorical: list[Text] = []
+    exclude: list[Text] = []
+
+
+class Control(BaseModel):
+    """Control and treatment group."""
+
+    model_config = _STRICT
+
+    arm_column: Text
+    control_value: Class
+    treatment_value: Class
+
+
+class Profit(BaseModel):
+    """Amount by actual and predicted class."""
+
+    model_config = _STRICT
+
+    matrix: Matrix
+
+
+class ReadingTable(BaseModel):
+    """How the tables are read again."""
+
+    model_config = _STRICT
+
+    overlap: Duration = 15 * MINUTE
+    tolerance: Duration = 5 * MINUTE
+    lookback: Positive = 2 * DAY
+    recount_rows: Count = 2_000_000
+    ready_after: Duration | None = None
+    revise_every: Positive = DAY
+
+
+def _window(value: object) -> object:
+    return {"length": value} if isinstance(value, str) else value
+
+
+class Model(BaseModel):
+    """A monitored model."""
+
+    model_config = _STRICT
+
+    name: Name
+    source: str
+    task: Literal["binary", "multiclass", "regression"]
+    enabled: bool = True
+    every: Positive = HOUR
+    windows: list[Annotated[WindowTable, BeforeValidator(_window)]] = [
+        WindowTable(length="1d"),
+        WindowTable(length="7d"),
+        WindowTable(length="30d"),
+    ]
+    pane: Positive = HOUR
+    horizon: Positive = 60 * DAY
+    settled_share: Annotated[float, Field(gt=0, le=1)] = 0.95
+    settle_after: Duration | None = None
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    resamples: Count = 400
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    max_series: Count = 2_000
+    predictions: Predictions
+    labels: Labels | None = None
+    classes: Classes = Classes()
+    reference: Reference | None = None
+    features: Features = Features()
+    control: Control | None = None
+    profit: Profit | None = None
+    reading: ReadingTable = ReadingTable()
+
+
+class Configuration(BaseModel):
+    """The whole file. The keys of `defaults` have been merged into every model when it is read."""
+
+    model_config = _STRICT
+
+    store: Store = Store()
+    http: Http = Http()
+    log: Log = Log()
+    sources: dict[Name, Source] = {}
+    defaults: dict[str, object] = {}
+    models: Annotated[list[Model], Field(min_length=1)]

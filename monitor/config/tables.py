@@ -1,0 +1,50 @@
+"""The schema's tables: which keys there are, and where."""
+
+from collections.abc import Iterator
+from inspect import isclass
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from monitor.config.places import Loc
+from monitor.config.schema import Configuration
+
+
+def keys_of(table: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Keys of a table as the file names them."""
+    return {info.alias or name: info for name, info in table.model_fields.items()}
+
+
+def tables() -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
+    """Path and schema of every table of the file; a source's name is NAME."""
+    yield from _below((), Configuration)
+
+
+def table_at(loc: Loc) -> type[BaseModel] | None:
+    """Find the schema's table at a place of the file."""
+    path = [step for step in loc if isinstance(step, str)]
+    if path[:1] == ["sources"]:
+        path[1:2] = ["NAME"]
+    return dict(tables()).get(tuple(path))
+
+
+def header(path: tuple[str, ...]) -> str:
+    """Write a table's header as the file does."""
+    return "[[models]]" if path == ("models",) else f"[{'.'.join(path)}]"
+
+
+def _below(
+    path: tuple[str, ...], table: type[BaseModel]
+) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
+    yield path, table
+    for key, info in keys_of(table).items():
+        below = _nested(info.annotation)
+        if below is not None:
+            yield from _below((*path, key, "NAME") if key == "sources" else (*path, key), below)
+
+
+def _nested(annotation: Any) -> type[BaseModel] | None:
+    if isclass(annotation) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _nested(part)) is not None), None)

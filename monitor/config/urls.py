@@ -1,0 +1,29 @@
+"""Database URLs without their secrets."""
+
+import re
+
+HIDDEN = "***"
+# up to the last @: a password that was not percent-encoded may hold one itself
+_PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*):.*@", re.DOTALL)
+_SECRET = re.compile(
+    r"pass(word|wd)?$|passphrase|pwd|secret|token|key|credential|odbc_connect", re.IGNORECASE
+)
+
+
+def shown(url: str) -> str:
+    """URL as it may be logged and shown: no password, no secret in its query string.
+
+    A text that is no URL is hidden whole. Rather too much is hidden than too little.
+
+    >>> shown("postgresql://ann:s3cret@db.example/app?sslmode=require&sslpassword=x")
+    'postgresql://ann:***@db.example/app?sslmode=require&sslpassword=***'
+    """
+    if "://" not in url:
+        return HIDDEN
+    rest, mark, query = _PASSWORD.sub(rf"\1:{HIDDEN}@", url).partition("?")
+    return rest + mark + "&".join(_parameter(part) for part in query.split("&"))
+
+
+def _parameter(text: str) -> str:
+    name, mark, _ = text.partition("=")
+    return f"{name}={HIDDEN}" if mark and _SECRET.search(name) else text

@@ -1,0 +1,110 @@
+"""Types of the configuration's values: parsed, with messages of their own."""
+
+import re
+from datetime import date
+from typing import Annotated, TypeAlias
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import BeforeValidator, Field
+
+from monitor.config.messages import did_you_mean, quoted
+from monitor.config.urls import shown
+from monitor.core.clock import from_iso, parse_duration
+from monitor.records.values import canonical
+
+
+def _duration(value: object) -> int:
+    return parse_duration(value if isinstance(value, str) else str(value))
+
+
+def _length(value: object) -> object:
+    if isinstance(value, str) and value != "month":
+        parse_duration(value)
+    return value
+
+
+def _moment(value: object) -> int:
+    try:
+        return from_iso(value.isoformat() if isinstance(value, date) else str(value))
+    except ValueError:
+        raise ValueError(
+            f'a time is an ISO-8601 date or time, as in "2013-03-01": got {quoted(value)}'
+        ) from None
+
+
+def _name(value: object) -> object:
+    if isinstance(value, str) and not re.fullmatch(r"[A-Za-z0-9_.-]+", value):
+        raise ValueError(f"a name is made of letters, digits, _, . and -: got {quoted(value)}")
+    return value
+
+
+def _zone(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        ZoneInfo(value)
+    except (KeyError, ValueError, OSError):
+        hint = did_you_mean(value, available_timezones())
+        raise ValueError(
+            f'a time zone has an IANA name, as in "Europe/Vienna": got {quoted(value)}{hint}'
+        ) from None
+    return value
+
+
+def _url(value: object) -> object:
+    if isinstance(value, str) and not re.match(r"[a-z][a-z0-9_+.]*://", value):
+        got = "no scheme" if "://" not in value else quoted(shown(value))
+        raise ValueError(f'a database URL starts as in "sqlite:///monitor.db": got {got}')
+    return value
+
+
+def _column(value: object) -> object:
+    if isinstance(value, list):
+        raise ValueError(  # noqa: TRY004 -- a TypeError would not be collected with the other faults
+            f"an id of several columns is not supported yet: make one column of them in a query: "
+            f"got {quoted(value)}"
+        )
+    return value
+
+
+def _class_value(value: object) -> str:
+    if not isinstance(value, str | int | float):
+        raise ValueError(  # noqa: TRY004 -- see above
+            f"a class is text, a number, true or false: got {quoted(value)}"
+        )
+    return canonical(str(value))
+
+
+def _class_keys(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    by_class = {canonical(key): item for key, item in value.items()}
+    if len(by_class) < len(value):
+        raise ValueError(f"classes differ (1, 1.0 and true are the same): got {', '.join(value)}")
+    return by_class
+
+
+def _range(value: object) -> object:
+    match value:
+        case [int() | float() as lower, int() | float() as upper] if lower < upper:
+            return (float(lower), float(upper))
+        case _:
+            raise ValueError(
+                f"a range is [lowest, highest], the lowest below the highest: got {quoted(value)}"
+            )
+
+
+Text: TypeAlias = Annotated[str, Field(min_length=1)]
+Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
+Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
+Zone: TypeAlias = Annotated[str, BeforeValidator(_zone)]
+IdColumn: TypeAlias = Annotated[Text, BeforeValidator(_column)]
+Duration: TypeAlias = Annotated[int, BeforeValidator(_duration)]
+Positive: TypeAlias = Annotated[int, Field(gt=0), BeforeValidator(_duration)]
+Length: TypeAlias = Annotated[str, BeforeValidator(_length)]
+Moment: TypeAlias = Annotated[int, BeforeValidator(_moment)]
+Class: TypeAlias = Annotated[str, BeforeValidator(_class_value)]
+Range: TypeAlias = Annotated[tuple[float, float], BeforeValidator(_range)]
+ByClass: TypeAlias = Annotated[dict[str, Text], BeforeValidator(_class_keys)]
+Amounts: TypeAlias = Annotated[dict[str, float], BeforeValidator(_class_keys)]
+Matrix: TypeAlias = Annotated[dict[str, Amounts], BeforeValidator(_class_keys)]

@@ -1,0 +1,50 @@
+"""The whole configuration as plain values: what the outermost layers are wired from."""
+
+from dataclasses import dataclass, field
+
+from monitor.specs.model import ModelSpec, SourceSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSpec:
+    """Where the HTTP server listens."""
+
+    host: str = "127.0.0.1"
+    port: int = 9839
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSpec:
+    """How the log is written: "console" or "json"; from which level on."""
+
+    format: str = "console"
+    level: str = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that was configured.
+
+    Parameters
+    ----------
+    store_url
+        SQLAlchemy URL of our own database, secrets filled in; never logged: see `config.urls.shown`.
+    models
+        the enabled ones, in the order of the file.
+    """
+
+    store_url: str = field(repr=False)
+    http: HttpSpec
+    log: LogSpec
+    sources: tuple[SourceSpec, ...]
+    models: tuple[ModelSpec, ...]
+
+    def source(self, name: str) -> SourceSpec:
+        """Source of a name.
+
+        Raises
+        ------
+        KeyError
+            if there is none.
+        """
+        return {source.name: source for source in self.sources}[name]
