@@ -87,6 +87,8 @@ def _sentence(error: ErrorDetails, tree: Mapping[str, Any]) -> str:
         case kind:
             got = value_at(traced(error["loc"], tree), tree)
             rule = _RULES.get(kind, error["msg"]).format(**context)
+            if error["loc"] == ("models",) and isinstance(got, dict):
+                rule = 'must be a list: its header is "[[models]]"'
             return f"{rule}: got {quoted(got)}".replace("'", '"')
 
 

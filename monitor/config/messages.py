@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from datetime import date, time
 from difflib import get_close_matches
 
+from monitor.config.urls import shown
+
 _LONGEST = 80
 
 
 def quoted(value: object) -> str:
-    """Write a value as the file would; tables are only named.
+    """Write a value as the file would; of tables and URLs only what may be shown.
 
     >>> quoted("7x"), quoted(True), quoted([1, "a"]), quoted({"a": 1})
     ('"7x"', 'true', '[1, "a"]', 'a table')
@@ -21,6 +23,8 @@ def quoted(value: object) -> str:
             return _short(f"[{', '.join(quoted(item) for item in value)}]")
         case date() | time():
             return value.isoformat()
+        case str() if "://" in value:
+            return _short(json.dumps(shown(value), ensure_ascii=False))
         case str() | bool():
             return _short(json.dumps(value, ensure_ascii=False))
         case _:

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import BeforeValidator, Field
 
 from monitor.config.messages import did_you_mean, quoted
-from monitor.config.urls import shown
 from monitor.core.clock import from_iso, parse_duration
 from monitor.records.values import canonical
 
@@ -53,7 +52,7 @@ def _zone(value: object) -> object:
 
 def _url(value: object) -> object:
     if isinstance(value, str) and not re.match(r"[a-z][a-z0-9_+.]*://", value):
-        got = "no scheme" if "://" not in value else quoted(shown(value))
+        got = "no scheme" if "://" not in value else quoted(value)
         raise ValueError(f'a database URL starts as in "sqlite:///monitor.db": got {got}')
     return value
 
