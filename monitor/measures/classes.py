@@ -1,6 +1,8 @@
 """Classes: measures of the confusion counts of a binary or multi-class model."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -15,14 +17,14 @@ UNSEEN = "(unseen)"
 Statistic: TypeAlias = Callable[[Ints], Floats]
 
 
-def resample(confusion: Confusion, resamples: int, rng: np.random.Generator) -> Ints | None:
+def resample(confusion: Confusion, resamples: int, rng: np.random.Generator | None) -> Ints | None:
     """Multinomial resamples of the counts: int64, shape (resamples, k + 1, k + 1); None where there are none.
 
-    Cost: one binomial for each resample and non-zero cell.
+    Without `rng` there is no bootstrap. Cost: one binomial for each resample and non-zero cell.
     """
     counts = confusion.counts
     n = int(counts.sum())
-    if n == 0 or resamples == 0:
+    if n == 0 or resamples == 0 or rng is None:
         return None
     used = np.flatnonzero(counts)
     drawn = np.zeros((resamples, counts.size), dtype=np.int64)
@@ -30,51 +32,74 @@ def resample(confusion: Confusion, resamples: int, rng: np.random.Generator) -> 
     return drawn.reshape(resamples, *counts.shape)
 
 
-def accuracy(confusion: Confusion, level: float = 0.95) -> Measurement:
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Sums of the confusion counts.
+
+    Parameters
+    ----------
+    n
+        all records.
+    actual, predicted
+        records by actual and by predicted class, the last of each *unseen*.
+    right
+        records of each known class that were predicted so.
+    """
+
+    n: int
+    actual: list[int]
+    predicted: list[int]
+    right: list[int]
+
+    @classmethod
+    def of(cls, confusion: Confusion) -> "Margins":
+        """Margins of the counts."""
+        counts = confusion.counts
+        actual = counts.sum(axis=1).tolist()
+        return cls(sum(actual), actual, counts.sum(axis=0).tolist(), counts.diagonal().tolist()[:-1])
+
+
+def accuracy(margins: Margins, level: float = 0.95) -> Measurement:
     """Share of records whose predicted class is the actual one, with Wilson's interval.
 
     A record of an *unseen* class is an error, even where an unseen class was predicted.
     """
-    known = confusion.counts[:-1, :-1]
-    return rate(int(np.trace(known)), int(confusion.counts.sum()), level, Reason.NO_LABELS)
+    return rate(sum(margins.right), margins.n, level, Reason.NO_LABELS)
 
 
-def majority_accuracy(confusion: Confusion, level: float = 0.95) -> Measurement:
-    """Share of the most frequent actual class, with Wilson's interval, the class taken as given."""
-    most = int(confusion.counts[:-1].sum(axis=1).max())
-    return rate(most, int(confusion.counts.sum()), level, Reason.NO_LABELS)
+def majority_accuracy(margins: Margins, level: float = 0.95) -> Measurement:
+    """Share of the most frequent known class, with Wilson's interval, the class taken as given."""
+    return rate(max(margins.actual[:-1]), margins.n, level, Reason.NO_LABELS)
 
 
-def recall(confusion: Confusion, position: int, level: float = 0.95) -> Measurement:
+def recall(margins: Margins, position: int, level: float = 0.95) -> Measurement:
     """Of the records of the class at a position, the share predicted so."""
-    row = confusion.counts[position]
-    return rate(int(row[position]), int(row.sum()), level, _without(confusion, Reason.ONE_CLASS))
+    reason = Reason.ONE_CLASS if len(margins.right) == 2 else Reason.UNDEFINED
+    reason = reason if margins.n else Reason.NO_LABELS
+    return rate(margins.right[position], margins.actual[position], level, reason)
 
 
-def precision(confusion: Confusion, position: int, level: float = 0.95) -> Measurement:
+def precision(margins: Margins, position: int, level: float = 0.95) -> Measurement:
     """Of the records predicted to be of the class at a position, the share that is."""
-    column = confusion.counts[:, position]
-    return rate(int(column[position]), int(column.sum()), level, _without(confusion, Reason.UNDEFINED))
+    reason = Reason.UNDEFINED if margins.n else Reason.NO_LABELS
+    return rate(margins.right[position], margins.predicted[position], level, reason)
 
 
-def base_rate(confusion: Confusion, position: int, level: float = 0.95) -> Measurement:
+def base_rate(margins: Margins, position: int, level: float = 0.95) -> Measurement:
     """Share of the records that are of the class at a position."""
-    n = int(confusion.counts.sum())
-    return rate(int(confusion.counts[position].sum()), n, level, Reason.NO_LABELS)
+    return rate(margins.actual[position], margins.n, level, Reason.NO_LABELS)
 
 
-def predicted_rate(confusion: Confusion, position: int, level: float = 0.95) -> Measurement:
+def predicted_rate(margins: Margins, position: int, level: float = 0.95) -> Measurement:
     """Share of the records that are predicted to be of the class at a position."""
-    n = int(confusion.counts.sum())
-    return rate(int(confusion.counts[:, position].sum()), n, level, Reason.NO_LABELS)
+    return rate(margins.predicted[position], margins.n, level, Reason.NO_LABELS)
 
 
-def absent_classes(confusion: Confusion) -> Measurement:
+def absent_classes(margins: Margins) -> Measurement:
     """Known classes without a labelled record."""
-    n = int(confusion.counts.sum())
-    if n == 0:
+    if margins.n == 0:
         return Measurement.absent(Reason.NO_LABELS, n=0)
-    return Measurement(value=float((confusion.counts[:-1].sum(axis=1) == 0).sum()), n=n)
+    return Measurement(value=float(margins.actual[:-1].count(0)), n=margins.n)
 
 
 def relative_accuracies(counts: Ints) -> Floats:
@@ -116,25 +141,25 @@ def of_counts(
     if n == 0:
         return Measurement.absent(Reason.NO_LABELS, n=0)
     value = float(statistic(confusion.counts))
-    if not np.isfinite(value):
+    if not math.isfinite(value):
         return Measurement.absent(Reason.UNDEFINED, n=n)
     interval = None if resampled is None else percentile(statistic(resampled), level)
     return Measurement(value=value, n=n, interval=interval)
 
 
-def results(confusion: Confusion, ask: Ask, rng: np.random.Generator) -> Iterator[Result]:
+def results(confusion: Confusion, ask: Ask, rng: np.random.Generator | None) -> Iterator[Result]:
     """All measures of the confusion counts. A class is named in the subject where there are several."""
+    margins = Margins.of(confusion)
+    yield Result("accuracy", "", accuracy(margins, ask.level))
+    yield Result("majority_accuracy", "", majority_accuracy(margins, ask.level))
     resampled = resample(confusion, ask.resamples, rng)
-    yield Result("accuracy", "", accuracy(confusion, ask.level))
-    yield Result("majority_accuracy", "", majority_accuracy(confusion, ask.level))
     for name, statistic in _statistics(confusion, ask).items():
         yield Result(name, "", of_counts(confusion, statistic, resampled, ask.level))
-    yield Result("absent_classes", "", absent_classes(confusion))
+    yield Result("absent_classes", "", absent_classes(margins))
     if len(confusion.classes) == 2:
-        yield Result("specificity", "", recall(confusion, 0, ask.level))
-        yield Result("f1", "", of_counts(confusion, f1s, resampled, ask.level))
-    yield from _by_class(confusion, ask.level)
-    yield from _cells(confusion)
+        yield Result("specificity", "", recall(margins, 0, ask.level))
+    yield from _by_class(margins, confusion.classes, ask.level)
+    yield from _cells(confusion, margins.n)
 
 
 def _statistics(confusion: Confusion, ask: Ask) -> dict[str, Statistic]:
@@ -143,6 +168,8 @@ def _statistics(confusion: Confusion, ask: Ask) -> dict[str, Statistic]:
         "average_class_accuracy": average_recalls,
         "harmonic_class_accuracy": harmonic_recalls,
     }
+    if len(confusion.classes) == 2:
+        statistics["f1"] = f1s
     if ask.profit:
         amounts = _amounts(confusion.classes, ask.profit)
         statistics["profit"] = lambda counts: profits(counts, amounts)
@@ -152,25 +179,25 @@ def _statistics(confusion: Confusion, ask: Ask) -> dict[str, Statistic]:
     return statistics
 
 
-def _by_class(confusion: Confusion, level: float) -> Iterator[Result]:
+def _by_class(margins: Margins, classes: tuple[str, ...], level: float) -> Iterator[Result]:
     chosen = [(1, "")]
-    if len(confusion.classes) != 2:
-        chosen = [(position, f"class:{name}") for position, name in enumerate(confusion.classes)]
+    if len(classes) != 2:
+        chosen = [(position, f"class:{name}") for position, name in enumerate(classes)]
     for position, subject in chosen:
-        yield Result("precision", subject, precision(confusion, position, level))
-        yield Result("recall", subject, recall(confusion, position, level))
-        yield Result("base_rate", subject, base_rate(confusion, position, level))
-        yield Result("predicted_rate", subject, predicted_rate(confusion, position, level))
+        yield Result("precision", subject, precision(margins, position, level))
+        yield Result("recall", subject, recall(margins, position, level))
+        yield Result("base_rate", subject, base_rate(margins, position, level))
+        yield Result("predicted_rate", subject, predicted_rate(margins, position, level))
 
 
-def _cells(confusion: Confusion) -> Iterator[Result]:
+def _cells(confusion: Confusion, n: int) -> Iterator[Result]:
     names = (*confusion.classes, UNSEEN)
-    counts, n = confusion.counts, int(confusion.counts.sum())
-    shown = counts > 0
-    shown[:2, :2] |= len(confusion.classes) == 2
-    for actual, predicted in zip(*(side.tolist() for side in np.nonzero(shown)), strict=True):
-        subject = f"actual:{names[actual]},predicted:{names[predicted]}"
-        yield Result("confusion_records", subject, Measurement(value=float(counts[actual, predicted]), n=n))
+    binary = len(confusion.classes) == 2
+    for row, (actual, counts) in enumerate(zip(names, confusion.counts.tolist(), strict=True)):
+        for column, (predicted, count) in enumerate(zip(names, counts, strict=True)):
+            if count or (binary and max(row, column) < 2):
+                cell = Measurement(value=float(count), n=n)
+                yield Result("confusion_records", f"actual:{actual},predicted:{predicted}", cell)
 
 
 def _amounts(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
@@ -180,10 +207,6 @@ def _amounts(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) 
         if actual in classes and predicted in classes:
             amounts[classes.index(actual), classes.index(predicted)] = amount
     return amounts
-
-
-def _without(confusion: Confusion, reason: Reason) -> Reason:
-    return reason if confusion.counts.any() else Reason.NO_LABELS
 
 
 def _recalls(counts: Ints) -> tuple[Floats, Ints]:

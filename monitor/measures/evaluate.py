@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
 from monitor.core.typing import Ints
@@ -31,7 +29,7 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
     _require(counting.labels, labels)
     if counting.reading.task is Task.REGRESSION:
         return list(numbers.results(counting.errors(labels), ask))
-    rng = generator(labels) if ask.resamples else np.random.default_rng(0)
+    rng = generator(labels) if ask.resamples else None
     found = list(classes.results(counting.confusion(labels), ask, rng))
     if counting.scored:
         found += scores.results(counting.score_table(labels), ask, rng)

@@ -84,7 +84,7 @@ def normal(
     lowest: float = -math.inf,
     highest: float = math.inf,
 ) -> Interval | None:
-    """Interval of an estimate of known variance by the normal distribution, cut to its range; None without variance."""
+    """Interval of a normal estimate of known variance, cut to its range; None without variance."""
     if not (0 < variance < math.inf):
         return None
     half = normal_quantile(level) * math.sqrt(variance)

@@ -25,8 +25,8 @@ SHARES = {"label_delay_median": 0.5, "label_delay_p90": 0.9}
 def label_delay(delays: DelayTable, share: float) -> Measurement:
     """Seconds within which a share of the reported labels came.
 
-    The upper edge of the cell that holds the order statistic of rank ⌈share · n⌉; the exact value lies below it
-    by at most the resolution, the cell's width (1 %). Delays below 1 s, early labels among them, give 1 s.
+    The upper edge of the cell that holds the order statistic of rank ⌈share · n⌉; the exact value lies below
+    it by at most the resolution, the cell's width (1 %). Delays below 1 s, early labels among them, give 1 s.
 
     Returns
     -------

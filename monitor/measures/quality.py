@@ -36,7 +36,7 @@ def results(subject: str, histogram: Histogram, absent: Reason, level: float = 0
 
 
 def volume_results(volume: Ints) -> Iterator[Result]:
-    """Counts of rows: zeros are measurements, a window without records has them too."""
+    """Count rows: zeros are measurements, a window without records has them too."""
     counted = dict(zip(VOLUME, volume.tolist(), strict=True))
     for name, measure in VOLUME_MEASURES.items():
         yield Result(measure, "", Measurement(value=float(counted[name]), n=counted["records"]))

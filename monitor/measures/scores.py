@@ -37,7 +37,7 @@ def roc_auc(table: ScoreTable, level: float = 0.95) -> Measurement:
     .. [2] Newcombe (2006). Confidence intervals for an effect size measure based on the Mann-Whitney
        statistic, part 2. Statist. Med. 25:559.
     """
-    negative, positive = _used(table)
+    negative, positive = table.negative, table.positive
     n, p = int(negative.sum()), int(positive.sum())
     if n == 0 or p == 0:
         return Measurement.absent(_reason(n + p), n=n + p)
@@ -74,7 +74,7 @@ def newcombe_auc(value: float, positives: int, negatives: int, level: float = 0.
 
 
 def ks_separation(
-    table: ScoreTable, *, resamples: int, rng: np.random.Generator, level: float = 0.95
+    table: ScoreTable, *, resamples: int, rng: np.random.Generator | None, level: float = 0.95
 ) -> Measurement:
     """Largest absolute difference of the classes' cumulative shares, at the cells' edges.
 
@@ -82,7 +82,7 @@ def ks_separation(
     the other's at the lower one; the resolution is what that bound exceeds the value by. The interval is the
     basic bootstrap's within each class, on at most 64 merged cells, moved to the value of all cells.
     """
-    negative, positive = _used(table)
+    negative, positive = table.negative, table.positive
     n, p = int(negative.sum()), int(positive.sum())
     if n == 0 or p == 0:
         return Measurement.absent(_reason(n + p), n=n + p)
@@ -90,7 +90,7 @@ def ks_separation(
     value = float(np.abs(f - g).max())
     bound = float(np.maximum(f - g + negative / n, g - f + positive / p).max())
     interval = None
-    if resamples:
+    if resamples and rng is not None:
         interval = _ks_interval(value, negative, positive, resamples, rng, level)
     return Measurement(value=value, n=n + p, interval=interval, resolution=max(0.0, bound - value))
 
@@ -105,10 +105,12 @@ def log_loss(losses: Sums, level: float = 0.95) -> Measurement:
     return mean(losses, "log_loss", "squared_log_loss", level)
 
 
-def results(table: ScoreTable, ask: Ask, rng: np.random.Generator) -> Iterator[Result]:
-    """All measures of the labelled scores."""
-    yield Result("roc_auc", "", roc_auc(table, ask.level))
-    separation = ks_separation(table, resamples=ask.resamples, rng=rng, level=ask.level)
+def results(table: ScoreTable, ask: Ask, rng: np.random.Generator | None) -> Iterator[Result]:
+    """All measures of the labelled scores. Empty cells are dropped once: they change no result."""
+    used = np.flatnonzero(table.negative + table.positive)
+    held = ScoreTable(table.negative[used], table.positive[used])
+    yield Result("roc_auc", "", roc_auc(held, ask.level))
+    separation = ks_separation(held, resamples=ask.resamples, rng=rng, level=ask.level)
     yield Result("ks_separation", "", separation)
 
 
@@ -117,11 +119,6 @@ def loss_results(losses: Sums, clipped: int, ask: Ask) -> Iterator[Result]:
     yield Result("brier_score", "", brier_score(losses, ask.level))
     yield Result("log_loss", "", log_loss(losses, ask.level))
     yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
-
-
-def _used(table: ScoreTable) -> tuple[Ints, Ints]:
-    used = np.flatnonzero(table.negative + table.positive)
-    return table.negative[used], table.positive[used]
 
 
 def _reason(n: int) -> Reason:

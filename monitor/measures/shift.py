@@ -23,25 +23,21 @@ SIMULATIONS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Counts of both sides on the cells of the stability index; cells empty on both are left out."""
+    """Counts of both sides on the cells of the stability index; cells empty on both are left out.
+
+    Parameters
+    ----------
+    m, n
+        records of the reference and of the window.
+    held
+        counts of the cells that hold reference records.
+    """
 
     reference: Ints
     current: Ints
-
-    @property
-    def n(self) -> int:
-        """Records of the window."""
-        return int(self.current.sum())
-
-    @property
-    def m(self) -> int:
-        """Records of the reference."""
-        return int(self.reference.sum())
-
-    @property
-    def held(self) -> Ints:
-        """Counts of the cells that hold reference records."""
-        return self.reference[self.reference > 0]
+    m: int
+    n: int
+    held: list[int]
 
 
 def cells_of(reference: Histogram, current: Histogram) -> Cells:
@@ -59,7 +55,9 @@ def cells_of(reference: Histogram, current: Histogram) -> Cells:
         order = np.argsort(-reference.regular[:-1], kind="stable")
         sides = [_joined(_named(side.regular, order), side) for side in (reference, current)]
     used = (sides[0] + sides[1]) > 0
-    return Cells(sides[0][used], sides[1][used])
+    reference_counts, current_counts = sides[0][used], sides[1][used]
+    held = [count for count in reference_counts.tolist() if count]
+    return Cells(reference_counts, current_counts, sum(held), int(current_counts.sum()), held)
 
 
 def stability_index(
@@ -94,7 +92,7 @@ def stability_index(
 
 
 def stability_index_bias(cells: Cells) -> Measurement:
-    """Index to be expected where nothing has shifted: (B - 1)·(1/n + 1/m), B the cells with reference records."""
+    """Index to expect where nothing has shifted: (B - 1)·(1/n + 1/m), B the cells with reference records."""
     absent = _absent(cells)
     return absent or Measurement(value=(len(cells.held) - 1) * (1 / cells.n + 1 / cells.m), n=cells.n)
 
@@ -114,10 +112,10 @@ def stability_index_critical(cells: Cells, *, pseudocount: float = 0.5, level: f
     if absent is not None:
         return absent
     held = cells.held
-    if int(held.min()) * min(1.0, cells.n / cells.m) >= ENOUGH:
+    if min(held) * min(1.0, cells.n / cells.m) >= ENOUGH:
         value = (1 / cells.n + 1 / cells.m) * _chi_squared(len(held) - 1, level)
     else:
-        shares = tuple(_two_digits(share) for share in sorted((held / cells.m).tolist()))
+        shares = tuple(_two_digits(share) for share in sorted(count / cells.m for count in held))
         sizes = int(_two_digits(cells.n)), int(_two_digits(cells.m))
         value = simulated_critical(*sizes, shares, pseudocount, level)
     if not math.isfinite(value):
@@ -192,7 +190,7 @@ def results(subject: str, reference: Histogram, current: Histogram, ask: Ask) ->
 
 
 def absent_results(subject: str, grid: Grid, reason: Reason, n: int) -> Iterator[Result]:
-    """Same names, all absent for one reason."""
+    """Give the same names, all absent for one reason."""
     names = ["stability_index", "stability_index_critical", "stability_index_bias"]
     if isinstance(grid, NumericGrid):
         names += ["ks_distance", "ks_p_value"]
