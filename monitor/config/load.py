@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from monitor.config.build import build
 from monitor.config.checks import Checked, model_faults
 from monitor.config.faults import Fault, meant_key, structural_faults
 from monitor.config.fill import Filling
@@ -14,6 +15,12 @@ from monitor.config.places import Loc, position, printed
 from monitor.config.schema import Configuration, Model
 from monitor.config.tables import keys_of, table_at
 from monitor.core.errors import ConfigurationError
+from monitor.specs.settings import Settings
+
+
+def settings_of(path: Path, environ: Mapping[str, str]) -> Settings:
+    """Read a TOML file into plain settings: see `load`."""
+    return build(load(path, environ))
 
 
 def load(path: Path, environ: Mapping[str, str]) -> Configuration:
