@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import choose_encoder
 
+from monitor.exposition.accept import likes
 from monitor.exposition.collector import MeasurementCollector
 from monitor.exposition.selection import Exposed, expose
 from monitor.exposition.self_metrics import SelfMetrics
@@ -111,18 +112,6 @@ def negotiated(accept: str) -> str:
     >>> negotiated("*/*")
     'text/plain; version=0.0.4; charset=utf-8'
     """
-    likes = [_like(part) for part in accept.split(",")]
-    openmetrics = max((q for kind, q in likes if kind == "application/openmetrics-text"), default=0.0)
-    text = max((q for kind, q in likes if kind == "text/plain"), default=0.0)
-    return OPENMETRICS if openmetrics > 0 and openmetrics >= text else TEXT
-
-
-def _like(part: str) -> tuple[str, float]:
-    kind, *parameters = (piece.strip().lower() for piece in part.split(";"))
-    for parameter in parameters:
-        if parameter.startswith("q="):
-            try:
-                return kind, float(parameter[2:])
-            except ValueError:
-                return kind, 0.0
-    return kind, 1.0
+    liked = likes(accept)
+    openmetrics = liked.get("application/openmetrics-text", 0.0)
+    return OPENMETRICS if openmetrics > 0 and openmetrics >= liked.get("text/plain", 0.0) else TEXT
