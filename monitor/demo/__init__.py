@@ -1,0 +1,1 @@
+"""The demo: ten months of real flights."""

@@ -105,9 +105,7 @@ def chunks(starts: list[int], rows: dict[int, int]) -> Iterator[list[int]]:
         yield chunk
 
 
-def _count_chunk(
-    monitored: Monitored, part: Part, chunk: list[int], as_of: int, counted: Counted
-) -> Counted:
+def _count_chunk(monitored: Monitored, part: Part, chunk: list[int], as_of: int, counted: Counted) -> Counted:
     ranges = ranges_of(chunk, monitored.counting.reading.pane)
     panes = np.asarray(chunk, dtype=np.int64)
     if part is Part.LABELS:

@@ -1,7 +1,7 @@
 """One cycle of one model: what changed, count it again, measure what is due, one last transaction."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
@@ -9,7 +9,7 @@ from monitor.pipeline.count import Counted, count_waiting
 from monitor.pipeline.dirty import Changes, find_changes
 from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, truths
 from monitor.pipeline.housekeeping import audit
-from monitor.pipeline.measure import Target, label_rows, moved, performance_values, record_rows
+from monitor.pipeline.measure import Measured
 from monitor.pipeline.monitored import Monitored, restore
 from monitor.specs.protocols import Commit, CycleReport
 from monitor.specs.rows import (
@@ -81,9 +81,7 @@ def run_cycle(
     return _report(monitored, as_of, changes, counted, waiting, rows, snapshots), rows
 
 
-def _count(
-    monitored: Monitored, changes: Changes, as_of: int, stopping: Callable[[], bool]
-) -> Counted:
+def _count(monitored: Monitored, changes: Changes, as_of: int, stopping: Callable[[], bool]) -> Counted:
     waiting = monitored.store.waiting(monitored.name)
     before = truths(monitored, changes.state, as_of, waiting)
     budget = Budget(
@@ -97,13 +95,6 @@ def _count(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    current: list[MeasurementRow]
-    snapshots: list[MeasurementRow]
-    windows: list[WindowState]
-
-
 def _measure(
     monitored: Monitored, state: ModelState, truth: Truths
 ) -> tuple[list[MeasurementRow], list[MeasurementRow], list[WindowState]]:
@@ -115,48 +106,40 @@ def _measure(
         return current, snapshots, windows
     for window in monitored.spec.windows:
         newest = window.newest_end(truth.as_of - monitored.spec.ready_after)
+        measured = Measured(monitored, window, monitored.first_counted(state))
         if newest > monitored.first_counted(state):
-            current += _current(monitored, state, window, newest, truth)
+            current += _current(measured, newest, truth)
         due = due_windows(monitored, state, window, newest, truth)
         last = _last_kept(monitored, window, due)
         for one in due:
-            rows = _kept_rows(monitored, state, one, last.get(one.end, []))
-            snapshots += rows
+            snapshots += _kept_rows(measured, one, last.get(one.end, []))
             windows.append(_window_state(monitored, one, truth))
     return current, snapshots, windows
 
 
-def _current(
-    monitored: Monitored, state: ModelState, window: Window, newest: int, truth: Truths
-) -> list[MeasurementRow]:
-    target = Target(monitored, window, newest, _partial(monitored, state, window, newest))
-    rows = record_rows(target)
+def _current(measured: Measured, newest: int, truth: Truths) -> list[MeasurementRow]:
+    monitored, window = measured.monitored, measured.window
+    rows = measured.records(newest)
     if not monitored.counting.reading.labelled:
         return rows
-    rows += label_rows(target, Truth.PROVISIONAL)
     known = monitored.settled_ends.get(window.name)
-    end = newest_settled(window, newest, known, monitored.first_counted(state), truth)
+    end = newest_settled(window, newest, known, measured.first, truth)
+    rows = rows + measured.labels(newest, Truth.PROVISIONAL)
     if end is not None:
         monitored.settled_ends[window.name] = end
-        warning = _partial(monitored, state, window, end)
-        rows += label_rows(Target(monitored, window, end, warning), Truth.SETTLED)
+        rows += measured.labels(end, Truth.SETTLED)
     return rows
 
 
-def _kept_rows(
-    monitored: Monitored, state: ModelState, due: Due, last: list[MeasurementRow]
-) -> list[MeasurementRow]:
-    warning = _partial(monitored, state, due.window, due.end)
-    if due.settles is Settled.LOW_COVERAGE:
-        warning = Settled.LOW_COVERAGE.value
-    target = Target(monitored, due.window, due.end, warning)
+def _kept_rows(measured: Measured, due: Due, last: list[MeasurementRow]) -> list[MeasurementRow]:
     settled = due.settles is not Settled.NO or (due.state is not None and due.state.settled_as_of is not None)
     truth = Truth.SETTLED if settled else Truth.PROVISIONAL
-    rows = record_rows(target) if due.first or due.records else []
-    if not monitored.counting.reading.labelled:
+    rows = measured.records(due.end) if due.first or due.records else []
+    if not measured.monitored.counting.reading.labelled:
         return rows
-    if due.first or due.settles is not Settled.NO or moved(performance_values(target), last):
-        rows += label_rows(target, truth)
+    if due.first or due.settles is not Settled.NO or (due.labels and measured.moved(due.end, last)):
+        warning = Settled.LOW_COVERAGE.value if due.settles is Settled.LOW_COVERAGE else ""
+        rows = rows + measured.labels(due.end, truth, warning)
     return rows
 
 
@@ -182,10 +165,6 @@ def _window_state(monitored: Monitored, due: Due, truth: Truths) -> WindowState:
         labels_seen=monitored.panes.seen(Part.LABELS, start, due.end),
         warning=due.settles.value if due.settles is Settled.LOW_COVERAGE else before.warning,
     )
-
-
-def _partial(monitored: Monitored, state: ModelState, window: Window, end: int) -> str:
-    return "partial" if window.start(end) < monitored.first_counted(state) else ""
 
 
 def _provenance(monitored: Monitored, state: ModelState, as_of: int, rows_read: int) -> Provenance:

@@ -52,9 +52,7 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
         wanted &= logged >= since
     rows = _by_pane(event.us[wanted], reading.pane)
     always = _tail(monitored, state, as_of, bounds[0])
-    waiting = [
-        WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in sorted({*rows, *always})
-    ]
+    waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in sorted({*rows, *always})]
     if state.oldest is None and rows:
         state = replace(state, oldest=int(event.us[wanted].min()), first_as_of=as_of)
     newest = int(logged[wanted].max(initial=state.logged_cursor or 0))
@@ -117,5 +115,3 @@ def ranges_of(starts: list[int], pane: int) -> list[tuple[int, int]]:
     first = edges[np.concatenate([[0], breaks + 1])]
     last = edges[np.concatenate([breaks, [len(edges) - 1]])] + pane
     return list(zip(first.tolist(), last.tolist(), strict=True))
-
-

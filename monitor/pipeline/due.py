@@ -104,9 +104,7 @@ def due_windows(
     """Kept windows of one kind that have just ended, just settled, or changed."""
     oldest = max(monitored.oldest_pane(truth.as_of), monitored.first_counted(state))
     known = {
-        one.end: one
-        for one in monitored.store.windows(monitored.name, oldest)
-        if one.window == window.name
+        one.end: one for one in monitored.store.windows(monitored.name, oldest) if one.window == window.name
     }
     found = (
         _due(monitored, window, end, known.get(end), truth)
@@ -132,7 +130,7 @@ def _due(monitored: Monitored, window: Window, end: int, known: WindowState | No
 def _moved(seen: int, before: int) -> bool:
     """Whether enough changed that a rate may have moved by a quarter of its interval's half width.
 
-    A rate moves at most by changed / n; a quarter of the half width is 0.25 · 1.96 · sqrt(p(1 - p) / n), which is
-    0.1 / sqrt(n) at p = 0.04.
+    A rate moves at most by changed / n; a quarter of the half width is 0.25 · 1.96 · sqrt(p(1 - p) / n), and
+    that is 0.1 / sqrt(n) at p = 0.04.
     """
     return abs(seen - before) > 0.1 * float(np.sqrt(seen))

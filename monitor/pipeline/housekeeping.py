@@ -8,7 +8,7 @@ from monitor.core.measurement import Measurement
 from monitor.core.typing import Ints
 from monitor.pipeline.monitored import Monitored
 from monitor.records.rows import logged_times, times
-from monitor.specs.rows import MeasurementRow, ModelState, Part, PaneFacts, Truth, WaitingPane
+from monitor.specs.rows import MeasurementRow, ModelState, PaneFacts, Part, Truth, WaitingPane
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,7 @@ def audit(monitored: Monitored, state: ModelState, as_of: int) -> Audited:
         return Audited(state.audited_as_of, rows=monitored.audit)
     reading = monitored.counting.reading
     lower, upper = as_of - 2 * reading.horizon, as_of + reading.horizon
-    table = monitored.source.changed_records(
-        monitored.spec, since=None, as_of=as_of, bounds=(lower, upper)
-    )
+    table = monitored.source.changed_records(monitored.spec, since=None, as_of=as_of, bounds=(lower, upper))
     event = times(table, "event_time", reading)
     logged, _ = logged_times(table, event, reading)
     visible = event.known & (logged <= as_of)
@@ -91,5 +89,3 @@ def _row(as_of: int, name: str, count: int) -> MeasurementRow:
         subject="",
         measurement=Measurement(float(count), n=count),
     )
-
-

@@ -1,7 +1,7 @@
 """Windows to rows: fold, measure, and say what stands behind it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from monitor.measures.evaluate import (
     Ask,
@@ -105,6 +105,44 @@ def moved(results: Mapping[tuple[str, str], Result], kept: Iterable[MeasurementR
         if abs(now.value - before.value) > (before.interval.upper - before.interval.lower) / 8:
             return True
     return False
+
+
+@dataclass(slots=True)
+class Measured:
+    """Windows of one kind, each measured once in a cycle.
+
+    Parameters
+    ----------
+    first
+        windows that start before this moment are partial.
+    """
+
+    monitored: Monitored
+    window: Window
+    first: int
+    _rows: dict[tuple[int, Truth | None, str], list[MeasurementRow]] = field(default_factory=dict)
+
+    def records(self, end: int) -> list[MeasurementRow]:
+        """Shift, data quality and volume of the window that ends at `end`."""
+        key = (end, None, "")
+        if key not in self._rows:
+            self._rows[key] = record_rows(self._target(end))
+        return self._rows[key]
+
+    def labels(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
+        """Performance and labels of the window that ends at `end`."""
+        key = (end, truth, warning)
+        if key not in self._rows:
+            self._rows[key] = label_rows(self._target(end, warning), truth)
+        return self._rows[key]
+
+    def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
+        """Whether the window's performance moved away from what was kept."""
+        return moved(performance_values(self._target(end)), kept)
+
+    def _target(self, end: int, warning: str = "") -> Target:
+        partial = "partial" if self.window.start(end) < self.first else ""
+        return Target(self.monitored, self.window, end, warning or partial)
 
 
 def _of_stratum(

@@ -26,6 +26,7 @@ class _Parts:
     strata: dict[int, Strata] = field(default_factory=dict)
     days: dict[int, Strata] = field(default_factory=dict)
     delays: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
+    seen: tuple[Ints, Ints] | None = None
 
 
 class Panes:
@@ -72,6 +73,7 @@ class Panes:
         """Save counted parts and keep them."""
         layout = self._parts[part].layout.hash
         self._store.save_panes(self._model, part, panes, layout=layout, as_of=as_of)
+        self._parts[part].seen = None
         for pane in panes:
             self._keep(part, pane)
             self._parts[part].facts[pane.start] = PaneFacts(
@@ -103,10 +105,14 @@ class Panes:
 
     def seen(self, part: Part, start: int, end: int) -> int:
         """A number that grows with every row and label counted in [start, end)."""
-        facts = self._parts[part].facts
-        pane = self._counting.reading.pane
-        here = (facts.get(at) for at in range(start, end, pane))
-        return sum(one.rows + one.labelled for one in here if one is not None)
+        parts = self._parts[part]
+        if parts.seen is None:
+            facts = sorted(parts.facts.values(), key=lambda one: one.start)
+            total = np.cumsum(_ints([0, *(one.rows + one.labelled for one in facts)]))
+            parts.seen = (_ints(one.start for one in facts), total)
+        starts, total = parts.seen
+        first, last = np.searchsorted(starts, [start, end])
+        return int(total[last] - total[first])
 
     def labelled(self, as_of: int, waiting: Mapping[int, int]) -> LabelledPanes:
         """Labels parts as settling sees them; a pane that does not wait is as good as counted now.
@@ -152,6 +158,7 @@ class Panes:
 
     def _forget(self, since: int) -> None:
         for parts in self._parts.values():
+            parts.seen = None
             for table in (parts.facts, parts.strata, parts.days, parts.delays):
                 for start in [start for start in table if start < since - DAY]:
                     del table[start]

@@ -1,0 +1,82 @@
+"""The demo: load real flights, replay ten months, print them month by month, stay up as the daemon."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from monitor.app.clocks import paced_clock, standing_clock
+from monitor.app.running import chosen_rows, replay_model
+from monitor.app.serve import serve
+from monitor.app.wiring import App, opened
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY, from_iso
+from monitor.core.errors import MonitorError
+from monitor.demo.files import flights
+from monitor.demo.loading import load_logs
+from monitor.show import months
+from monitor.specs.protocols import CycleReport
+from monitor.store.engine import migrate
+
+MODEL = "late"
+START, END = from_iso("2013-03-01"), from_iso("2014-01-01")
+
+Progress = Callable[[Iterator[CycleReport], int, str], Iterator[CycleReport]]
+
+
+def run_demo(
+    directory: Path,
+    *,
+    progress: Progress,
+    leave: bool,
+    until: int | None,
+    pace: int,
+    source_url: str | None,
+    store_url: str | None,
+    port: int,
+) -> int:
+    """Run the demo; return the exit code.
+
+    Parameters
+    ----------
+    directory
+        kept: a second run goes on where the first one stopped.
+    until
+        the replay ends here; the daemon runs a cycle each `pace` from here to the end.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    config, urls = _prepare(directory, source_url, store_url)
+    rows = load_logs(urls["MONITOR_DEMO_SOURCE"], flights())
+    click.echo(f"{rows:,} rows of the logs loaded" if rows else "the logs are loaded already", err=True)
+    migrate(urls["MONITOR_DEMO_STORE"])
+    settings = settings_of(config, urls)
+    settings = replace(settings, http=replace(settings.http, port=port))
+    with opened(settings, directory) as app:
+        stop = min(until or END, END)
+        _replay(app, stop, progress)
+        click.echo(months(chosen_rows(app, model=MODEL, window="month", history=True)))
+        if leave:
+            return 0
+        clock = standing_clock(END) if stop == END else paced_clock(stop, END, DAY, pace)
+        return serve(app, clock=clock, pace=None if stop == END else pace)
+
+
+def _prepare(directory: Path, source_url: str | None, store_url: str | None) -> tuple[Path, dict[str, str]]:
+    """Configuration and reference in the demo's directory, and the databases' URLs."""
+    config = directory / "config.toml"
+    shutil.copyfile(Path(__file__).parent.parent / "demo" / "demo.toml", config)
+    shutil.copyfile(flights() / "reference.parquet", directory / "reference.parquet")
+    home = directory.resolve()
+    return config, {
+        "MONITOR_DEMO_SOURCE": source_url or f"sqlite:///{home / 'flights.db'}",
+        "MONITOR_DEMO_STORE": store_url or f"sqlite:///{home / 'monitor.db'}",
+    }
+
+
+def _replay(app: App, stop: int, progress: Progress) -> None:
+    moments, reports = replay_model(app, MODEL, START, stop)
+    for report in progress(reports, len(moments), "replay, day by day"):
+        if report.error is not None:
+            raise MonitorError(f"the demo stopped: {report.error}")

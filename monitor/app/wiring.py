@@ -1,0 +1,132 @@
+"""Wiring: settings to stores, sources, models, the daemon."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+
+from monitor.core.errors import ConfigurationError
+from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.panes import Panes
+from monitor.records.reading import Reading
+from monitor.records.reference import Reference, counting_without_reference, reference_of
+from monitor.sources import open_source
+from monitor.sources.reference import load_reference
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Source
+from monitor.specs.settings import Settings
+from monitor.states.grids import content_hash
+from monitor.store.adapter import SqlStore
+from monitor.store.engine import open_store
+
+LIVE = "live"
+
+
+@dataclass(slots=True)
+class App:
+    """Opened store and sources of a configuration; models are made ready when they are asked for.
+
+    Parameters
+    ----------
+    base
+        directory of the configuration file: relative paths of reference files start there.
+    """
+
+    settings: Settings
+    base: Path
+    store: SqlStore
+    _sources: dict[str, Source] = field(default_factory=dict)
+    _models: dict[str, Monitored] = field(default_factory=dict)
+
+    def spec(self, name: str) -> ModelSpec:
+        """Specification of a model.
+
+        Raises
+        ------
+        ConfigurationError
+            if there is no such model.
+        """
+        for model in self.settings.models:
+            if model.name == name:
+                return model
+        known = ", ".join(model.name for model in self.settings.models)
+        raise ConfigurationError([f'there is no model "{name}": the configuration has {known}'])
+
+    def names(self, chosen: str | None = None) -> list[str]:
+        """Names of all models, or the chosen one."""
+        return [model.name for model in self.settings.models] if chosen is None else [self.spec(chosen).name]
+
+    def source(self, name: str) -> Source:
+        """Source by name, opened once."""
+        if name not in self._sources:
+            spec = next(source for source in self.settings.sources if source.name == name)
+            self._sources[name] = open_source(spec, store_url=self.settings.store_url)
+        return self._sources[name]
+
+    def monitored(self, name: str) -> Monitored:
+        """A model with its engines; its reference is read on first use and kept."""
+        if name not in self._models:
+            self._models[name] = self._make(self.spec(name))
+        return self._models[name]
+
+    def forget(self, name: str) -> None:
+        """Drop a model's caches, so that the next use starts from the store."""
+        self._models.pop(name, None)
+
+    def _make(self, spec: ModelSpec) -> Monitored:
+        source = self.source(spec.source)
+        reference = self._reference(spec, source)
+        counting = reference.counting if reference else counting_without_reference(spec.reading)
+        counting = replace(counting, reading=_resolved(spec.reading, counting.reading))
+        if reference is not None:
+            reference = replace(reference, counting=counting)
+        resolved = replace(spec, reading=counting.reading)
+        audit = next(one.audit for one in self.settings.sources if one.name == spec.source)
+        return Monitored(
+            spec=resolved,
+            counting=counting,
+            reference=reference,
+            source=source,
+            store=self.store,
+            panes=Panes(spec.name, counting, self.store),
+            code=version("monitor"),
+            audit_every=audit,
+        )
+
+    def _reference(self, spec: ModelSpec, source: Source) -> Reference | None:
+        if spec.reference is None:
+            return None
+        key = reference_key(spec)
+        kept = self.store.reference(key)
+        if kept is not None:
+            return kept
+        table, reading = load_reference(spec, source, self.base)
+        reference = reference_of(table, reading)
+        self.store.save_reference(key, spec.name, reference)
+        return reference
+
+
+def reference_key(spec: ModelSpec) -> str:
+    """Hash of what a reference is made of: it is frozen as long as this stays the same."""
+    reading = spec.reading
+    made_of = [spec.name, spec.reference, spec.exclude, spec.predictions.columns, spec.labels]
+    counted = [reading.task, reading.classes, reading.score_range, reading.threshold, reading.probabilities]
+    return content_hash([repr(made_of), repr(counted), repr((reading.numeric, reading.categorical))])
+
+
+@contextmanager
+def opened(settings: Settings, base: Path, run: str = LIVE) -> Iterator[App]:
+    """An application on its store, closed at the end."""
+    store = open_store(settings.store_url, run)
+    try:
+        yield App(settings, base, store)
+    finally:
+        store.close()
+
+
+def _resolved(configured: Reading, counted: Reading) -> Reading:
+    """Configured options with the features and classes that the reference fixed."""
+    return replace(
+        configured, numeric=counted.numeric, categorical=counted.categorical, classes=counted.classes
+    )

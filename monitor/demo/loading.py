@@ -1,0 +1,87 @@
+"""Load the bundled logs into a database, as a user's service would have written them."""
+
+from pathlib import Path
+
+import adbc_driver_sqlite.dbapi
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, make_url
+
+TABLES = ("predictions", "labels")
+INDEXES = (
+    ("predictions", "event_time"),
+    ("predictions", "logged_at"),
+    ("predictions", "prediction_id"),
+    ("labels", "reported_at"),
+    ("labels", "prediction_id"),
+)
+
+
+def load_logs(url: str, files: Path) -> int:
+    """Write the tables of the logs, unless they are there; return the number of rows written.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy URL of the database.
+    files
+        directory of predictions.parquet and labels.parquet.
+    """
+    target = make_url(url)
+    rows = 0
+    for name in TABLES:
+        table = widened(pq.read_table(files / f"{name}.parquet"))
+        if target.get_backend_name() == "sqlite":
+            rows += _into_sqlite(target, name, table)
+        else:
+            rows += _into_database(target, name, table)
+    return rows
+
+
+def widened(table: pa.Table) -> pa.Table:
+    """Single-precision columns as doubles: what a database would hold."""
+    fields = [
+        field.with_type(pa.float64()) if pa.types.is_float32(field.type) else field for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
+
+
+def _into_sqlite(target: URL, name: str, table: pa.Table) -> int:
+    with adbc_driver_sqlite.dbapi.connect(target.database) as connection:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
+            if cursor.fetchone() != (0,):
+                return 0
+            cursor.adbc_ingest(name, _as_text(table), mode="create")
+            for _, column in (index for index in INDEXES if index[0] == name):
+                cursor.execute(f'CREATE INDEX "{name}_{column}" ON "{name}" ("{column}")')
+        connection.commit()
+    return int(table.num_rows)
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    """Times as ISO-8601 text and truth values as integers: SQLite has neither type."""
+    return pa.table({name: _plain(table[name]) for name in table.column_names})
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_timestamp(column.type):
+        return pc.strftime(column.cast(pa.timestamp("s", "UTC"), safe=False), "%Y-%m-%d %H:%M:%S")
+    return column.cast(pa.int64()) if pa.types.is_boolean(column.type) else column
+
+
+def _into_database(target: URL, name: str, table: pa.Table) -> int:
+    engine = sa.create_engine(target)
+    try:
+        if sa.inspect(engine).has_table(name):
+            return 0
+        with engine.begin() as connection:
+            table.to_pandas().to_sql(name, connection, index=False, chunksize=5_000, method="multi")
+            described = sa.Table(name, sa.MetaData(), autoload_with=connection)
+            for _, column in (index for index in INDEXES if index[0] == name):
+                sa.Index(f"{name}_{column}", described.c[column]).create(connection)
+    finally:
+        engine.dispose()
+    return int(table.num_rows)

@@ -1,0 +1,170 @@
+"""Rows for people: tables, JSON and CSV of measurements, and the demo's months."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from monitor.core.clock import to_datetime, to_iso
+from monitor.specs.rows import MeasurementRow, Truth
+
+Shown = tuple[str, int, MeasurementRow]
+
+FIELDS = (
+    "model",
+    "version",
+    "window",
+    "window_end",
+    "as_of",
+    "truth",
+    "segment",
+    "measure",
+    "subject",
+    "value",
+    "reason",
+    "n",
+    "lower",
+    "upper",
+    "resolution",
+    "coverage",
+    "warning",
+)
+
+
+def plain(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
+    """One row as plain values; times are ISO-8601 UTC; None for the whole and for what is absent."""
+    result = row.measurement
+    return {
+        "model": model,
+        "version": row.version,
+        "window": row.window or None,
+        "window_end": to_iso(row.window_end),
+        "as_of": to_iso(as_of),
+        "truth": row.truth.value or None,
+        "segment": row.segment,
+        "measure": row.measure,
+        "subject": row.subject,
+        "value": result.value,
+        "reason": result.reason.value if result.reason else None,
+        "n": result.n,
+        "lower": result.interval.lower if result.interval else None,
+        "upper": result.interval.upper if result.interval else None,
+        "resolution": result.resolution,
+        "coverage": row.coverage,
+        "warning": row.warning or None,
+    }
+
+
+def as_json(rows: Iterable[Shown]) -> str:
+    """JSON list of rows."""
+    return json.dumps([plain(*row) for row in rows], indent=1)
+
+
+def as_csv(rows: Iterable[Shown]) -> str:
+    """CSV with a header."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(plain(*row) for row in rows)
+    return out.getvalue()
+
+
+def as_table(rows: Iterable[Shown]) -> str:
+    """Aligned columns: what, where, value with its interval, and what limits it."""
+    header = ("model", "window", "end", "truth", "of", "measure", "subject", "value", "interval", "n", "note")
+    lines = [_line(*row) for row in rows]
+    return aligned([header, *lines]) if lines else "nothing has been measured yet"
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Columns of equal width, numbers to the right."""
+    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
+    right = [
+        all(_is_number(line[at]) for line in lines[1:]) and len(lines) > 1 for at in range(len(lines[0]))
+    ]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def number(value: float | None) -> str:
+    """Four significant digits; thousands in full; empty for None."""
+    if value is None:
+        return ""
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+
+
+def months(rows: Iterable[Shown]) -> str:
+    """Month by month, one line a window: what a person looks at first."""
+    latest: dict[int, dict[tuple[str, str], MeasurementRow]] = {}
+    for _, _, row in rows:
+        if row.version is None and row.segment is None:
+            latest.setdefault(row.window_end, {})[row.measure, row.subject] = row
+    header = (
+        "month", "n", "coverage", "AUC", "K-S sep.", "accuracy (majority)", "profit",
+        "SI score (critical)", "most shifted features (SI)", "late: control / treatment", "truth",
+    )  # fmt: skip
+    return aligned([header, *(_month(end, found) for end, found in sorted(latest.items()))])
+
+
+def _month(end: int, found: dict[tuple[str, str], MeasurementRow]) -> tuple[str, ...]:
+    def show(measure: str, subject: str = "") -> str:
+        row = found.get((measure, subject))
+        return "-" if row is None or row.measurement.value is None else number(row.measurement.value)
+
+    def bounds(measure: str) -> str:
+        row = found.get((measure, ""))
+        interval = row.measurement.interval if row else None
+        return f" [{interval.lower:.3f}, {interval.upper:.3f}]" if interval else ""
+
+    auc = found.get(("roc_auc", ""))
+    truth = auc.truth if auc else Truth.NONE
+    coverage = f"{auc.coverage:.1%}" if auc and auc.coverage is not None else "-"
+    shifted = sorted(
+        (
+            (row.measurement.value, subject.removeprefix("feature:"))
+            for (measure, subject), row in found.items()
+            if measure == "stability_index" and subject.startswith("feature:") and row.measurement.value
+        ),
+        reverse=True,
+    )
+    return (
+        (to_datetime(end) - timedelta(days=1)).strftime("%Y-%m"),
+        show("records"),
+        coverage,
+        show("roc_auc") + bounds("roc_auc"),
+        show("ks_separation"),
+        f"{show('accuracy')} ({show('majority_accuracy')})",
+        show("profit"),
+        f"{show('stability_index', 'score')} ({show('stability_index_critical', 'score')})",
+        ", ".join(f"{name} {value:.2f}" for value, name in shifted[:3]),
+        f"{show('control_outcome_rate')} / {show('treatment_outcome_rate')}",
+        truth.value,
+    )
+
+
+def _line(model: str, as_of: int, row: MeasurementRow) -> tuple[str, ...]:
+    result = row.measurement
+    interval = (
+        f"[{number(result.interval.lower)}, {number(result.interval.upper)}]" if result.interval else ""
+    )
+    value = number(result.value) if result.value is not None else f"({result.reason})"
+    resolution = f"± {result.resolution:.1g} by its cells" if result.resolution else ""
+    end = to_iso(row.window_end) if row.window else to_iso(as_of)
+    of = " ".join(part for part in (row.version, row.segment) if part)
+    note = ", ".join(part for part in (row.warning, resolution) if part)
+    truth = row.truth.value
+    return (
+        model, row.window, end, truth, of, row.measure, row.subject, value, interval, f"{result.n:,}", note
+    )  # fmt: skip
+
+
+def _is_number(text: str) -> bool:
+    return text == "" or text.replace(",", "").replace(".", "").replace("-", "").isdigit()

@@ -1,0 +1,73 @@
+"""A source in memory: the twin of the SQL adapters, for fast tests of the pipeline."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from monitor.specs.model import ModelSpec
+
+Range = tuple[int, int]
+_NARROW = ("id", "event_time", "logged_at", "version", "arm", "score", "prediction")
+
+
+@dataclass
+class MemorySource:
+    """Role-named tables; times are int64 microseconds under the unit "us"."""
+
+    predictions: pa.Table
+    labels: pa.Table | None = None
+
+    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+        table = _between(self.predictions, "event_time", bounds)
+        if since is not None and "logged_at" in table.column_names:
+            table = table.filter(pc.greater_equal(table["logged_at"], since))
+        return table.select([name for name in ("event_time", "logged_at") if name in table.column_names])
+
+    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+        assert self.labels is not None
+        labels = self.labels
+        if since is not None and "reported_at" in labels.column_names:
+            labels = labels.filter(pc.greater_equal(labels["reported_at"], since))
+        joined = _between(self.predictions.select(["id", "event_time"]), "event_time", bounds).join(
+            labels, "id", join_type="inner"
+        )
+        return joined.select([name for name in ("event_time", "reported_at") if name in joined.column_names])
+
+    def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        return _within(self.predictions, ranges)
+
+    def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        names = [
+            name
+            for name in self.predictions.column_names
+            if name in _NARROW or name.startswith("probability:")
+        ]
+        table = _within(self.predictions.select(names), ranges)
+        return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
+
+    def orphans(self, model: ModelSpec, bounds: Range) -> int:
+        if self.labels is None:
+            return 0
+        labels = self.labels
+        if "reported_at" in labels.column_names:
+            labels = _between(labels, "reported_at", bounds)
+        return int(labels.join(self.predictions.select(["id"]), "id", join_type="left anti").num_rows)
+
+    def columns(self, model: ModelSpec) -> Mapping[str, str]:
+        return {name: str(self.predictions.schema.field(name).type) for name in self.predictions.column_names}
+
+
+def _between(table: pa.Table, role: str, bounds: Range) -> pa.Table:
+    moments = table[role]
+    return table.filter(pc.and_(pc.greater_equal(moments, bounds[0]), pc.less(moments, bounds[1])))
+
+
+def _within(table: pa.Table, ranges: Sequence[Range]) -> pa.Table:
+    moments = np.asarray(table["event_time"].fill_null(np.iinfo(np.int64).min))
+    inside = np.zeros(len(moments), dtype=bool)
+    for start, end in ranges:
+        inside |= (moments >= start) & (moments < end)
+    return table.filter(pa.array(inside))
