@@ -1,0 +1,1 @@
+"""The store: our own database."""

@@ -1,0 +1,169 @@
+"""The store of one run: what the pipeline asks for, each call one transaction."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Engine
+
+from monitor.records.counting import Counting
+from monitor.records.pane import PanePart
+from monitor.records.reference import Reference
+from monitor.specs.protocols import Commit
+from monitor.specs.rows import (
+    MeasurementRow,
+    ModelState,
+    PaneFacts,
+    Part,
+    Provenance,
+    WaitingPane,
+    WindowState,
+)
+from monitor.store import current, leases, panes, references, snapshots, states, waiting
+from monitor.store.connections import reading, writing
+from monitor.store.panes import save_parts
+
+
+@dataclass(frozen=True, slots=True)
+class SqlStore:
+    """A run's part of the store's database. Safe to use from several threads.
+
+    Every call is one transaction. What the database refuses is a `StoreError`.
+    """
+
+    engine: Engine = field(repr=False)
+    run: str
+
+    def state(self, model: str) -> ModelState:
+        """State of a model; empty before its first cycle."""
+        with reading(self.engine) as connection:
+            return states.read(connection, self.run, model)
+
+    def note_waiting(self, model: str, state: ModelState, panes: Iterable[WaitingPane]) -> None:
+        """Move the cursors and remember the dirty panes, in one transaction."""
+        with writing(self.engine) as connection:
+            states.write(connection, self.run, model, state)
+            waiting.note(connection, self.run, model, panes)
+
+    def waiting(self, model: str) -> list[WaitingPane]:
+        """Panes that wait to be counted, longest waiting first."""
+        with reading(self.engine) as connection:
+            return waiting.read(connection, self.run, model)
+
+    def facts(self, model: str, since: int) -> list[PaneFacts]:
+        """Facts of the stored pane parts that start at or after `since`."""
+        with reading(self.engine) as connection:
+            return panes.facts(connection, self.run, model, since)
+
+    def save_panes(
+        self, model: str, part: Part, panes: Sequence[PanePart], *, layout: str, as_of: int
+    ) -> None:
+        """Store counted parts and take them off the waiting list, in one transaction."""
+        with writing(self.engine) as connection:
+            save_parts(connection, self.run, model, part, panes, layout=layout, as_of=as_of)
+
+    def load_panes(
+        self, model: str, part: Part, starts: Sequence[int], counting: Counting
+    ) -> dict[int, PanePart]:
+        """Stored parts that were counted on the layout of `counting`, by start."""
+        with reading(self.engine) as connection:
+            return panes.load(connection, self.run, model, part, starts, counting)
+
+    def windows(self, model: str, since: int) -> list[WindowState]:
+        """States of kept windows that end at or after `since`, by window and end."""
+        with reading(self.engine) as connection:
+            return states.read_windows(connection, self.run, model, since)
+
+    def last_kept(
+        self, model: str, window: str, ends: Sequence[int]
+    ) -> dict[tuple[int, str, str], MeasurementRow]:
+        """Latest kept whole-model performance rows of the given ends, by (end, measure, subject)."""
+        with reading(self.engine) as connection:
+            return snapshots.last_kept(connection, self.run, model, window, ends)
+
+    def commit(self, model: str, commit: Commit, *, token: int | None = None) -> None:
+        """Write all of a cycle's results in one transaction.
+
+        Raises
+        ------
+        LeaseLost
+            if `token` is no longer the model's lease; nothing is written.
+        """
+        with writing(self.engine) as connection:
+            if token is not None:
+                leases.check(connection, self.run, model, token)
+            as_of = commit.provenance.as_of
+            states.write(connection, self.run, model, commit.state)
+            if commit.current is not None:
+                current.replace(connection, self.run, model, as_of, commit.current)
+            snapshots.append(connection, self.run, model, commit.provenance, commit.snapshots)
+            states.write_windows(connection, self.run, model, commit.windows)
+
+    def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
+        """(model, as of, row) of the current measurements."""
+        with reading(self.engine) as connection:
+            return current.read(connection, self.run, model)
+
+    def history(
+        self,
+        model: str | None = None,
+        window: str | None = None,
+        measure: str | None = None,
+        subject: str | None = None,
+        segment: str | None = None,
+        version: str | None = None,
+        as_of: int | None = None,
+    ) -> list[tuple[str, int, MeasurementRow]]:
+        """(model, as of, row) of the kept measurements, by key and revision.
+
+        Parameters
+        ----------
+        model, window, measure, subject, segment, version
+            None: any. The empty segment or version is the whole.
+        as_of
+            None: all revisions; else of each window, measure, … the newest at or before this moment.
+        """
+        wanted = {
+            "model": model,
+            "window": window,
+            "measure": measure,
+            "subject": subject,
+            "segment": segment,
+            "version": version,
+        }
+        filters = {name: value for name, value in wanted.items() if value is not None}
+        with reading(self.engine) as connection:
+            return snapshots.history(connection, self.run, filters, as_of)
+
+    def provenance(self, model: str | None = None) -> list[tuple[str, Provenance]]:
+        """(model, provenance) of the kept measurements, by model and as of."""
+        with reading(self.engine) as connection:
+            return snapshots.provenances(connection, self.run, model)
+
+    def reference(self, key: str) -> Reference | None:
+        """A kept reference by the hash of its specification."""
+        with reading(self.engine) as connection:
+            return references.read(connection, key)
+
+    def save_reference(self, key: str, model: str, reference: Reference) -> None:
+        """Keep a reference; one that is kept already stays as it is."""
+        with writing(self.engine) as connection:
+            references.write(connection, key, model, reference)
+
+    def claim(self, model: str, owner: str, ttl: int) -> int | None:
+        """Token of the model's lease for `ttl` microseconds, or None while another owner has it."""
+        with writing(self.engine) as connection:
+            return leases.claim(connection, self.run, model, owner, ttl)
+
+    def renew(self, model: str, token: int, ttl: int) -> bool:
+        """Move the lease's expiry to `ttl` from now; False if it was taken over."""
+        with writing(self.engine) as connection:
+            return leases.renew(connection, self.run, model, token, ttl)
+
+    def release(self, model: str, token: int) -> bool:
+        """Give the lease back; False if it was taken over."""
+        with writing(self.engine) as connection:
+            return leases.release(connection, self.run, model, token)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()

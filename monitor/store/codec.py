@@ -1,0 +1,103 @@
+"""Blobs: counters by stratum as compact bytes. Versioned; no pickle.
+
+Format 1: the byte 1, then zlib of: the length of the names (4 bytes, little-endian), the names (JSON:
+[[version, segment, number of counters], …]), then integers (see `varints`): the steps from each
+position to the next through all strata, and the counts in the same order. About 3 bytes a counter.
+"""
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from monitor.core.errors import CodecError
+from monitor.records.pane import PanePart
+from monitor.states.counters import Counters, Layout
+from monitor.states.strata import WHOLE, Stratum
+from monitor.store.varints import pack, unpack
+
+Strata: TypeAlias = Mapping[Stratum, Counters]
+
+VERSION = 1
+_FAST = 1  # zlib level: denser ones cost more time than they save bytes
+_HEAD = 4
+
+
+def encode(part: PanePart) -> bytes:
+    """Blob of the counters of a pane part."""
+    return encode_strata(part.strata)
+
+
+def encode_strata(strata: Strata) -> bytes:
+    """Blob of counters by stratum, all of one layout."""
+    named = [[*stratum, len(counters.index)] for stratum, counters in strata.items()]
+    names = json.dumps(named, separators=(",", ":")).encode()
+    none = np.empty(0, dtype=np.int64)
+    index = np.concatenate([none, *(counters.index for counters in strata.values())])
+    value = np.concatenate([none, *(counters.value for counters in strata.values())])
+    body = pack(np.concatenate([np.diff(index, prepend=0), value]))
+    return bytes([VERSION]) + zlib.compress(len(names).to_bytes(_HEAD, "little") + names + body, _FAST)
+
+
+def decode(blob: bytes, layout: Layout) -> Strata:
+    """Counters by stratum. Exact: equal to what was encoded.
+
+    Parameters
+    ----------
+    blob
+        made by `encode`.
+    layout
+        on which the counters were counted.
+
+    Raises
+    ------
+    CodecError
+        if the version is not known, the bytes are damaged, or a position lies outside the layout.
+    """
+    named, packed = _open(blob)
+    counts = [entry[2] for entry in named]
+    total = sum(counts)
+    integers = unpack(np.frombuffer(packed, dtype=np.uint8), 2 * total)
+    index = np.cumsum(integers[:total])
+    value = integers[total:]
+    if total and (index.min() < 0 or index.max() >= layout.size):
+        raise CodecError(f"positions below {layout.size} expected: got {index.min()} to {index.max()}")
+    strata, first = {}, 0
+    for version, segment, count in named:
+        last = first + count
+        strata[Stratum(version, segment)] = Counters(layout, index[first:last], value[first:last])
+        first = last
+    return strata
+
+
+def encode_counters(counters: Counters) -> bytes:
+    """Blob of one state."""
+    return encode_strata({WHOLE: counters})
+
+
+def decode_counters(blob: bytes, layout: Layout) -> Counters:
+    """State of a blob that `encode_counters` made.
+
+    Raises
+    ------
+    CodecError
+        as `decode`, and if the blob holds no state of the whole.
+    """
+    strata = decode(blob, layout)
+    if WHOLE not in strata:
+        raise CodecError("a state of the whole expected: got none")
+    return strata[WHOLE]
+
+
+def _open(blob: bytes) -> tuple[list[tuple[str | None, str | None, int]], memoryview]:
+    if not blob or blob[0] != VERSION:
+        raise CodecError(f"format {VERSION} expected: got {blob[0] if blob else 'an empty blob'}")
+    try:
+        plain = memoryview(zlib.decompress(memoryview(blob)[1:]))
+        end = _HEAD + int.from_bytes(plain[:_HEAD], "little")
+        named: list[Any] = json.loads(bytes(plain[_HEAD:end]))
+        return [(version, segment, int(count)) for version, segment, count in named], plain[end:]
+    except (zlib.error, ValueError, TypeError) as error:
+        raise CodecError(f"damaged blob: {error}") from error

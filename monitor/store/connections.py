@@ -1,0 +1,121 @@
+"""Connections to the store's database: SQLite or PostgreSQL, readers and writers."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
+from monitor.core.errors import StoreError
+
+_BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
+_BUSY_MS = 30_000
+_PRAGMAS = (
+    f"PRAGMA busy_timeout = {_BUSY_MS}",  # first: the next one may have to wait
+    "PRAGMA journal_mode = WAL",  # readers go on while a cycle writes
+    "PRAGMA synchronous = NORMAL",  # a power cut may lose the last cycles, never damage the file
+    "PRAGMA foreign_keys = ON",
+)
+
+
+def parsed(url: str) -> URL:
+    """URL of a store; PostgreSQL always by psycopg.
+
+    Raises
+    ------
+    StoreError
+        if it is neither SQLite nor PostgreSQL.
+    """
+    try:
+        found = make_url(url)
+    except ArgumentError as error:
+        raise StoreError(
+            'a store\'s URL is like "sqlite:///monitor.db" or "postgresql://host/name"'
+        ) from error
+    match found.get_backend_name():
+        case "sqlite":
+            return found
+        case "postgresql" | "postgres":
+            return found.set(drivername="postgresql+psycopg")
+        case other:
+            raise StoreError(f"a store is SQLite or PostgreSQL: got {other}")
+
+
+def shown(url: URL) -> str:
+    """URL without its password, for messages."""
+    return url.set(query={}).render_as_string(hide_password=True)
+
+
+def connect(url: URL) -> Engine:
+    """Engine of a store; nothing is connected yet."""
+    try:
+        if url.get_backend_name() == "sqlite":
+            return _sqlite(url)
+        return create_engine(
+            url,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            connect_args={"prepare_threshold": None, "application_name": "monitor"},
+        )
+    except (ImportError, NoSuchModuleError) as error:
+        raise StoreError(f"store {shown(url)}: no driver: {error}") from error
+
+
+@contextlib.contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """Transaction that reads.
+
+    Raises
+    ------
+    StoreError
+        if the database refuses.
+    """
+    with _translated(engine), engine.connect() as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """Transaction that writes: committed at the end, rolled back by any error.
+
+    On SQLite the write lock is taken at its beginning: a reader that turns writer would be refused.
+
+    Raises
+    ------
+    StoreError
+        if the database refuses.
+    """
+    with _translated(engine), engine.execution_options(**{_BEGIN: "IMMEDIATE"}).begin() as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def _translated(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except SQLAlchemyError as error:
+        what = getattr(error, "orig", None) or error
+        raise StoreError(f"store {shown(engine.url)}: {str(what).strip()}") from error
+
+
+def _sqlite(url: URL) -> Engine:
+    in_memory = url.database in {None, "", ":memory:"}
+    if in_memory:  # every connection would have a database of its own
+        arguments = {"check_same_thread": False}
+        engine = create_engine(url, hide_parameters=True, poolclass=StaticPool, connect_args=arguments)
+    else:
+        engine = create_engine(url, hide_parameters=True)
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver would begin on its own, and too late
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get(_BEGIN, 'DEFERRED')}")

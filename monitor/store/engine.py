@@ -1,0 +1,122 @@
+"""Open, create and upgrade the store's database."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine
+
+from monitor.core.errors import StoreError
+from monitor.store.adapter import SqlStore
+from monitor.store.connections import connect, parsed, reading, shown, writing
+from monitor.store.tables import METADATA
+
+
+def open_store(url: str, run: str) -> SqlStore:
+    """Store of a run.
+
+    A SQLite database is created and migrated; PostgreSQL only by `migrate`, on request.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy URL, secrets filled in.
+    run
+        "live", or the name of a replay.
+
+    Raises
+    ------
+    StoreError
+        if the database does not answer, is not migrated, or was migrated by a newer version.
+    """
+    engine = connect(parsed(url))
+    try:
+        _require_newest(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return SqlStore(engine=engine, run=run)
+
+
+def migrate(url: str) -> str:
+    """Bring the store's tables to the newest version; returns it.
+
+    Raises
+    ------
+    StoreError
+        if the database refuses, or was migrated by a newer version.
+    """
+    engine = connect(parsed(url))
+    try:
+        _upgrade(engine)
+    finally:
+        engine.dispose()
+    return _newest()
+
+
+def schema_version(url: str) -> str | None:
+    """Version of the store's tables; None before the first migration.
+
+    Raises
+    ------
+    StoreError
+        if the database does not answer.
+    """
+    engine = connect(parsed(url))
+    try:
+        return _version(engine)
+    finally:
+        engine.dispose()
+
+
+def _require_newest(engine: Engine) -> None:
+    found = _version(engine)
+    if found == _newest():
+        return
+    if engine.dialect.name == "sqlite":
+        _upgrade(engine)
+        return
+    _require_known(engine, found)
+    raise StoreError(
+        f"store {shown(engine.url)}: version {_newest()} needed: got {found or 'none'}; run `monitor migrate`"
+    )
+
+
+def _upgrade(engine: Engine) -> None:
+    with writing(engine) as connection:
+        _require_known(engine, MigrationContext.configure(connection).get_current_revision())
+        config = Config()
+        config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
+        config.attributes.update(connection=connection, metadata=METADATA)
+        command.upgrade(config, "head")
+
+
+def _require_known(engine: Engine, found: str | None) -> None:
+    known = {script.revision for script in ScriptDirectory(str(_scripts())).walk_revisions()}
+    if found is not None and found not in known:
+        raise StoreError(
+            f"store {shown(engine.url)}: made by another version: got {found}, newest known is {_newest()}"
+        )
+
+
+def _version(engine: Engine) -> str | None:
+    with reading(engine) as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def _newest() -> str:
+    newest = ScriptDirectory(str(_scripts())).get_current_head()
+    if newest is None:
+        raise StoreError("the installation is not whole: the package `migrations` has no versions")
+    return newest
+
+
+def _scripts() -> Path:
+    found = find_spec("migrations")
+    for place in (found.submodule_search_locations or ()) if found else ():
+        if (Path(place) / "env.py").is_file():
+            return Path(place)
+    raise StoreError("the installation is not whole: the package `migrations` is missing")

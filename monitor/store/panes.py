@@ -1,0 +1,142 @@
+"""Counted parts of panes."""
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import Connection, and_, bindparam, delete, select
+
+from monitor.core.clock import to_iso
+from monitor.core.errors import CodecError
+from monitor.records.counting import Counting
+from monitor.records.pane import PanePart
+from monitor.specs.rows import PaneFacts, Part
+from monitor.states.counters import Layout
+from monitor.store import codec
+from monitor.store.statements import put
+from monitor.store.tables import panes, waiting
+
+_AT_ONCE = 1_000  # starts a statement
+
+_FACTS = (
+    panes.c.start,
+    panes.c.part,
+    panes.c.counted_as_of,
+    panes.c.layout,
+    panes.c.rows,
+    panes.c.newest,
+    panes.c.records,
+    panes.c.labelled,
+    panes.c.checksum,
+)
+_STORED = (
+    panes.c.start,
+    panes.c.rows,
+    panes.c.newest,
+    panes.c.records,
+    panes.c.labelled,
+    panes.c.checksum,
+    panes.c.blob,
+)
+_COUNTED = delete(waiting).where(
+    and_(
+        waiting.c.run == bindparam("of_run"),
+        waiting.c.model == bindparam("of_model"),
+        waiting.c.part == bindparam("of_part"),
+        waiting.c.start == bindparam("of_start"),
+    )
+)
+
+
+def save_parts(
+    connection: Connection,
+    run: str,
+    model: str,
+    part: Part,
+    parts: Sequence[PanePart],
+    *,
+    layout: str,
+    as_of: int,
+) -> None:
+    """Store parts, in place of what is there, and take them off the waiting list."""
+    if not parts:
+        return
+    owner = {"run": run, "model": model, "part": part.value, "layout": layout, "counted_as_of": as_of}
+    put(
+        connection,
+        panes,
+        [
+            owner
+            | {
+                "start": int(pane.start),
+                "codec": codec.VERSION,
+                "rows": int(pane.rows),
+                "newest": None if pane.newest is None else int(pane.newest),
+                "records": int(pane.records),
+                "labelled": int(pane.labelled),
+                "checksum": int(pane.checksum),
+                "blob": codec.encode(pane),
+            }
+            for pane in parts
+        ],
+    )
+    key = {"of_run": run, "of_model": model, "of_part": part.value}
+    connection.execute(_COUNTED, [key | {"of_start": int(pane.start)} for pane in parts])
+
+
+def facts(connection: Connection, run: str, model: str, since: int) -> list[PaneFacts]:
+    """Facts of the parts that start at or after `since`, by part and start."""
+    found = connection.execute(
+        select(*_FACTS)
+        .where(panes.c.run == run, panes.c.model == model, panes.c.start >= since)
+        .order_by(panes.c.part, panes.c.start)
+    )
+    return [
+        PaneFacts(
+            start=start,
+            part=Part(part),
+            counted_as_of=counted,
+            layout=layout,
+            rows=rows,
+            newest=newest,
+            records=records,
+            labelled=labelled,
+            checksum=checksum,
+        )
+        for start, part, counted, layout, rows, newest, records, labelled, checksum in found
+    ]
+
+
+def load(
+    connection: Connection, run: str, model: str, part: Part, starts: Sequence[int], counting: Counting
+) -> dict[int, PanePart]:
+    """Parts of the given starts that were counted on the layout of `counting`.
+
+    Raises
+    ------
+    CodecError
+        if a blob cannot be read; it names the pane.
+    """
+    layout = counting.records if part is Part.RECORDS else counting.labels
+    query = select(*_STORED).where(
+        panes.c.run == run, panes.c.model == model, panes.c.part == part.value, panes.c.layout == layout.hash
+    )
+    loaded = {}
+    for few in _chunks(starts):
+        for start, rows, newest, records, labelled, checksum, blob in connection.execute(
+            query.where(panes.c.start.in_(few))
+        ):
+            strata = _decode(blob, layout, f'pane {to_iso(start)} of "{model}", part {part.value}')
+            loaded[start] = PanePart(start, strata, rows, newest, records, labelled, checksum)
+    return loaded
+
+
+def _decode(blob: bytes, layout: Layout, where: str) -> codec.Strata:
+    try:
+        return codec.decode(blob, layout)
+    except CodecError as error:
+        raise CodecError(f"{where}: {error}") from error
+
+
+def _chunks(starts: Sequence[int]) -> Iterator[list[int]]:
+    plain = [int(start) for start in starts]
+    for first in range(0, len(plain), _AT_ONCE):
+        yield plain[first : first + _AT_ONCE]

@@ -1,0 +1,139 @@
+"""Kept references: grids and reading options as JSON, counters as blobs."""
+
+import json
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from monitor.core.errors import CodecError
+from monitor.records.counting import Counting
+from monitor.records.reading import Arms, Reading, Task
+from monitor.records.reference import Reference
+from monitor.states import grids
+from monitor.states.grids import Grid, NumericGrid
+from monitor.store.codec import decode_counters, encode_counters
+from monitor.store.statements import add, database_now
+from monitor.store.tables import references
+
+_FORMAT = 1
+
+
+def read(connection: Connection, key: str) -> Reference | None:
+    """Reference of a key.
+
+    Raises
+    ------
+    CodecError
+        if it cannot be read by this version.
+    """
+    columns = (references.c.counting, references.c.records, references.c.labels)
+    found = connection.execute(select(*columns).where(references.c.key == key)).first()
+    if found is None:
+        return None
+    counting = counting_of(found.counting)
+    return Reference(
+        counting=counting,
+        records=decode_counters(found.records, counting.records),
+        labels=decode_counters(found.labels, counting.labels),
+    )
+
+
+def write(connection: Connection, key: str, model: str, reference: Reference) -> None:
+    """Keep a reference; one that is kept under this key already stays as it is."""
+    now = connection.execute(select(database_now(connection))).scalar_one()
+    row = {
+        "key": key,
+        "model": model,
+        "hash": reference.counting.hash,
+        "counting": counting_text(reference.counting),
+        "records": encode_counters(reference.records),
+        "labels": encode_counters(reference.labels),
+        "created": now,
+    }
+    add(connection, references, [row])
+
+
+def counting_text(counting: Counting) -> str:
+    """JSON of grids and reading options; `counting_of` reads it back, equal."""
+    plain = {
+        "format": _FORMAT,
+        "reading": _reading_json(counting.reading),
+        "features": [[name, grids.to_json(grid)] for name, grid in counting.features],
+        "score": None if counting.score is None else grids.to_json(counting.score),
+        "prediction": grids.to_json(counting.prediction),
+        "label": None if counting.label is None else grids.to_json(counting.label),
+        "scale": float(counting.scale),
+    }
+    return json.dumps(plain, separators=(",", ":"), allow_nan=False)
+
+
+def counting_of(text: str) -> Counting:
+    """Grids and reading options of their JSON.
+
+    Raises
+    ------
+    CodecError
+        if the format is not known or a part is missing.
+    """
+    try:
+        plain = json.loads(text)
+        if plain["format"] != _FORMAT:
+            raise CodecError(f"reference: format {_FORMAT} expected: got {plain['format']}")
+        return Counting(
+            reading=_reading_of(plain["reading"]),
+            features=tuple((name, grids.from_json(grid)) for name, grid in plain["features"]),
+            score=_score(plain["score"]),
+            prediction=grids.from_json(plain["prediction"]),
+            label=None if plain["label"] is None else grids.from_json(plain["label"]),
+            scale=plain["scale"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise CodecError(f"reference: damaged: {error!r}") from error
+
+
+def _score(plain: dict[str, object] | None) -> NumericGrid | None:
+    grid: Grid | None = None if plain is None else grids.from_json(plain)
+    if grid is not None and not isinstance(grid, NumericGrid):
+        raise CodecError("reference: a score's grid is numeric: got a category grid")
+    return grid
+
+
+def _reading_json(reading: Reading) -> dict[str, object]:
+    arms = reading.arms
+    return {
+        "task": reading.task.value,
+        "classes": reading.classes,
+        "has_score": reading.has_score,
+        "score_range": [_finite(bound) for bound in reading.score_range],
+        "threshold": reading.threshold,
+        "probabilities": reading.probabilities,
+        "numeric": reading.numeric,
+        "categorical": reading.categorical,
+        "versioned": reading.versioned,
+        "arms": None if arms is None else [arms.column, arms.control, arms.treatment],
+        "labelled": reading.labelled,
+        "zone": reading.zone,
+        "time_units": reading.time_units,
+        "scale": reading.scale,
+        "pane": reading.pane,
+        "tolerance": reading.tolerance,
+        "horizon": reading.horizon,
+    }
+
+
+def _reading_of(plain: dict[str, Any]) -> Reading:
+    lower, upper = plain["score_range"]
+    arms = plain["arms"]
+    changed = {
+        "task": Task(plain["task"]),
+        "score_range": (-np.inf if lower is None else lower, np.inf if upper is None else upper),
+        "arms": None if arms is None else Arms(column=arms[0], control=arms[1], treatment=arms[2]),
+        "time_units": tuple((role, unit) for role, unit in plain["time_units"]),
+    }
+    tuples = {name: tuple(plain[name]) for name in ("classes", "probabilities", "numeric", "categorical")}
+    return Reading(**(plain | changed | tuples))
+
+
+def _finite(bound: float) -> float | None:
+    return float(bound) if np.isfinite(bound) else None

@@ -1,0 +1,142 @@
+"""Kept measurements: append-only, each with its provenance. The revision of a window is its rank by as of."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, Select, and_, func, literal_column, select, text
+
+from monitor.specs.rows import MeasurementRow, Provenance
+from monitor.store.measured import columns_of, params_of, row_of
+from monitor.store.statements import add
+from monitor.store.tables import WHOLE_PERFORMANCE, provenance, snapshots
+
+Kept = tuple[str, int, MeasurementRow]
+
+
+def append(
+    connection: Connection, run: str, model: str, behind: Provenance, rows: Sequence[MeasurementRow]
+) -> None:
+    """Keep rows as of `behind.as_of`; those that are kept already stay as they are."""
+    if not rows:
+        return
+    newest = (behind.newest_logged_at, behind.newest_reported_at)
+    add(
+        connection,
+        provenance,
+        [
+            {
+                "run": run,
+                "model": model,
+                "as_of": int(behind.as_of),
+                "grid": behind.grid,
+                "reference": behind.reference,
+                "config": behind.config,
+                "code": behind.code,
+                "rows_read": int(behind.rows_read),
+                "newest_logged_at": newest[0],
+                "newest_reported_at": newest[1],
+            }
+        ],
+    )
+    add(connection, snapshots, [params_of(run, model, int(behind.as_of), row) for row in rows])
+
+
+def last_kept(
+    connection: Connection, run: str, model: str, window: str, ends: Sequence[int]
+) -> dict[tuple[int, str, str], MeasurementRow]:
+    """Newest whole-model performance rows of the given ends, by (end, measure, subject)."""
+    newest = (
+        select(
+            snapshots.c.window_end,
+            snapshots.c.measure,
+            snapshots.c.subject,
+            func.max(snapshots.c.as_of).label("as_of"),
+        )
+        .where(
+            snapshots.c.run == run,
+            snapshots.c.model == model,
+            snapshots.c.window == window,
+            snapshots.c.window_end.in_([int(end) for end in ends]),
+            text(WHOLE_PERFORMANCE),
+        )
+        .group_by(snapshots.c.window_end, snapshots.c.measure, snapshots.c.subject)
+        .subquery()
+    )
+    found = connection.execute(
+        select(*columns_of(snapshots))
+        .join_from(
+            newest,
+            snapshots,
+            and_(
+                *(
+                    snapshots.c[name] == newest.c[name]
+                    for name in ("window_end", "measure", "subject", "as_of")
+                )
+            ),
+        )
+        .where(
+            snapshots.c.run == run,
+            snapshots.c.model == model,
+            snapshots.c.window == window,
+            snapshots.c.version == literal_column("''"),
+            snapshots.c.segment == literal_column("''"),
+            snapshots.c.truth != literal_column("''"),
+        )
+        .order_by(snapshots.c.truth)
+    )
+    rows = [row_of(row) for row in found]
+    return {(row.window_end, row.measure, row.subject): row for row in rows}
+
+
+def history(connection: Connection, run: str, filters: dict[str, str], as_of: int | None) -> list[Kept]:
+    """(model, as of, row) of the kept rows, by key and revision.
+
+    Parameters
+    ----------
+    filters
+        column → value; the whole is the empty text in version and segment.
+    as_of
+        None: all revisions. Else only the newest at or before it; truth is no part of the key here,
+        so that a settled row takes the place of the provisional ones before it.
+    """
+    chosen = [snapshots.c.run == run, *(snapshots.c[name] == value for name, value in filters.items())]
+    query = select(snapshots.c.model, snapshots.c.as_of, *columns_of(snapshots)).where(*chosen)
+    if as_of is not None:
+        query = _newest(query, as_of)
+    key = ("model", "window", "window_end", "version", "segment", "measure", "subject", "as_of", "truth")
+    names = query.selected_columns
+    found = connection.execute(query.order_by(*(names[name] for name in key)))
+    return [(model, kept, row_of(rest)) for model, kept, *rest in found]
+
+
+def _newest(query: Select[tuple[object, ...]], as_of: int) -> Select[tuple[object, ...]]:
+    key = ("model", "window", "window_end", "version", "segment", "measure", "subject")
+    rank = func.rank().over(
+        partition_by=[snapshots.c[name] for name in key], order_by=snapshots.c.as_of.desc()
+    )
+    ranked = query.add_columns(rank.label("revision_rank")).where(snapshots.c.as_of <= as_of).subquery()
+    kept = [column for column in ranked.c if column.name != "revision_rank"]
+    return select(*kept).where(ranked.c.revision_rank == 1)
+
+
+def provenances(connection: Connection, run: str, model: str | None) -> list[tuple[str, Provenance]]:
+    """(model, provenance) of the kept rows, by model and as of."""
+    query = select(provenance).where(provenance.c.run == run)
+    if model is not None:
+        query = query.where(provenance.c.model == model)
+    found = connection.execute(query.order_by(provenance.c.model, provenance.c.as_of))
+    return [
+        (
+            name,
+            Provenance(
+                as_of=as_of,
+                grid=grid,
+                reference=reference,
+                config=config,
+                code=code,
+                rows_read=rows_read,
+                newest_logged_at=logged,
+                newest_reported_at=reported,
+            ),
+        )
+        for _, name, as_of, grid, reference, config, code, rows_read, logged, reported in found
+    ]

@@ -1,0 +1,214 @@
+"""Tables of the store: plain, one row a fact, made for an analyst's SQL.
+
+Times are BIGINT microseconds since 1970-01-01 UTC. As a date in a query:
+``datetime(s.window_end / 1e6, 'unixepoch')`` on SQLite, ``to_timestamp(s.window_end / 1e6)`` on PostgreSQL.
+`window` is a reserved word of PostgreSQL: write it qualified, as in ``s.window``.
+
+`version` and `segment` are part of keys, where NULLs would never collide: in the tables the whole has
+the empty text in both, in the rows of `specs.rows` it has None.
+
+The tables are made by `migrations/`; a test holds both equal.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    text,
+)
+
+NAMES = {
+    "pk": "pk_%(table_name)s",
+    "fk": "fk_%(table_name)s_%(referred_table_name)s",
+    "ix": "ix_%(table_name)s_%(column_0_name)s",
+}
+METADATA = MetaData(naming_convention=NAMES)
+
+
+def _key(comment: str, name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, comment=comment)
+
+
+def _owner() -> tuple[Column[str], Column[str]]:
+    return _key("history: live, or the name of a replay", "run"), _key("name of the model", "model")
+
+
+def _time(name: str, comment: str, *, nullable: bool = False) -> Column[int]:
+    return Column(name, BigInteger, nullable=nullable, comment=f"{comment}; microseconds UTC")
+
+
+def _count(name: str, comment: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, comment=comment)
+
+
+def _measurement() -> tuple[Column[float] | Column[str] | Column[int], ...]:
+    """Columns that `current` and `snapshots` share."""
+    return (
+        _key("window as configured (7d, month); empty: figures of the cycle itself", "window"),
+        _time("window_end", "end of the window (exclusive)"),
+        _time("as_of", "what was known at this moment"),
+        _key("settled or provisional labels; empty: stands on no labels", "truth"),
+        _key("version of the model; empty: the whole", "version"),
+        _key("column=value; empty: the whole", "segment"),
+        _key("name in the catalogue of measures", "measure"),
+        _key("score, prediction, label, feature:NAME, class:NAME or empty", "subject"),
+        Column("value", Double, comment="NULL: see reason"),
+        Column("reason", Text, comment="why there is no value"),
+        _count("n", "records behind the value"),
+        Column("lower", Double, comment="lower bound of the interval"),
+        Column("upper", Double, comment="upper bound of the interval"),
+        Column("level", Double, comment="probability that the interval holds the true value"),
+        Column("resolution", Double, nullable=False, comment="bound of the error due to cells; 0: exact"),
+        Column("coverage", Double, comment="labelled share of the window's records"),
+        _key("partial, low_coverage, or empty", "warning"),
+    )
+
+
+panes = Table(
+    "panes",
+    METADATA,
+    *_owner(),
+    _key("records or labels", "part"),
+    _time("start", "start of the pane"),
+    _key("hash of what the counters mean", "layout"),
+    Column("codec", Integer, nullable=False, comment="version of the blob's format"),
+    _time("counted_as_of", "as of the count"),
+    _count("rows", "rows read, repeats included"),
+    _time("newest", "largest logged_at or reported_at read", nullable=True),
+    _count("records", "records of the pane"),
+    _count("labelled", "of them with a label"),
+    _count("checksum", "sum of the labels, compared by the audit"),
+    Column("blob", LargeBinary, nullable=False, comment="counters by stratum, see monitor.store.codec"),
+    PrimaryKeyConstraint("run", "model", "part", "start"),
+    comment="counted parts of panes",
+)
+
+waiting = Table(
+    "waiting",
+    METADATA,
+    *_owner(),
+    _key("records or labels", "part"),
+    _time("start", "start of the pane"),
+    _time("since", "as of at which it was first seen changed"),
+    _count("labels", "labels seen to have changed since the last count"),
+    PrimaryKeyConstraint("run", "model", "part", "start"),
+    comment="parts of panes that changed in the source and are not yet counted again",
+)
+
+models = Table(
+    "models",
+    METADATA,
+    *_owner(),
+    _time("as_of", "as of the last cycle", nullable=True),
+    _time("first_as_of", "as of the first cycle", nullable=True),
+    _time("oldest", "oldest event time of the log at the first cycle", nullable=True),
+    _time("logged_cursor", "predictions are seen up to here", nullable=True),
+    _time("reported_cursor", "labels are seen up to here", nullable=True),
+    _time("audited_as_of", "as of the last audit", nullable=True),
+    PrimaryKeyConstraint("run", "model"),
+    comment="where the history of a model stands",
+)
+
+windows = Table(
+    "windows",
+    METADATA,
+    *_owner(),
+    _key("window as configured", "window"),
+    _time("window_end", "end of the window (exclusive)"),
+    _time("first_as_of", "as of its first measurement"),
+    _time("settled_as_of", "as of which enough labels were in", nullable=True),
+    _time("measured_as_of", "as of its last measurement", nullable=True),
+    _count("records_seen", "rows behind it when it was last measured"),
+    _count("labels_seen", "label rows and labels behind it when it was last measured"),
+    _key("partial, low_coverage, or empty", "warning"),
+    PrimaryKeyConstraint("run", "model", "window", "window_end"),
+    comment="what has happened to the kept windows",
+)
+
+current = Table(
+    "current",
+    METADATA,
+    *_owner(),
+    *_measurement(),
+    PrimaryKeyConstraint(
+        "run", "model", "window", "window_end", "truth", "version", "segment", "measure", "subject"
+    ),
+    comment="latest measurements, replaced by each cycle",
+    sqlite_with_rowid=False,
+)
+
+provenance = Table(
+    "provenance",
+    METADATA,
+    *_owner(),
+    _time("as_of", "as of the cycle"),
+    _key("hash of the grids", "grid"),
+    _key("hash of the reference; empty: none", "reference"),
+    _key("hash of the model's configuration", "config"),
+    _key("version of the code", "code"),
+    _count("rows_read", "rows read by the cycle"),
+    _time("newest_logged_at", "newest logged_at seen", nullable=True),
+    _time("newest_reported_at", "newest reported_at seen", nullable=True),
+    PrimaryKeyConstraint("run", "model", "as_of"),
+    comment="what stood behind the snapshots of one as of",
+)
+
+snapshots = Table(
+    "snapshots",
+    METADATA,
+    *_owner(),
+    *_measurement(),
+    PrimaryKeyConstraint(
+        "run", "model", "window", "window_end", "as_of", "truth", "version", "segment", "measure", "subject"
+    ),
+    ForeignKeyConstraint(
+        ["run", "model", "as_of"], ["provenance.run", "provenance.model", "provenance.as_of"]
+    ),
+    comment="kept measurements; append-only, the revision of a window is the rank by as_of",
+    sqlite_with_rowid=False,
+)
+
+WHOLE_PERFORMANCE = "truth <> '' AND version = '' AND segment = ''"
+Index(
+    "ix_snapshots_measure",
+    *(snapshots.c[name] for name in ("run", "model", "measure", "subject", "window", "window_end")),
+)
+Index(
+    "ix_snapshots_performance",
+    *(snapshots.c[name] for name in ("run", "model", "window", "window_end", "measure", "subject", "as_of")),
+    sqlite_where=text(WHOLE_PERFORMANCE),
+    postgresql_where=text(WHOLE_PERFORMANCE),
+)
+
+references = Table(
+    "references_",
+    METADATA,
+    _key("hash of the reference's specification", "key"),
+    _key("name of the model it was made for", "model"),
+    _key("hash of its grids", "hash"),
+    _key("grids and reading options, JSON", "counting"),
+    Column("records", LargeBinary, nullable=False, comment="counters of its records"),
+    Column("labels", LargeBinary, nullable=False, comment="counters of its labels"),
+    _time("created", "when it was kept"),
+    PrimaryKeyConstraint("key"),
+    comment="references: how to count, and what is compared against",
+)
+
+leases = Table(
+    "leases",
+    METADATA,
+    *_owner(),
+    _key("process that has the model", "owner"),
+    _count("token", "grows with each claim; checked by a commit"),
+    _time("expires_at", "by the clock of this database"),
+    PrimaryKeyConstraint("run", "model"),
+    comment="which process runs a model's cycles",
+)

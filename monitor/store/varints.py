@@ -1,0 +1,54 @@
+"""Integers as bytes: seven bits a byte, least significant first, the eighth bit set where more follow.
+
+Signed integers are zigzagged first (0, -1, 1, -2, … become 0, 1, 2, 3, …), so that small ones stay short.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.core.errors import CodecError
+from monitor.core.typing import Ints
+
+_MORE = 0x80
+_LONGEST = 10  # bytes of a 64-bit integer
+_SHIFTS = np.arange(_LONGEST, dtype=np.uint64) * np.uint64(7)
+_STEPS = np.uint64(1) << _SHIFTS[1:]
+
+
+def pack(values: Ints) -> bytes:
+    """Bytes of any int64."""
+    zigzag = ((values << 1) ^ (values >> 63)).view(np.uint64)
+    lengths = np.searchsorted(_STEPS, zigzag, side="right") + 1
+    ends = np.cumsum(lengths)
+    place = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+    packed = (np.repeat(zigzag, lengths) >> _SHIFTS[place]).astype(np.uint8) | np.uint8(_MORE)
+    packed[ends - 1] &= _MORE - 1
+    return bytes(packed)
+
+
+def unpack(packed: NDArray[np.uint8], count: int) -> Ints:
+    """The `count` integers that `pack` made these bytes of.
+
+    Raises
+    ------
+    CodecError
+        if the bytes hold another number of integers, or one of more than 64 bits.
+    """
+    ends = np.flatnonzero(packed < _MORE)
+    if len(ends) != count or (len(packed) and (count == 0 or ends[-1] != len(packed) - 1)):
+        raise CodecError(f"{count} integers expected: got {len(ends)} in {len(packed)} bytes")
+    zigzag = packed.astype(np.uint64) if len(packed) == count else _join(packed, ends)
+    return (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+
+
+def _join(packed: NDArray[np.uint8], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
+    starts = np.empty(len(ends), dtype=np.int64)
+    starts[0] = 0
+    starts[1:] = ends[:-1] + 1
+    place = np.arange(len(packed)) - np.repeat(starts, ends - starts + 1)
+    if place.max() >= _LONGEST:
+        raise CodecError(f"an integer has at most {_LONGEST} bytes: got {place.max() + 1}")
+    joined: NDArray[np.uint64] = np.bitwise_or.reduceat(
+        (packed & np.uint8(_MORE - 1)).astype(np.uint64) << _SHIFTS[place], starts
+    )
+    return joined

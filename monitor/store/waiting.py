@@ -1,0 +1,51 @@
+"""Panes that changed in the source and are not yet counted again."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, case, select
+
+from monitor.specs.rows import Part, WaitingPane
+from monitor.store.statements import insert
+from monitor.store.tables import waiting
+
+
+def note(connection: Connection, run: str, model: str, panes: Iterable[WaitingPane]) -> None:
+    """Remember dirty panes: labels add up, the oldest since stays."""
+    rows = [
+        {
+            "run": run,
+            "model": model,
+            "part": pane.part.value,
+            "start": int(pane.start),
+            "since": int(pane.since),
+            "labels": int(pane.labels),
+        }
+        for pane in panes
+    ]
+    if not rows:
+        return
+    statement = insert(connection, waiting)
+    new = statement.excluded
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=["run", "model", "part", "start"],
+            set_={
+                "since": case((new.since < waiting.c.since, new.since), else_=waiting.c.since),
+                "labels": waiting.c.labels + new.labels,
+            },
+        ),
+        rows,
+    )
+
+
+def read(connection: Connection, run: str, model: str) -> list[WaitingPane]:
+    """Panes that wait, longest waiting first."""
+    found = connection.execute(
+        select(waiting.c.start, waiting.c.part, waiting.c.since, waiting.c.labels)
+        .where(waiting.c.run == run, waiting.c.model == model)
+        .order_by(waiting.c.since, waiting.c.start, waiting.c.part)
+    )
+    return [
+        WaitingPane(start=start, part=Part(part), since=since, labels=labels)
+        for start, part, since, labels in found
+    ]

@@ -1,0 +1,366 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import store_examples as examples
+from sqlalchemy import select
+from store_examples import START, commit, pane, row
+
+from monitor.core.clock import DAY, HOUR
+from monitor.core.errors import CodecError, LeaseLost
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement
+from monitor.records.reading import Reading, Task
+from monitor.records.reference import Reference, counting_without_reference
+from monitor.specs.protocols import Store
+from monitor.specs.rows import (
+    MeasurementRow,
+    ModelState,
+    PaneFacts,
+    Part,
+    Truth,
+    WaitingPane,
+    WindowState,
+)
+from monitor.states.counters import Counters
+from monitor.store.adapter import SqlStore
+from monitor.store.connections import reading, writing
+from monitor.store.tables import METADATA, panes
+
+COUNTING = examples.COUNTING
+RECORDS = COUNTING.records.hash
+
+
+def contents(store: SqlStore) -> dict[str, list[tuple[object, ...]]]:
+    with reading(store.engine) as connection:
+        return {
+            table.name: [
+                tuple(found) for found in connection.execute(select(table).order_by(*table.primary_key))
+            ]
+            for table in METADATA.sorted_tables
+        }
+
+
+def test_the_sql_store_is_a_store(store: SqlStore) -> None:
+    asked: Store = store
+
+    assert asked.state("late") == ModelState()
+
+
+def test_a_state_comes_back_as_it_went_in(store: SqlStore) -> None:
+    state = ModelState(
+        as_of=1, first_as_of=2, oldest=-3, logged_cursor=4, reported_cursor=None, audited_as_of=2**62
+    )
+
+    store.note_waiting("late", state, [])
+
+    assert store.state("late") == state
+    assert store.state("other") == ModelState()
+
+
+def test_runs_and_models_do_not_see_each_other(store: SqlStore) -> None:
+    replay = SqlStore(store.engine, "replay")
+
+    store.note_waiting("late", ModelState(as_of=1), [WaitingPane(start=0, part=Part.LABELS, since=1)])
+    store.commit("late", commit())
+
+    assert replay.state("late") == ModelState()
+    assert replay.waiting("late") == store.waiting("other") == []
+    assert replay.current() == replay.history() == []
+
+
+def test_waiting_labels_add_up_and_the_oldest_since_stays(store: SqlStore) -> None:
+    first = [
+        WaitingPane(start=HOUR, part=Part.LABELS, since=20, labels=3),
+        WaitingPane(start=HOUR, part=Part.RECORDS, since=20),
+    ]
+    second = [
+        WaitingPane(start=HOUR, part=Part.LABELS, since=30, labels=4),
+        WaitingPane(start=HOUR, part=Part.LABELS, since=10, labels=1),
+        WaitingPane(start=0, part=Part.RECORDS, since=30),
+    ]
+
+    store.note_waiting("late", ModelState(as_of=1), first)
+    store.note_waiting("late", ModelState(as_of=2), second)
+
+    assert store.waiting("late") == [
+        WaitingPane(start=HOUR, part=Part.LABELS, since=10, labels=8),
+        WaitingPane(start=HOUR, part=Part.RECORDS, since=20),
+        WaitingPane(start=0, part=Part.RECORDS, since=30),
+    ]
+    assert store.state("late").as_of == 2
+
+
+def test_saved_panes_wait_no_longer_and_load_equal(store: SqlStore) -> None:
+    waiting = [WaitingPane(start=start, part=part, since=1) for start in (0, HOUR) for part in Part]
+    store.note_waiting("late", ModelState(), waiting)
+
+    store.save_panes("late", Part.RECORDS, [pane(0, 1), pane(HOUR, 2)], layout=RECORDS, as_of=5)
+
+    assert {(left.start, left.part) for left in store.waiting("late")} == {
+        (0, Part.LABELS),
+        (HOUR, Part.LABELS),
+    }
+    found = store.load_panes("late", Part.RECORDS, [0, HOUR, 2 * HOUR], COUNTING)
+    assert found == {0: pane(0, 1), HOUR: pane(HOUR, 2)}
+
+
+def test_a_pane_counted_again_replaces_the_old_count(store: SqlStore) -> None:
+    store.save_panes("late", Part.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
+
+    store.save_panes("late", Part.RECORDS, [replace(pane(0, 2), newest=None)], layout=RECORDS, as_of=6)
+
+    assert store.load_panes("late", Part.RECORDS, [0], COUNTING) == {0: replace(pane(0, 2), newest=None)}
+    assert store.facts("late", 0) == [
+        PaneFacts(
+            start=0,
+            part=Part.RECORDS,
+            counted_as_of=6,
+            layout=RECORDS,
+            rows=32,
+            newest=None,
+            records=20,
+            labelled=9,
+            checksum=-4,
+        )
+    ]
+    assert store.facts("late", 1) == []
+
+
+def test_only_panes_of_the_same_layout_are_loaded(store: SqlStore) -> None:
+    store.save_panes("late", Part.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5)
+
+    assert store.load_panes("late", Part.RECORDS, [0], examples.OTHER_COUNTING) == {}
+    assert store.load_panes("late", Part.LABELS, [0], COUNTING) == {}
+
+
+def test_many_panes_are_loaded_in_several_statements(store: SqlStore) -> None:
+    many = [replace(pane(start * HOUR), strata={}) for start in range(1_500)]
+    store.save_panes("late", Part.RECORDS, many, layout=RECORDS, as_of=5)
+
+    found = store.load_panes("late", Part.RECORDS, np.arange(1_500).astype(int) * HOUR, COUNTING)
+
+    assert list(found.values()) == many
+
+
+def test_a_damaged_pane_is_named(store: SqlStore) -> None:
+    store.save_panes("late", Part.RECORDS, [pane(0)], layout=RECORDS, as_of=5)
+    with writing(store.engine) as connection:
+        connection.execute(panes.update().values(blob=b"\x01nonsense"))
+
+    with pytest.raises(CodecError, match='pane 1970-01-01T00:00:00Z of "late", part records: damaged'):
+        store.load_panes("late", Part.RECORDS, [0], COUNTING)
+
+
+def test_current_rows_come_back_after_a_restart(store: SqlStore) -> None:
+    rows = (
+        row("accuracy", 0.5, version="v1"),
+        row("accuracy", None, segment="carrier=AA", truth=Truth.SETTLED),
+        row("orphans", 3.0, window="", truth=Truth.NONE, subject=""),
+        replace(row("stability_index"), coverage=None, measurement=Measurement(value=-0.0, n=0), warning=""),
+    )
+
+    store.commit("late", commit(current=rows))
+
+    restarted = SqlStore(store.engine, "live")
+    assert {(model, as_of) for model, as_of, _ in restarted.current()} == {("late", START)}
+    assert {found for _, _, found in restarted.current("late")} == set(rows)
+    assert restarted.current("other") == []
+
+
+def test_numpy_numbers_are_kept_as_numbers(store: SqlStore) -> None:
+    measured = Measurement(
+        value=np.float64(0.25), n=np.int64(9).item(), interval=Interval(np.float64(0), np.float64(1))
+    )
+    given = replace(row(), window_end=int(np.int64(START)), measurement=measured, coverage=np.float64(0.5))
+
+    store.commit("late", commit(current=(given,)))
+
+    assert [found for _, _, found in store.current()] == [given]
+
+
+def test_a_cycle_replaces_the_current_rows_of_its_model_alone(store: SqlStore) -> None:
+    store.commit("late", commit(current=(row("a"), row("b"))))
+    store.commit("early", commit(current=(row("c"),)))
+
+    store.commit("late", commit(START + HOUR, current=(row("b", 0.1),)))
+
+    assert store.current("late") == [("late", START + HOUR, row("b", 0.1))]
+    assert store.current("early") == [("early", START, row("c"))]
+
+
+def test_current_rows_stay_where_a_commit_has_none(store: SqlStore) -> None:
+    store.commit("late", commit(current=(row("a"),)))
+
+    store.commit("late", commit(START + HOUR, current=None))
+
+    assert store.current() == [("late", START, row("a"))]
+
+
+def test_committing_twice_changes_nothing(store: SqlStore) -> None:
+    window = WindowState(window="7d", end=START, first_as_of=START)
+    cycle = commit(snapshots=(row("a"), row("b", None), row("a", segment="x=1")), windows=(window,))
+    store.commit("late", cycle)
+    before = contents(store)
+
+    store.commit("late", cycle)
+
+    assert contents(store) == before
+    assert len(before["snapshots"]) == 3
+
+
+def test_a_kept_row_is_never_written_again(store: SqlStore) -> None:
+    store.commit("late", commit(snapshots=(row("a", 0.1),)))
+
+    store.commit("late", commit(snapshots=(row("a", 0.2), row("b", 0.3))))
+
+    assert [found for _, _, found in store.history()] == [row("a", 0.1), row("b", 0.3)]
+
+
+def test_a_commit_without_snapshots_leaves_no_provenance(store: SqlStore) -> None:
+    store.commit("late", commit(snapshots=()))
+
+    assert store.provenance() == []
+
+
+def test_provenance_comes_back(store: SqlStore) -> None:
+    store.commit("late", commit())
+
+    assert store.provenance("late") == [("late", examples.BEHIND)]
+
+
+def test_windows_come_back_and_are_replaced(store: SqlStore) -> None:
+    early = WindowState(window="7d", end=START - DAY, first_as_of=START)
+    late = WindowState(window="7d", end=START, first_as_of=START, warning="partial")
+    settled = replace(late, settled_as_of=START + DAY, measured_as_of=START + DAY)
+    store.commit("late", commit(windows=(early, late)))
+
+    store.commit("late", commit(START + DAY, windows=(settled,)))
+
+    assert store.windows("late", START) == [settled]
+    assert store.windows("late", 0) == [early, settled]
+
+
+def test_last_kept_is_the_newest_performance_of_the_whole(store: SqlStore) -> None:
+    older = (
+        row("roc_auc", 0.1),
+        row("recall", 0.2),
+        row("recall", 0.9, segment="x=1"),
+        row("recall", 0.9, version="v"),
+    )
+    newer = (
+        row("roc_auc", 0.3, truth=Truth.SETTLED),
+        row("stability_index", 0.4, truth=Truth.NONE),
+        row("roc_auc", 0.5, end=START + DAY),
+        row("roc_auc", 0.6, window="1d"),
+    )
+    store.commit("late", commit(START, snapshots=older))
+    store.commit("late", commit(START + DAY, snapshots=newer))
+
+    found = store.last_kept("late", "7d", [START, START + 2 * DAY])
+
+    assert found == {
+        (START, "roc_auc", "score"): row("roc_auc", 0.3, truth=Truth.SETTLED),
+        (START, "recall", "score"): row("recall", 0.2),
+    }
+    assert store.last_kept("late", "7d", []) == {}
+
+
+def kept(store: SqlStore) -> tuple[MeasurementRow, MeasurementRow, MeasurementRow]:
+    first, second = row("roc_auc", 0.1), row("roc_auc", 0.2)
+    settled = row("roc_auc", 0.3, truth=Truth.SETTLED)
+    store.commit(
+        "late", commit(START, snapshots=(first, row("recall", 0.5), row("roc_auc", 0.7, segment="x=1")))
+    )
+    store.commit("late", commit(START + DAY, snapshots=(second,)))
+    store.commit("late", commit(START + 2 * DAY, snapshots=(settled,)))
+    return first, second, settled
+
+
+def test_history_holds_every_revision_in_order(store: SqlStore) -> None:
+    first, second, settled = kept(store)
+
+    found = store.history(model="late", window="7d", measure="roc_auc", subject="score", segment="")
+
+    assert found == [
+        ("late", START, first),
+        ("late", START + DAY, second),
+        ("late", START + 2 * DAY, settled),
+    ]
+
+
+@pytest.mark.parametrize(("days", "revision"), [(0, 0), (1, 1), (1.5, 1), (2, 2), (9, 2)])
+def test_history_as_of_holds_what_was_known_then(store: SqlStore, days: float, revision: int) -> None:
+    revisions = kept(store)
+
+    found = store.history(measure="roc_auc", segment="", as_of=START + int(days * DAY))
+
+    assert found == [("late", START + revision * DAY, revisions[revision])]
+
+
+def test_history_before_the_first_cycle_is_empty(store: SqlStore) -> None:
+    kept(store)
+
+    assert store.history(as_of=START - 1) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "count"),
+    [
+        ({}, 5),
+        ({"measure": "recall"}, 1),
+        ({"segment": "x=1"}, 1),
+        ({"segment": ""}, 4),
+        ({"subject": "label"}, 0),
+        ({"model": "other"}, 0),
+        ({"window": "1d"}, 0),
+        ({"version": ""}, 5),
+    ],
+)
+def test_history_is_filtered(store: SqlStore, wanted: dict[str, str], count: int) -> None:
+    kept(store)
+
+    assert len(store.history(**wanted)) == count
+
+
+def test_a_reference_comes_back_equal(store: SqlStore) -> None:
+    reference = examples.reference()
+
+    store.save_reference("key", "late", reference)
+
+    assert store.reference("key") == reference
+    assert store.reference("other") is None
+
+
+def test_a_reference_with_open_bounds_comes_back_equal(store: SqlStore) -> None:
+    bare = counting_without_reference(
+        Reading(task=Task.REGRESSION, has_score=True, score_range=(0.0, np.inf), labelled=True)
+    )
+    reference = Reference(bare, Counters.empty(bare.records), Counters.empty(bare.labels))
+
+    store.save_reference("key", "late", reference)
+
+    assert store.reference("key") == reference
+
+
+def test_the_first_reference_of_a_key_stays(store: SqlStore) -> None:
+    store.save_reference("key", "late", examples.reference())
+    empty = Reference(COUNTING, Counters.empty(COUNTING.records), Counters.empty(COUNTING.labels))
+
+    store.save_reference("key", "late", empty)
+
+    assert store.reference("key") == examples.reference()
+
+
+def test_a_lost_lease_rolls_everything_back(store: SqlStore) -> None:
+    window = WindowState(window="7d", end=START, first_as_of=START)
+    token = store.claim("late", "a", 1_000_000)
+    assert token is not None
+    store.release("late", token)
+    store.claim("late", "b", 60_000_000)
+    before = contents(store)
+
+    with pytest.raises(LeaseLost, match='model "late" of run "live": token 1 was taken over'):
+        store.commit("late", commit(windows=(window,)), token=token)
+
+    assert contents(store) == before

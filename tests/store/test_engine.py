@@ -1,0 +1,145 @@
+import threading
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from setuptools import find_packages
+from sqlalchemy import text
+from store_examples import START, commit, row
+
+from monitor.core.errors import StoreError
+from monitor.specs.rows import ModelState
+from monitor.store.adapter import SqlStore
+from monitor.store.connections import reading, writing
+from monitor.store.engine import migrate, open_store, schema_version
+from monitor.store.tables import METADATA
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_migrations_make_the_tables_of_the_metadata(store: SqlStore) -> None:
+    with reading(store.engine) as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+
+        assert compare_metadata(context, METADATA) == []
+
+
+def test_a_sqlite_store_is_migrated_when_it_is_opened(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'monitor.db'}"
+
+    open_store(url, "live").close()
+
+    assert schema_version(url) == migrate(url)
+
+
+def test_a_store_in_memory_works(tmp_path: Path) -> None:
+    store = open_store("sqlite://", "live")
+
+    store.commit("late", commit())
+
+    assert store.state("late").as_of == START
+    store.close()
+
+
+@pytest.mark.postgres
+def test_an_unmigrated_postgresql_says_what_to_run(postgres_url: str) -> None:
+    with pytest.raises(StoreError, match="got none; run `monitor migrate`"):
+        open_store(postgres_url, "live")
+
+    assert schema_version(postgres_url) is None
+
+
+@pytest.mark.postgres
+def test_a_migrated_postgresql_opens(postgres_url: str) -> None:
+    version = migrate(postgres_url)
+
+    assert schema_version(postgres_url) == version
+    open_store(postgres_url.replace("postgresql+psycopg:", "postgresql:"), "live").close()
+
+
+def test_migrating_twice_changes_nothing(store_url: str) -> None:
+    assert migrate(store_url) == migrate(store_url)
+
+
+def test_a_store_of_an_unknown_version_is_refused(store_url: str) -> None:
+    migrate(store_url)
+    store = SqlStore(open_store(store_url, "live").engine, "live")
+    with writing(store.engine) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    store.close()
+
+    with pytest.raises(StoreError, match="made by another version: got 9999"):
+        open_store(store_url, "live")
+    with pytest.raises(StoreError, match="made by another version: got 9999"):
+        migrate(store_url)
+
+
+def test_passwords_are_never_shown(tmp_path: Path) -> None:
+    url = "postgresql+psycopg://me:hunter2@127.0.0.1:1/monitor?password=hunter2&connect_timeout=2"
+
+    with pytest.raises(
+        StoreError, match=r"store postgresql\+psycopg://me:\*\*\*@127.0.0.1:1/monitor: "
+    ) as caught:
+        open_store(url, "live")
+
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_opened_is_a_store_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="unable to open database file"):
+        open_store(f"sqlite:///{tmp_path / 'nowhere' / 'monitor.db'}", "live")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"), [("mysql://a/b", "SQLite or PostgreSQL: got mysql"), ("%", "URL is like")]
+)
+def test_other_databases_are_refused(url: str, message: str) -> None:
+    with pytest.raises(StoreError, match=message):
+        open_store(url, "live")
+
+
+def test_what_the_database_refuses_is_a_store_error_without_values(store: SqlStore) -> None:
+    with writing(store.engine) as connection:
+        connection.execute(text("DROP TABLE waiting"))
+
+    with pytest.raises(StoreError, match="waiting"):
+        store.waiting("secret-model")
+
+
+def test_readers_go_on_while_a_cycle_writes(store: SqlStore) -> None:
+    store.commit("late", commit(current=(row("a"),)))
+
+    with writing(store.engine) as connection:
+        connection.execute(text("DELETE FROM current"))
+        found = store.current()
+
+    assert found == [("late", START, row("a"))]
+    assert store.current() == []
+
+
+def test_writers_wait_for_one_another(store: SqlStore) -> None:
+    def write(model: str) -> None:
+        for moment in range(10):
+            store.note_waiting(model, ModelState(as_of=moment), [])
+
+    threads = [threading.Thread(target=write, args=(f"model-{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [store.state(f"model-{number}").as_of for number in range(4)] == [9] * 4
+
+
+def test_the_wheel_carries_the_migrations() -> None:
+    packages = find_packages(str(ROOT), include=["monitor*", "migrations*"])
+
+    assert {"migrations", "migrations.versions", "monitor.store"} <= set(packages)
+
+
+def test_migrations_import_nothing_of_monitor() -> None:
+    sources = [path.read_text() for path in (ROOT / "migrations").rglob("*.py")]
+
+    assert len(sources) >= 4
+    assert not [source for source in sources if "import monitor" in source or "from monitor" in source]

@@ -1,0 +1,78 @@
+import threading
+import time
+
+from store_examples import START, commit
+
+from monitor.core.clock import MINUTE
+from monitor.store.adapter import SqlStore
+
+
+def test_a_held_lease_is_refused_to_others(store: SqlStore) -> None:
+    assert store.claim("late", "a", MINUTE) == 1
+    assert store.claim("late", "b", MINUTE) is None
+    assert store.claim("early", "b", MINUTE) == 1
+
+
+def test_an_expired_lease_is_taken_over_with_a_larger_token(store: SqlStore) -> None:
+    store.claim("late", "a", 1_000)
+    time.sleep(0.01)
+
+    assert store.claim("late", "b", MINUTE) == 2
+
+
+def test_its_owner_claims_again_with_a_larger_token(store: SqlStore) -> None:
+    store.claim("late", "a", MINUTE)
+
+    assert store.claim("late", "a", MINUTE) == 2
+
+
+def test_a_released_lease_is_free_at_once(store: SqlStore) -> None:
+    token = store.claim("late", "a", MINUTE)
+    assert token is not None
+
+    assert store.release("late", token)
+    assert store.claim("late", "b", MINUTE) == token + 1
+
+
+def test_a_renewed_lease_stays(store: SqlStore) -> None:
+    token = store.claim("late", "a", 1_000)
+    assert token is not None
+
+    assert store.renew("late", token, MINUTE)
+    time.sleep(0.01)
+    assert store.claim("late", "b", MINUTE) is None
+
+
+def test_a_lease_taken_over_is_neither_renewed_nor_released(store: SqlStore) -> None:
+    token = store.claim("late", "a", 0)
+    assert token is not None
+    time.sleep(0.01)
+    store.claim("late", "b", MINUTE)
+
+    assert not store.renew("late", token, MINUTE)
+    assert not store.release("late", token)
+
+
+def test_an_expired_lease_that_nobody_took_still_commits(store: SqlStore) -> None:
+    token = store.claim("late", "a", 0)
+
+    store.commit("late", commit(), token=token)
+
+    assert store.state("late").as_of == START
+
+
+def test_of_many_claims_at_once_one_wins(store: SqlStore) -> None:
+    barrier = threading.Barrier(4)
+    tokens: list[int | None] = []
+
+    def claim(owner: str) -> None:
+        barrier.wait()
+        tokens.append(store.claim("late", owner, MINUTE))
+
+    threads = [threading.Thread(target=claim, args=(f"owner-{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(tokens, key=str) == [1, None, None, None]

@@ -1,0 +1,125 @@
+"""Rows, panes and references for tests of the store."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from monitor.core.clock import DAY, HOUR
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement, Reason
+from monitor.records.counting import Counting
+from monitor.records.pane import PanePart
+from monitor.records.reading import Arms, Reading, Task
+from monitor.records.reference import Reference
+from monitor.specs.protocols import Commit
+from monitor.specs.rows import MeasurementRow, ModelState, Provenance, Truth, WindowState
+from monitor.states.counters import Counters, Layout
+from monitor.states.grids import CategoryGrid, NumericGrid
+from monitor.states.strata import WHOLE, Stratum
+
+START = 10_000 * DAY
+BEHIND = Provenance(
+    as_of=START,
+    grid="g",
+    reference="r",
+    config="c",
+    code="0.1.0",
+    rows_read=7,
+    newest_logged_at=START - 1,
+    newest_reported_at=None,
+)
+READING = Reading(
+    task=Task.BINARY,
+    classes=("0", "1"),
+    has_score=True,
+    score_range=(0.0, 1.0),
+    threshold=0.5,
+    numeric=("temp",),
+    categorical=("carrier",),
+    versioned=True,
+    arms=Arms(column="group", control="a", treatment="b"),
+    labelled=True,
+    time_units=(("event_time", "ms"),),
+)
+COUNTING = Counting(
+    reading=READING,
+    features=(
+        ("carrier", CategoryGrid(("AA", "ÜÄ"), frozenset({"0123456789abcdef"}))),
+        ("temp", NumericGrid((-1.5, 0.1, 1 / 3), (0, 2))),
+    ),
+    score=NumericGrid((0.25, 0.5, 0.75), (1,), 0.0, 1.0),
+    prediction=CategoryGrid(("0", "1")),
+    label=CategoryGrid(("0", "1")),
+    scale=0.25,
+)
+OTHER_COUNTING = replace(COUNTING, score=NumericGrid((0.5,), (), 0.0, 1.0))
+
+
+def counters(layout: Layout, seed: int, filled: int = 12) -> Counters:
+    """Counters with some random cells filled."""
+    random = np.random.default_rng(seed)
+    dense = np.zeros(layout.size, dtype=np.int64)
+    dense[random.choice(layout.size, filled, replace=False)] = random.integers(1, 500, filled)
+    return Counters.of(layout, dense)
+
+
+def pane(start: int, seed: int = 0, layout: Layout = COUNTING.records) -> PanePart:
+    """A counted part of a pane."""
+    strata = {WHOLE: counters(layout, seed), Stratum(None, "carrier=AA"): counters(layout, seed + 1)}
+    return PanePart(
+        start=start, strata=strata, rows=30 + seed, newest=start + HOUR, records=20, labelled=9, checksum=-4
+    )
+
+
+def reference() -> Reference:
+    """A reference with every part."""
+    return Reference(COUNTING, counters(COUNTING.records, 3), counters(COUNTING.labels, 4))
+
+
+def row(
+    measure: str = "roc_auc",
+    value: float | None = 0.75,
+    *,
+    end: int = START,
+    truth: Truth = Truth.PROVISIONAL,
+    segment: str | None = None,
+    version: str | None = None,
+    window: str = "7d",
+    subject: str = "score",
+) -> MeasurementRow:
+    """A measurement of one window; without a value it is absent."""
+    found = (
+        Measurement(value=value, n=40, interval=Interval(value - 0.1, value + 0.1), resolution=1e-4)
+        if value is not None
+        else Measurement.absent(Reason.ONE_CLASS, n=3)
+    )
+    return MeasurementRow(
+        window=window,
+        window_end=end,
+        truth=truth,
+        version=version,
+        segment=segment,
+        measure=measure,
+        subject=subject,
+        measurement=found,
+        coverage=0.5,
+        warning="partial",
+    )
+
+
+def commit(
+    as_of: int = START,
+    *,
+    current: tuple[MeasurementRow, ...] | None = (row(),),
+    snapshots: tuple[MeasurementRow, ...] = (row(),),
+    windows: tuple[WindowState, ...] = (),
+) -> Commit:
+    """All that a cycle writes."""
+    state = ModelState(as_of=as_of, first_as_of=START)
+    return Commit(
+        state=state,
+        current=current,
+        provenance=replace(BEHIND, as_of=as_of),
+        snapshots=snapshots,
+        windows=windows,
+    )
