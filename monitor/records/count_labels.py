@@ -1,31 +1,56 @@
 """Count the labels part of panes: coverage, label, confusion, scores, losses, errors, delays."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from monitor.core.clock import SECOND
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.records.count_records import cells_of, newest_by_pane
-from monitor.records.counting import DELAY_EDGES, ERRORS, Counting
-from monitor.records.dedupe import smallest
+from monitor.records.count_records import by_stratum, cells_of, newest_by_pane
+from monitor.records.counting import DELAY_EDGES, ERRORS, LOSSES, Counting
+from monitor.records.dedupe import distinct, smallest
 from monitor.records.pane import PanePart
-from monitor.records.reading import Task
+from monitor.records.reading import Reading, Task
 from monitor.records.rows import Rows, prediction_of, read_rows, score_of, times
 from monitor.records.tabulate import Table
 from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states.counters import Counters
 from monitor.states.grids import lookup
-from monitor.states.strata import WHOLE, Stratum
+from monitor.states.strata import Stratum
 
 _CLIP = 2.0**-52  # of probabilities in the log loss, as scikit-learn does
 _NEVER = np.iinfo(np.int64).max
+_NONE = np.iinfo(np.int64).min
+_ROUNDED = 2.0**40  # largest number that a checksum adds
+
+_Cells = tuple[Ints, Bools]
+_Terms = tuple[list[Floats], list[float], Bools]
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The winning label of each winning row; `known` is false where there is none or it is no value."""
+    """The winning label of each winning row.
+
+    Parameters
+    ----------
+    known
+        there is a label, and it is a value (a class may be unseen).
+    cell
+        of the label's grid.
+    number
+        the label of a regression.
+    retracted, invalid
+        the winning label is NULL; is no value.
+    corrections
+        different labels less one.
+    stale
+        1 where one was reported later than the horizon.
+    delay
+        microseconds from the event to the first report of a value; the largest int64 where unknown.
+    newest
+        last report; the smallest int64 where unknown.
+    """
 
     known: Bools
     cell: Ints
@@ -38,8 +63,17 @@ class Labels:
     newest: Ints
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a labelled row adds: cells and sums, each with the mask of the rows that have it."""
+
+    cells: dict[str, _Cells]
+    sums: dict[str, _Terms]
+    clipped: Bools
+
+
 def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
-    """Labels part of each of the given panes.
+    """Count the labels part of each of the given panes.
 
     Parameters
     ----------
@@ -50,50 +84,51 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         int64 starts, ascending.
     """
     rows = read_rows(table, counting, panes, as_of)
-    chosen = table.take(pa.array(rows.rows))
-    labels = winning_labels(table, rows, counting, as_of) if counting.label is not None else None
-    strata: list[dict[Stratum, Counters]] = [{} for _ in panes]
-    terms = label_terms(chosen, labels, counting) if labels is not None else None
-    for names, code in rows.strata(counting.reading):
-        tabulated = Table(counting.labels, rows.pane * len(names) + code, len(panes) * len(names))
-        fill(tabulated, labels, terms, len(rows.rows), whole=names == [WHOLE])
-        for group, counters in tabulated.counters():
-            strata[group // len(names)][names[group % len(names)]] = counters
-    return [_part(start, strata[at], at, rows, labels) for at, start in enumerate(panes.tolist())]
+    labels, terms = _no_labels(len(rows.rows)), Terms({}, {}, np.zeros(len(rows.rows), dtype=bool))
+    if counting.label is not None:
+        labels = winning_labels(table, rows, counting, as_of)
+        terms = label_terms(table.take(pa.array(rows.rows)), labels, counting)
+    tally: list[Ints | Bools] = [
+        np.ones_like(rows.pane),
+        labels.known,
+        labels.corrections,
+        labels.retracted,
+        labels.invalid,
+    ]
+    tally += [labels.stale, terms.clipped, labels.known & (labels.delay < 0)]
 
+    def fill(tabulated: Table, *, whole: bool) -> None:
+        tabulated.add_tallies("tally", tally)
+        for block, (cell, mask) in terms.cells.items():
+            if whole or block != "delays":
+                tabulated.add(block, cell, mask)
+        for block, (columns, scales, mask) in terms.sums.items():
+            tabulated.add_sums(block, columns, scales, mask)
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a labelled row adds: cells and sums, each with the mask of the rows that have it."""
-
-    counting: Counting
-    cells: dict[str, tuple[Ints, Bools]]
-    sums: dict[str, tuple[list[Floats], list[float], Bools]]
-    clipped: Bools
+    return _parts(rows, labels, by_stratum(rows, counting.reading, counting.labels, fill))
 
 
 def winning_labels(table: pa.Table, rows: Rows, counting: Counting, as_of: int) -> Labels:
     """Of several labels the highest revision, then the latest report, then the smallest value."""
-    reading = counting.reading
-    member = rows.member
-    here = table.take(pa.array(member))
-    value = numbers(here["label"]) if reading.task is Task.REGRESSION else categories(here["label"])
-    there = _reported(here, value)
-    reported = np.zeros(len(member), np.int64)
-    if "reported_at" in here.column_names:
-        parsed = times(here, "reported_at", reading)
+    here = table.take(pa.array(rows.member))
+    regression = counting.reading.task is Task.REGRESSION
+    value = numbers(here["label"]) if regression else categories(here["label"])
+    dated = "reported_at" in here.column_names
+    reported = np.zeros(len(rows.member), np.int64)
+    there = _holds_label(here, value)
+    if dated:
+        parsed = times(here, "reported_at", counting.reading)
         reported = np.where(parsed.known, parsed.us, rows.event_time[rows.group])
-        there &= ~parsed.known | (parsed.us <= as_of)
-    revision = np.zeros(len(member), np.int64)
+        there &= reported <= as_of
+    revision = np.zeros(len(rows.member), np.int64)
     if "revision" in here.column_names:
         revision = numbers(here["revision"]).rank()
     at = np.flatnonzero(there)
-    group = rows.group[at]
     keys = [-revision[at], -reported[at], value.rank()[at]]
-    best, _ = smallest(group, keys)
-    has = np.unique(group)
-    reports = _Reports(group, reported[at], keys, dated="reported_at" in here.column_names)
-    return _labels_of(rows, counting, value.take(at[best]), has, reports)
+    best, _ = smallest(rows.group[at], keys)
+    labels = _values_of(value.take(at[best]), rows.group[at[best]], counting, len(rows.rows))
+    reports = _Reports(rows.group[at], reported[at], ~_missing(value)[at], keys)
+    return _with_reports(labels, reports, rows, counting.reading, dated=dated)
 
 
 def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
@@ -101,143 +136,148 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
     reading = counting.reading
     score = score_of(chosen, reading)
     prediction = prediction_of(chosen, reading, score)
-    assert counting.label is not None
     everywhere = np.ones(len(labels.known), dtype=bool)
-    cells = {"label": (labels.cell, everywhere)}
-    sums: dict[str, tuple[list[Floats], list[float], Bools]] = {}
+    cells = {"label": (labels.cell, everywhere), "delays": _delays(labels, len(reading.classes))}
+    sums: dict[str, _Terms] = {}
     clipped = np.zeros(len(labels.known), dtype=bool)
-    if isinstance(prediction, Numbers):
-        assert labels.number is not None
+    if isinstance(prediction, Numbers) and labels.number is not None:
         sums["errors"] = _errors(prediction, labels.number, labels.known, counting.scale)
-    else:
-        side = len(reading.classes) + 1
-        actual = np.minimum(labels.cell, side - 1)
-        predicted = prediction.positions(reading.classes, side - 1)
-        cells["confusion"] = (actual * side + predicted, labels.known & (predicted >= 0))
-    if counting.scored and score is not None and counting.score is not None:
-        binary = labels.known & (labels.cell < 2)
+    if isinstance(prediction, Categories) and labels.number is None:
+        cells["confusion"] = _confusion(prediction, labels, reading.classes)
+    if counting.scored and counting.score is not None and score is not None:
         cell = counting.score.cells(score.values, score.missing)
-        valid = binary & (cell < counting.score.regular)
+        valid = labels.known & (labels.cell < 2) & (cell < counting.score.regular)
         cells["scores"] = (labels.cell * counting.score.regular + cell, valid)
         if counting.probabilistic:
             sums["losses"], clipped = _losses(score.values, labels.cell, valid)
-    delay_class = labels.cell if reading.classes else np.zeros_like(labels.cell)
-    reported = labels.known & (labels.delay != _NEVER) & (delay_class < max(1, len(reading.classes)))
-    seconds = np.where(reported, labels.delay, 0) / SECOND
-    delay_cell = lookup(DELAY_EDGES)(seconds)
-    cells["delays"] = (delay_class * (len(DELAY_EDGES) + 1) + delay_cell, reported)
-    return Terms(counting, cells, sums, clipped)
-
-
-def fill(table: Table, labels: Labels | None, terms: Terms | None, n: int, *, whole: bool) -> None:
-    """Add the rows to a table of groups; delays only for the whole."""
-    one, none = np.ones(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    if labels is None or terms is None:
-        table.add_tallies("tally", [one] + [none] * 7)
-        return
-    early = labels.known & (labels.delay < 0)
-    tallies = [one, labels.known, labels.corrections, labels.retracted, labels.invalid, labels.stale]
-    table.add_tallies("tally", [*tallies, terms.clipped, early])
-    for block, (cell, mask) in terms.cells.items():
-        if whole or block != "delays":
-            table.add(block, cell, mask)
-    for block, (columns, scales, mask) in terms.sums.items():
-        table.add_sums(block, columns, scales, mask)
-
-
-def _reported(here: pa.Table, value: Numbers | Categories) -> Bools:
-    """Rows that hold a label: a join without one gives nulls; a NULL label that was reported retracts."""
-    missing = value.missing if isinstance(value, Numbers) else value.codes < 0
-    for role in ("reported_at", "revision"):
-        if role in here.column_names:
-            missing = missing & np.asarray(here[role].is_null().combine_chunks())
-    return ~missing
+    return Terms(cells, sums, clipped)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reports:
-    """Every row that holds a label: its winner, when it was reported, what tells it from others."""
+    """Every row that holds a label: its winner, when it was reported, whether it holds a value, its keys."""
 
     group: Ints
     reported: Ints
+    valued: Bools
     keys: list[Ints]
-    dated: bool
-
-    def distinct(self, n: int) -> Ints:
-        """Different labels of each of the n winners."""
-        counts = np.zeros(n, dtype=np.int64)
-        if len(self.group):
-            np.add.at(counts, np.unique(np.stack([self.group, *self.keys]), axis=1)[0], 1)
-        return counts
 
 
-def _labels_of(
-    rows: Rows, counting: Counting, value: Numbers | Categories, has: Ints, reports: _Reports
-) -> Labels:
-    n = len(rows.rows)
-    first, newest = np.full(n, _NEVER), np.full(n, -_NEVER)
-    np.minimum.at(first, reports.group, reports.reported)
-    np.maximum.at(newest, reports.group, reports.reported)
-    assert counting.label is not None
-    cell = np.full(n, counting.label.regular + 1)
-    cell[has] = cells_of(value, counting.label)
+def _missing(value: Numbers | Categories) -> Bools:
+    return value.missing if isinstance(value, Numbers) else value.codes < 0
+
+
+def _holds_label(here: pa.Table, value: Numbers | Categories) -> Bools:
+    """Rows that hold a label: a join without one gives nulls; a NULL label that was reported retracts."""
+    absent = _missing(value)
+    for role in ("reported_at", "revision"):
+        if role in here.column_names:
+            absent = absent & np.asarray(here[role].is_null().combine_chunks())
+    return ~absent
+
+
+def _no_labels(n: int) -> Labels:
+    no, zero = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
+    return Labels(no, zero, None, no, no, zero, zero, np.full(n, _NEVER), np.full(n, _NONE))
+
+
+def _values_of(value: Numbers | Categories, has: Ints, counting: Counting, n: int) -> Labels:
+    """Labels of n rows, of which those numbered `has` have the values."""
+    if counting.label is None:
+        raise ValueError("labels are counted on a grid: the model has none")
     there = np.zeros(n, dtype=bool)
     there[has] = True
+    cell = np.full(n, counting.label.regular + 1)
+    cell[has] = cells_of(value, counting.label)
     number = None
     if isinstance(value, Numbers):
         number = Numbers(np.zeros(n), ~there)
         number.values[has], number.missing[has] = value.values, value.missing
     missing, invalid = cell == counting.label.regular + 1, cell == counting.label.regular + 2
-    dated = there & reports.dated
-    delay = np.where(dated, first - rows.event_time, _NEVER)
-    return Labels(
-        known=there & ~missing & ~invalid,
+    return replace(
+        _no_labels(n),
+        known=~missing & ~invalid,
         cell=cell,
         number=number,
         retracted=there & missing,
         invalid=invalid,
-        corrections=np.maximum(reports.distinct(n) - 1, 0),
-        stale=(dated & (newest - rows.event_time > counting.reading.horizon)).astype(np.int64),
-        delay=delay,
-        newest=newest,
     )
 
 
-def _errors(
-    prediction: Numbers, label: Numbers, known: Bools, scale: float
-) -> tuple[list[Floats], list[float], Bools]:
-    mask = known & prediction.finite & label.finite
-    with np.errstate(over="ignore", invalid="ignore"):
+def _with_reports(labels: Labels, reports: _Reports, rows: Rows, reading: Reading, *, dated: bool) -> Labels:
+    """Labels with what follows from all of their reports."""
+    n = len(rows.rows)
+    corrections = np.maximum(distinct(reports.group, reports.keys, n) - 1, 0)
+    if not dated:
+        return replace(labels, corrections=corrections)
+    first, newest = np.full(n, _NEVER), np.full(n, _NONE)
+    np.minimum.at(first, reports.group[reports.valued], reports.reported[reports.valued])
+    np.maximum.at(newest, reports.group, reports.reported)
+    delay = np.where(first == _NEVER, _NEVER, first - rows.event_time)
+    late = (newest != _NONE) & (newest - rows.event_time > reading.horizon)
+    return replace(labels, corrections=corrections, stale=late.astype(np.int64), delay=delay, newest=newest)
+
+
+def _delays(labels: Labels, classes: int) -> _Cells:
+    """Cells of the first labels' delays; the labels of a regression have one class."""
+    kind = labels.cell if classes else np.zeros_like(labels.cell)
+    reported = labels.known & (labels.delay != _NEVER) & (kind < max(1, classes))
+    cell = lookup(DELAY_EDGES)(np.where(reported, labels.delay, 0) / SECOND)
+    return kind * (len(DELAY_EDGES) + 1) + cell, reported
+
+
+def _confusion(prediction: Categories, labels: Labels, classes: tuple[str, ...]) -> _Cells:
+    unseen = len(classes)
+    predicted = prediction.positions(classes, unseen)
+    return np.minimum(labels.cell, unseen) * (unseen + 1) + predicted, labels.known & (predicted >= 0)
+
+
+def _errors(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> _Terms:
+    """Terms in the order of ERRORS, from products alone: they round alike on every machine."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         y = label.values / scale
         e = (prediction.values - label.values) / scale
-        columns = [e, np.abs(e), e**2, e**4, y, y**2, y**3, y**4, e**2 * y, e**2 * y**2]
-    return columns, [1.0] * len(ERRORS), mask
+        ee, yy = e * e, y * y
+        columns = [e, np.abs(e), ee, ee * ee, y, yy, yy * y, yy * yy, ee * y, ee * yy]
+    return columns, [1.0] * len(ERRORS), known & prediction.finite & label.finite
 
 
-def _losses(
-    score: Floats, actual: Ints, mask: Bools
-) -> tuple[tuple[list[Floats], list[float], Bools], Bools]:
+def _losses(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:
+    """Terms in the order of LOSSES, and where a probability was clipped."""
     p = np.where(mask, score, 0.5)
-    right = np.where(actual == 1, p, 1.0 - p)
+    right, wrong = np.where(actual == 1, (p, 1.0 - p), (1.0 - p, p))
     kept = np.clip(right, _CLIP, 1.0 - _CLIP)
-    brier, loss = (1.0 - right) ** 2, -np.log(kept)
-    return ([brier, brier**2, loss, loss**2], [1.0] * 4, mask), mask & (kept != right)
+    brier, loss = wrong * wrong, -np.log(kept)
+    columns = [brier, brier * brier, loss, loss * loss]
+    return (columns, [1.0] * len(LOSSES), mask), mask & (kept != right)
 
 
-def _part(start: int, strata: dict[Stratum, Counters], at: int, rows: Rows, labels: Labels | None) -> PanePart:
-    tally = strata[WHOLE].block("tally") if WHOLE in strata else np.zeros(2, np.int64)
-    read = int((rows.pane[rows.group] == at).sum())
-    if labels is None:
-        return PanePart(start, strata, read, records=int(tally[0]))
-    newest = newest_by_pane(rows, labels.newest, len(rows.panes))[at]
-    here = (rows.pane == at) & labels.known
-    checksum = int((labels.cell[here] + 1).sum())
-    return PanePart(
-        start,
-        strata,
-        read,
-        newest if newest is not None and newest > -_NEVER else None,
-        records=int(tally[0]),
-        labelled=int(tally[1]),
-        checksum=checksum,
-    )
+def _parts(rows: Rows, labels: Labels, strata: list[dict[Stratum, Counters]]) -> list[PanePart]:
+    panes = len(rows.panes)
+    known = rows.pane[labels.known]
+    checksum = np.zeros(panes, dtype=np.int64)
+    np.add.at(checksum, known, _checked(labels)[labels.known])
+    records = np.bincount(rows.pane, minlength=panes).tolist()
+    labelled = np.bincount(known, minlength=panes).tolist()
+    newest = newest_by_pane(rows, labels.newest, panes)
+    return [
+        PanePart(
+            start,
+            strata[at],
+            int(rows.read[at]),
+            newest[at],
+            records=records[at],
+            labelled=labelled[at],
+            checksum=int(checksum[at]),
+        )
+        for at, start in enumerate(rows.panes.tolist())
+    ]
+
+
+def _checked(labels: Labels) -> Ints:
+    """Position of the class + 1, or the rounded number."""
+    if labels.number is None:
+        return labels.cell + 1
+    values = np.where(labels.known, labels.number.values, 0.0)
+    rounded: Ints = np.rint(np.clip(values, -_ROUNDED, _ROUNDED)).astype(np.int64)
+    return rounded

@@ -1,21 +1,26 @@
 """Count the records part of panes: volumes, outputs, features."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 
 from monitor.core.typing import Ints
-from monitor.records.counting import VOLUME, Counting
+from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
+from monitor.records.reading import Reading
 from monitor.records.rows import Rows, prediction_of, read_rows, score_of
 from monitor.records.tabulate import Table
 from monitor.records.values import Categories, Numbers, categories, numbers
-from monitor.states.counters import Counters
+from monitor.states.counters import Counters, Layout
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
 from monitor.states.strata import WHOLE, Stratum
 
+_NEVER = np.iinfo(np.int64).min
+
 
 def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
-    """Records part of each of the given panes. Cost: one pass over the rows for each column.
+    """Count the records part of each of the given panes. Cost: one pass over the rows for each column.
 
     Parameters
     ----------
@@ -27,31 +32,45 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     rows = read_rows(table, counting, panes, as_of)
     cells = output_cells(table.take(pa.array(rows.rows)), counting)
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
-    strata: list[dict[Stratum, Counters]] = [{} for _ in panes]
-    for names, code in rows.strata(counting.reading):
-        tabulated = Table(counting.records, rows.pane * len(names) + code, len(panes) * len(names))
-        tallies = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
-        assert len(tallies) == len(VOLUME)
-        tabulated.add_tallies("volume", list(tallies))
+    volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
+
+    def fill(tabulated: Table, *, whole: bool) -> None:
+        tabulated.add_tallies("volume", volume)
         for block, cell in cells.items():
-            if names == [WHOLE] or not block.startswith("feature:"):
+            if whole or not block.startswith("feature:"):
                 tabulated.add(block, cell)
-        _spread(tabulated, names, strata)
-    read = np.bincount(rows.pane[rows.group], minlength=len(panes)) if len(panes) else np.empty(0, np.int64)
-    newest = newest_by_pane(rows, rows.logged_at, len(panes))
+
+    strata = by_stratum(rows, counting.reading, counting.records, fill)
+    newest = [None if moment == _NEVER else moment for moment in rows.newest.tolist()]
+    records = np.bincount(rows.pane, minlength=len(panes)).tolist()
     return [
-        PanePart(start, strata[at], int(read[at]), newest[at], records=_records(strata[at]))
+        PanePart(start, strata[at], int(rows.read[at]), newest[at], records=records[at])
         for at, start in enumerate(panes.tolist())
     ]
 
 
+def by_stratum(
+    rows: Rows, reading: Reading, layout: Layout, fill: Callable[..., None]
+) -> list[dict[Stratum, Counters]]:
+    """Counters of every pane by stratum; `fill(table, whole=...)` adds the winning rows to a table."""
+    strata: list[dict[Stratum, Counters]] = [{} for _ in rows.panes]
+    for names, code in rows.strata(reading):
+        present, group = np.unique(rows.pane * len(names) + code, return_inverse=True)
+        tabulated = Table(layout, group.astype(np.int64), len(present))
+        fill(tabulated, whole=names == [WHOLE])
+        for at, counters in tabulated.counters():
+            pane, name = divmod(int(present[at]), len(names))
+            strata[pane][names[name]] = counters
+    return strata
+
+
 def output_cells(chosen: pa.Table, counting: Counting) -> dict[str, Ints]:
     """Cell of every row for each output and feature whose column is there."""
-    reading = counting.reading
-    score = score_of(chosen, reading)
-    cells = {"prediction": cells_of(prediction_of(chosen, reading, score), counting.prediction)}
+    score = score_of(chosen, counting.reading)
+    prediction = prediction_of(chosen, counting.reading, score)
+    cells = {} if prediction is None else {"prediction": cells_of(prediction, counting.prediction)}
     if counting.score is not None and score is not None:
-        cells["score"] = counting.score.cells(score.values, score.missing)
+        cells["score"] = cells_of(score, counting.score)
     for name, grid in counting.features:
         if f"feature:{name}" in chosen.column_names:
             column = chosen[f"feature:{name}"]
@@ -62,25 +81,17 @@ def output_cells(chosen: pa.Table, counting: Counting) -> dict[str, Ints]:
 
 def cells_of(values: Numbers | Categories, grid: Grid) -> Ints:
     """Cells of numbers on a numeric grid, of categories on a grid of levels."""
-    if isinstance(values, Numbers):
-        assert isinstance(grid, NumericGrid)
-        return grid.cells(values.values, values.missing)
-    assert isinstance(grid, CategoryGrid)
-    return values.cells(grid)
+    match values, grid:
+        case Numbers(), NumericGrid():
+            return grid.cells(values.values, values.missing)
+        case Categories(), CategoryGrid():
+            return values.cells(grid)
+        case _:
+            raise TypeError(f"numbers need a numeric grid, categories levels: got {type(grid).__name__}")
 
 
 def newest_by_pane(rows: Rows, moments: Ints, panes: int) -> list[int | None]:
-    """Largest of the winners' moments in each pane."""
-    newest = np.full(panes, np.iinfo(np.int64).min)
+    """Largest of the winners' moments in each pane; the smallest int64 is none."""
+    newest = np.full(panes, _NEVER)
     np.maximum.at(newest, rows.pane, moments)
-    return [None if moment == np.iinfo(np.int64).min else int(moment) for moment in newest]
-
-
-def _records(strata: dict[Stratum, Counters]) -> int:
-    return int(strata[WHOLE].block("volume")[0]) if WHOLE in strata else 0
-
-
-def _spread(tabulated: Table, names: list[Stratum], strata: list[dict[Stratum, Counters]]) -> None:
-    for group, counters in tabulated.counters():
-        strata[group // len(names)][names[group % len(names)]] = counters
-
+    return [None if moment == _NEVER else moment for moment in newest.tolist()]

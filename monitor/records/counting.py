@@ -80,12 +80,13 @@ class Counting:
             Block("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), grids.content_hash(classes)),
         ]
         if self.reading.task is Task.REGRESSION:
-            blocks.append(Block("errors", (4, len(ERRORS)), grids.content_hash(self.scale), sums=True))
+            blocks.append(
+                Block("errors", (4, len(ERRORS)), grids.content_hash([self.scale, list(ERRORS)]), sums=True)
+            )
         else:
             side = len(classes) + 1
             blocks.append(Block("confusion", (side, side), grids.content_hash(classes)))
-        if self.scored:
-            assert self.score is not None
+        if self.scored and self.score is not None:
             blocks.append(Block("scores", (2, self.score.regular), _hash(self.score)))
         if self.probabilistic:
             blocks.append(Block("losses", (4, len(LOSSES)), grids.content_hash(LOSSES), sums=True))
@@ -108,10 +109,8 @@ class Counting:
 
     def histogram(self, counters: Counters, name: str) -> Histogram:
         """View of "score", "prediction", "feature:NAME" (records part) or "label" (labels part)."""
-        if name == "label":
-            assert self.label is not None
-            return Histogram(self.label, counters.block(name))
-        return Histogram(self.outputs[name], counters.block(name))
+        grids_by_name = self.outputs if self.label is None else {**self.outputs, "label": self.label}
+        return Histogram(grids_by_name[name], counters.block(name))
 
     def confusion(self, counters: Counters) -> Confusion:
         """View of the confusion counts."""

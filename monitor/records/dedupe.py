@@ -7,6 +7,7 @@ import numpy as np
 from monitor.core.typing import Bools, Ints
 
 TieKeys = Callable[[Ints], list[Ints]]
+_MOST = np.iinfo(np.int64).max
 
 
 def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tuple[Ints, Ints]:
@@ -34,19 +35,35 @@ def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tupl
         return rows, counts
     winner = np.repeat(rows, counts)
     tied = np.logical_and.reduce([key[order] == key[winner] for key in keys])
+    tied &= np.repeat(np.add.reduceat(tied, starts, dtype=np.int64) > 1, counts)
     candidates = order[tied]
-    if len(candidates) == len(rows):
-        return rows, counts
-    again, _ = smallest(group[candidates], ties(candidates))
-    return candidates[again], counts
+    if len(candidates):
+        again, _ = smallest(group[candidates], ties(candidates))
+        winners = candidates[again]
+        rows[np.searchsorted(group[rows], group[winners])] = winners
+    return rows, counts
+
+
+def distinct(group: Ints, keys: list[Ints], groups: int) -> Ints:
+    """How many different keys each of the groups 0 … groups - 1 has."""
+    order = np.lexsort((*reversed(keys), group))
+    new = np.logical_or.reduce([_changes(column[order]) for column in (group, *keys)])
+    return np.bincount(group[order][new], minlength=groups)
 
 
 def combine(codes: list[Ints]) -> Ints:
     """One number for each distinct tuple of non-negative codes, in the order of the tuples."""
     combined = codes[0]
     for code in codes[1:]:
-        combined = np.unique(combined, return_inverse=True)[1] * (int(code.max(initial=0)) + 1) + code
+        pair = combined, code
+        if (int(combined.max(initial=0)) + 1) * (int(code.max(initial=0)) + 1) > _MOST:
+            pair = _dense(combined), _dense(code)
+        combined = pair[0] * (int(pair[1].max(initial=0)) + 1) + pair[1]
     return combined
+
+
+def _dense(codes: Ints) -> Ints:
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
 def _changes(ordered: Ints) -> Bools:

@@ -48,6 +48,8 @@ class Reading:
         IANA name of the zone of naive times.
     time_units
         "s", "ms" or "us" of integer epochs by role; roles left out hold timestamps or text.
+    names
+        the user's names of columns by role, for messages.
     scale
         of labels and errors without a reference (see design of exact sums).
     pane, tolerance, horizon
@@ -67,11 +69,16 @@ class Reading:
     labelled: bool = False
     zone: str = "UTC"
     time_units: tuple[tuple[str, str], ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
     scale: float = 1.0
     pane: int = HOUR
     tolerance: int = 5 * MINUTE
     horizon: int = 60 * DAY
 
     def unit(self, role: str) -> str | None:
-        """Unit of a role's integer epochs."""
+        """Return the unit of a role's integer epochs."""
         return dict(self.time_units).get(role)
+
+    def column(self, role: str) -> str:
+        """Return the user's name of a role's column."""
+        return dict(self.names).get(role, role)

@@ -6,16 +6,15 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.clock import HOUR
-from monitor.core.typing import Floats
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting, class_grid, number_grid
 from monitor.records.reading import Reading, Task
 from monitor.records.rows import prediction_of, score_of
-from monitor.records.values import Categories, Numbers, categories, numbers
+from monitor.records.values import Categories, Numbers, canonical, categories, numbers
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
-from monitor.states.grids import CategoryGrid, Grid
+from monitor.states.grids import CategoryGrid, Grid, NumericGrid
 from monitor.states.strata import WHOLE
 
 
@@ -49,17 +48,22 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
     Parameters
     ----------
     table
-        role-named columns; ids, times and versions are not needed. Held in memory whole.
+        role-named columns; ids, times and versions are not needed. Held in memory whole. A feature or an
+        output that it lacks is not compared: a feature is not counted, an output counts on fixed cells.
     """
     reading = replace(reading, classes=reading.classes or _classes(table, reading))
-    score = score_of(table, reading) if reading.has_score else None
+    score = score_of(table, reading)
     prediction = prediction_of(table, reading, score)
     has_label = reading.labelled and "label" in table.column_names
-    features = {name: _feature_grid(table, name, reading) for name in (*reading.numeric, *reading.categorical)}
+    features = {
+        name: _feature_grid(table, name, reading)
+        for name in (*reading.numeric, *reading.categorical)
+        if f"feature:{name}" in table.column_names
+    }
     counting = Counting(
         reading=reading,
         features=tuple(sorted(features.items())),
-        score=grids.score_grid(_valid(score, reading.score_range), *reading.score_range) if score else None,
+        score=_score_grid(score, reading),
         prediction=_outcome_grid(prediction, reading),
         label=_outcome_grid(_label(table, reading), reading) if reading.labelled else None,
         scale=_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
@@ -68,7 +72,7 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
 
 
 def _classes(table: pa.Table, reading: Reading) -> tuple[str, ...]:
-    known = set(reading.probabilities)
+    known = {canonical(name) for name in reading.probabilities}
     for role in ("prediction", "label"):
         if role in table.column_names:
             known |= set(categories(table[role]).levels)
@@ -85,9 +89,11 @@ def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
     return grids.category_grid(list(found.levels), counts.tolist())
 
 
-def _valid(score: Numbers, bounds: tuple[float, float]) -> Floats:
-    values = score.values[score.finite]
-    return values[(values >= bounds[0]) & (values <= bounds[1])]
+def _score_grid(score: Numbers | None, reading: Reading) -> NumericGrid | None:
+    if not reading.has_score:
+        return None
+    valid = None if score is None else score.values[score.within(reading.score_range)]
+    return grids.score_grid(valid, *reading.score_range)
 
 
 def _outcome_grid(values: Numbers | Categories | None, reading: Reading) -> Grid:
@@ -103,15 +109,24 @@ def _label(table: pa.Table, reading: Reading) -> Numbers | None:
 
 
 def _scale(table: pa.Table, reading: Reading) -> float:
+    """Power of two at the labels' standard deviation; the configured scale for labels that are all equal."""
     label = _label(table, reading)
-    spread = float(np.std(label.values[label.finite])) if label is not None and label.finite.any() else 0.0
-    return sums.power_of_two(spread if spread > 0 else reading.scale)
+    values = np.empty(0) if label is None else np.sort(label.values[label.finite])
+    if len(values) == 0 or values[0] == values[-1]:
+        return sums.power_of_two(reading.scale)
+    largest = float(np.abs(values[[0, -1]]).max())  # squares of what is divided by it do not overflow
+    return sums.power_of_two(min(float(np.std(values / largest)) * largest, largest))
 
 
 def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Counters, Counters]:
     """Count the reference as one pane: every row has an id of its own, and the same time."""
     n = table.num_rows
-    names = ["score", "prediction", "label", *(f"probability:{name}" for name in counting.reading.probabilities)]
+    names = [
+        "score",
+        "prediction",
+        "label",
+        *(f"probability:{name}" for name in counting.reading.probabilities),
+    ]
     kept = [name for name in names if name in table.column_names]
     kept += [f"feature:{name}" for name, _ in counting.features]
     columns = {name: table[name] for name in kept}

@@ -12,7 +12,8 @@ from monitor.records.counting import Counting
 from monitor.records.dedupe import combine, smallest
 from monitor.records.reading import Reading, Task
 from monitor.records.times import Times, parse_times
-from monitor.records.values import Categories, Numbers, canonical, categories, codes_of, numbers
+from monitor.records.values import Categories, Numbers, canonical, categories, codes_of, numbers, texts
+from monitor.states.grids import NumericGrid
 from monitor.states.strata import NONE, OTHER, WHOLE, Stratum
 
 MOST_VERSIONS = 1_000
@@ -26,6 +27,9 @@ class Rows:
     ----------
     panes
         int64 starts, ascending; `pane` holds positions in it.
+    read, newest
+        of each pane: visible rows, repeats and rows without an id included, and their largest `logged_at`
+        (the smallest int64 where there are none).
     rows
         positions of the winners in the table that was read.
     group
@@ -36,6 +40,8 @@ class Rows:
     """
 
     panes: Ints
+    read: Ints
+    newest: Ints
     rows: Ints
     pane: Ints
     event_time: Ints
@@ -49,24 +55,31 @@ class Rows:
     arm: Categories | None
 
     def strata(self, reading: Reading) -> Iterator[tuple[list[Stratum], Ints]]:
-        """The strata of each dimension, and every winner's position among them."""
+        """Yield the strata of each dimension, and every winner's position among them.
+
+        Raises
+        ------
+        SourceError
+            if a pane holds more versions than a model can have.
+        """
         yield [WHOLE], np.zeros(len(self.rows), dtype=np.int64)
         if self.version is not None:
-            if len(self.version.levels) > MOST_VERSIONS:
-                raise SourceError(
-                    f"the version column holds {len(self.version.levels)} values in one read: "
-                    f"at most {MOST_VERSIONS} are versions of a model"
-                )
-            names = [*self.version.levels, NONE]
-            codes = np.where(self.version.codes < 0, len(names) - 1, self.version.codes)
+            names, codes = _named([*self.version.levels, NONE], self.version.codes)
+            self._refuse_too_many(names, codes)
             yield [Stratum(version=name) for name in names], codes
         if self.arm is not None and reading.arms is not None:
             arms = (reading.arms.control, reading.arms.treatment)
-            names = [*arms, OTHER]
-            codes = self.arm.positions(tuple(canonical(arm) for arm in arms), 2)
-            yield (
-                [Stratum(segment=f"{reading.arms.column}={name}") for name in names],
-                np.where(codes < 0, 2, codes),
+            positions = self.arm.positions(tuple(canonical(arm) for arm in arms), -1)
+            names, codes = _named([*arms, OTHER], positions)
+            yield [Stratum(segment=f"{reading.arms.column}={name}") for name in names], codes
+
+    def _refuse_too_many(self, names: list[str], codes: Ints) -> None:
+        pairs = np.unique(self.pane * len(names) + codes)
+        most = int(np.bincount(pairs // len(names)).max(initial=0))
+        if most > MOST_VERSIONS:
+            raise SourceError(
+                f"the version column holds {most} values in one pane: "
+                f"at most {MOST_VERSIONS} are versions of a model"
             )
 
 
@@ -83,30 +96,32 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     Raises
     ------
     SourceError
-        if a column of times mixes formats, or there are too many versions.
+        if a column of times mixes formats.
     """
     reading = counting.reading
     event = times(table, "event_time", reading)
     logged, no_logged_at = logged_times(table, event, reading)
-    has_id = np.asarray(table["id"].is_valid().combine_chunks())
-    place = np.searchsorted(panes, event.us, side="right") - 1
-    inside = (place >= 0) & (len(panes) > 0)
-    inside[inside] &= event.us[inside] < panes[place[inside]] + reading.pane
-    visible = event.known & has_id & (logged <= as_of) & (event.us <= as_of + reading.tolerance)
-    member = np.flatnonzero(inside & visible)
+    place, visible = _places(event, logged, panes, reading, as_of)
+    member = np.flatnonzero(visible & np.asarray(table["id"].is_valid().combine_chunks()))
     chosen = table.take(pa.array(member))
-    version = categories(chosen["version"]) if reading.versioned else None
-    keys = [place[member], codes_of(chosen["id"])]
-    if version is not None:
-        keys.append(version.codes + 1)
-    group = np.unique(combine(keys), return_inverse=True)[1] if len(member) else np.empty(0, np.int64)
-    winners, counts = smallest(
-        group, [logged[member]], lambda tied: _tie_keys(chosen.take(pa.array(tied)), counting)
-    )
+    version = texts(chosen["version"]) if reading.versioned else None
+    arm = categories(chosen["arm"]) if reading.arms is not None else None
+    keys = [place[member], codes_of(chosen["id"]), *([] if version is None else [version.codes + 1])]
+    group = np.unique(combine(keys), return_inverse=True)[1].astype(np.int64)
+    known = [event.us[member], ~no_logged_at[member], event.adjusted[member]]
+    known += [] if arm is None else [arm.codes]
+
+    def ties(tied: Ints) -> list[Ints]:
+        return _tie_keys(chosen.take(pa.array(tied)), counting, [key[tied].astype(np.int64) for key in known])
+
+    winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
-    arm = categories(chosen["arm"]).take(winners) if reading.arms is not None else None
+    newest = np.full(len(panes), np.iinfo(np.int64).min)
+    np.maximum.at(newest, place[visible], logged[visible])
     return Rows(
         panes=panes,
+        read=np.bincount(place[visible], minlength=len(panes)),
+        newest=newest,
         rows=rows,
         pane=place[rows],
         event_time=event.us[rows],
@@ -117,13 +132,40 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
         group=group,
         adjusted=event.adjusted[rows],
         version=None if version is None else version.take(winners),
-        arm=arm,
+        arm=None if arm is None else arm.take(winners),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Rows that have no pane.
+
+    Parameters
+    ----------
+    no_id
+        the id is NULL.
+    no_event_time, invalid_event_time
+        the event time is NULL; is there, but is no time.
+    """
+
+    no_id: int
+    no_event_time: int
+    invalid_event_time: int
+
+
+def faults(table: pa.Table, reading: Reading) -> Faults:
+    """Count the rows of a table that no pane can hold; a row may have several faults."""
+    event = times(table, "event_time", reading)
+    return Faults(
+        no_id=table["id"].null_count,
+        no_event_time=table["event_time"].null_count,
+        invalid_event_time=event.invalid,
     )
 
 
 def times(table: pa.Table, role: str, reading: Reading) -> Times:
-    """Parsed times of a role."""
-    return parse_times(table[role], name=role, zone=reading.zone, unit=reading.unit(role))
+    """Parse the times of a role."""
+    return parse_times(table[role], name=reading.column(role), zone=reading.zone, unit=reading.unit(role))
 
 
 def logged_times(table: pa.Table, event: Times, reading: Reading) -> tuple[Ints, Bools]:
@@ -135,38 +177,69 @@ def logged_times(table: pa.Table, event: Times, reading: Reading) -> tuple[Ints,
 
 
 def score_of(table: pa.Table, reading: Reading) -> Numbers | None:
-    """Scores: the column, or the largest of the class probabilities."""
+    """Scores: the column, or the largest of the class probabilities.
+
+    The largest is missing where one of them is, else invalid where one of them is.
+    """
     if "score" in table.column_names:
         return numbers(table["score"])
     if not reading.probabilities:
         return None
-    columns = [numbers(table[f"probability:{name}"]) for name in reading.probabilities]
+    columns = _probabilities(table, reading)
+    valid = np.logical_and.reduce([column.within(reading.score_range) for column in columns])
     missing = np.logical_or.reduce([column.missing for column in columns])
-    return Numbers(np.maximum.reduce([column.values for column in columns]), missing)
+    largest = np.maximum.reduce([np.where(valid, column.values, np.nan) for column in columns])
+    return Numbers(np.where(missing, 0.0, largest), missing)
 
 
-def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> Numbers | Categories:
-    """Predictions: the column, the score against the threshold, or the most probable class."""
+def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> Numbers | Categories | None:
+    """Predictions: the column, the score against the threshold, or the most probable class.
+
+    Without a column a prediction is missing where the score, or one of the probabilities, is missing or
+    invalid; there is none at all where nothing gives one.
+    """
     if "prediction" in table.column_names:
         column = table["prediction"]
         return numbers(column) if reading.task is Task.REGRESSION else categories(column)
-    if reading.task is Task.BINARY and score is not None and reading.threshold is not None:
+    if score is not None and reading.task is Task.BINARY and reading.threshold is not None:
         codes = np.where(score.values >= reading.threshold, 1, 0)
-        return Categories(reading.classes, np.where(score.finite, codes, -1))
-    columns = [numbers(table[f"probability:{name}"]) for name in reading.probabilities]
-    values = np.stack([np.where(column.finite, column.values, -np.inf) for column in columns])
-    none = np.logical_and.reduce([column.missing for column in columns])
-    return Categories(reading.probabilities, np.where(none, -1, values.argmax(axis=0)))
+        return Categories(reading.classes, np.where(score.within(reading.score_range), codes, -1))
+    if not reading.probabilities:
+        return None
+    columns = _probabilities(table, reading)
+    valid = np.logical_and.reduce([column.within(reading.score_range) for column in columns])
+    most = np.stack([np.where(valid, column.values, 0.0) for column in columns]).argmax(axis=0)
+    names = tuple(canonical(name) for name in reading.probabilities)
+    return Categories(names, np.where(valid, most, -1))
 
 
-def _tie_keys(table: pa.Table, counting: Counting) -> list[Ints]:
+def _probabilities(table: pa.Table, reading: Reading) -> list[Numbers]:
+    return [numbers(table[f"probability:{name}"]) for name in reading.probabilities]
+
+
+def _places(event: Times, logged: Ints, panes: Ints, reading: Reading, as_of: int) -> tuple[Ints, Bools]:
+    """Position of each row's pane, and whether the row lies in one and is visible."""
+    place = np.searchsorted(panes, event.us, side="right") - 1
+    visible = event.known & (logged <= as_of) & (event.us <= as_of + reading.tolerance) & (place >= 0)
+    visible[visible] = event.us[visible] < panes[place[visible]] + reading.pane
+    return place, visible
+
+
+def _named(names: list[str], codes: Ints) -> tuple[list[str], Ints]:
+    """Distinct names, the last for empty ones, and codes among them; -1 is the last."""
+    filled = [name or names[-1] for name in names]
+    position = {name: at for at, name in enumerate(dict.fromkeys(filled))}
+    return list(position), np.asarray([position[name] for name in filled], dtype=np.int64)[codes]
+
+
+def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints]) -> list[Ints]:
+    """Rank all that is counted of a row; features last, since the labels part does not read them."""
     score = score_of(table, counting.reading)
-    keys = [] if score is None else [score.rank()]
-    keys.append(prediction_of(table, counting.reading, score).rank())
-    for name in counting.reading.numeric:
-        if f"feature:{name}" in table.column_names:
-            keys.append(numbers(table[f"feature:{name}"]).rank())
-    for name in counting.reading.categorical:
-        if f"feature:{name}" in table.column_names:
-            keys.append(categories(table[f"feature:{name}"]).rank())
-    return keys
+    prediction = prediction_of(table, counting.reading, score)
+    outputs = [values.rank() for values in (score, prediction) if values is not None]
+    features = [
+        (numbers if isinstance(grid, NumericGrid) else categories)(table[f"feature:{name}"]).rank()
+        for name, grid in counting.features
+        if f"feature:{name}" in table.column_names
+    ]
+    return [*outputs, *known, *features]

@@ -1,5 +1,6 @@
 """Times: one parser for every engine. Integers, timestamps and ISO-8601 text to UTC microseconds."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,14 @@ from monitor.core.errors import SourceError
 from monitor.core.typing import Bools, Ints
 
 _FACTOR = {"s": 1_000_000, "ms": 1_000, "us": 1}
-_ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
-_ZONED = r"(Z|[+-]\d\d(:?\d\d)?)$"
+_LONG = r"(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])"
+_SHORT = r"(0[469]|11)-(0[1-9]|[12]\d|30)|02-(0[1-9]|1\d|2[0-8])"
+_LEAP = r"(\d\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29"
+_ZONE = r"(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)"
+_TIME = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?"
+_ISO = rf"^(\d{{4}}-({_LONG}|{_SHORT})|{_LEAP})([T ]{_TIME}{_ZONE}?)?$"
+_SHAPE = r"^0000-00-00([T ]00:00(:00)?(Z|±00(:?00)?)?)?$"  # of an ISO time: digits as 0, no fraction
+_LISTED = 4  # shapes that a message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ def parse_times(column: pa.ChunkedArray, *, name: str, zone: str, unit: str | No
     Parameters
     ----------
     column
-        int64 epochs (`unit` tells of what), timestamps, or strings.
+        numbers since 1970-01-01 UTC (`unit` tells of what), timestamps, dates, or ISO-8601 text.
     name
         the user's name of the column, for messages.
     zone
@@ -52,31 +59,38 @@ def parse_times(column: pa.ChunkedArray, *, name: str, zone: str, unit: str | No
     Raises
     ------
     SourceError
-        if the column mixes formats, or holds integers and no unit is configured.
+        if the column mixes formats (other than by a fraction of seconds or the sign of a zone's offset),
+        or holds integers and no unit is configured.
     """
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_null(array.type):
+        return Times(np.zeros(len(array), np.int64), _none(array), 0, _none(array))
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return _epochs(array, name, unit)
     if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
         return _instants(array.cast(pa.timestamp("us", getattr(array.type, "tz", None)), safe=False), zone, 0)
-    if pa.types.is_null(array.type):
-        return Times(np.zeros(len(array), np.int64), np.zeros(len(array), bool), 0, _none(array))
     if unit is not None:
         numbers = pc.if_else(pc.match_substring_regex(array, r"^-?\d{1,18}$"), array, None).cast(pa.int64())
         times = _epochs(numbers, name, unit)
-        return Times(times.us, times.known, int(numbers.null_count - array.null_count), times.adjusted)
+        unreadable = int(numbers.null_count - array.null_count)
+        return Times(times.us, times.known, times.invalid + unreadable, times.adjusted)
     return _text(array, name, zone)
 
 
 def _epochs(array: pa.Array, name: str, unit: str | None) -> Times:
     if unit is None:
-        raise SourceError(f'column "{name}" holds integers: say their unit, as in {name}_unit = "ms"')
-    known = np.asarray(array.is_valid())
-    numbers = np.asarray(array.cast(pa.int64(), safe=False).fill_null(0))
-    limit = np.iinfo(np.int64).max // _FACTOR[unit]
-    fits = np.abs(numbers) <= limit
-    us = np.where(fits & known, numbers, 0) * _FACTOR[unit]
-    return Times(us.astype(np.int64), known & fits, int((known & ~fits).sum()), _none(array))
+        raise SourceError(f'column "{name}" holds numbers: configure their unit, "s", "ms" or "us"')
+    there, factor = np.asarray(array.is_valid()), _FACTOR[unit]
+    limit = np.iinfo(np.int64).max // factor
+    if pa.types.is_floating(array.type):
+        numbers = np.asarray(array.cast(pa.float64()).fill_null(0.0))
+        fits = np.abs(numbers) < limit
+        us = np.rint(np.where(fits, numbers, 0.0) * factor).astype(np.int64)
+    else:
+        numbers = np.asarray(array.cast(pa.int64(), safe=False).fill_null(0))
+        fits = (numbers >= -limit) & (numbers <= limit)
+        us = np.where(fits, numbers, 0) * factor
+    return Times(us, there & fits, int((there & ~fits).sum()), _none(array))
 
 
 def _instants(array: pa.Array, zone: str, invalid: int) -> Times:
@@ -96,40 +110,29 @@ def _none(array: pa.Array) -> Bools:
 
 def _text(array: pa.Array, name: str, zone: str) -> Times:
     _refuse_mixed_formats(array, name)
-    is_time = pc.match_substring_regex(array, _ISO)
-    invalid = len(array) - array.null_count - int(pc.sum(is_time).as_py() or 0)
-    parsable = pc.if_else(is_time, array, None)
-    zoned = int(pc.sum(pc.match_substring_regex(parsable.slice(0), r"[T ].*" + _ZONED)).as_py() or 0) > 0
-    trimmed = pc.replace_substring_regex(parsable, r"(\.\d{6})\d+", r"\1")
-    try:
-        instants = trimmed.cast(pa.timestamp("us", "UTC" if zoned else None))
-    except pa.ArrowInvalid:  # a shape that fits, as in month 13: value by value
-        instants, bad = _one_by_one(trimmed, zoned=zoned)
-        invalid += bad
-    return _instants(instants, zone, invalid)
-
-
-def _one_by_one(array: pa.Array, *, zoned: bool) -> tuple[pa.Array, int]:
-    kind = pa.timestamp("us", "UTC" if zoned else None)
-    distinct = array.dictionary_encode()
-    parsed: list[object] = []
-    for text in distinct.dictionary:
-        try:
-            parsed.append(pa.scalar(text.as_py()).cast(kind).as_py())
-        except pa.ArrowInvalid:
-            parsed.append(None)
-    instants = pa.array(parsed, type=kind).take(distinct.indices)
-    return instants, int(instants.null_count - array.null_count)
+    times = pc.if_else(pc.match_substring_regex(array, _ISO), array, None)
+    zoned = bool(pc.any(pc.match_substring_regex(times, rf":\d\d(\.\d+)?{_ZONE}$")).as_py())
+    trimmed = pc.replace_substring_regex(times, r"(\.\d{6})\d+", r"\1")
+    instants = trimmed.cast(pa.timestamp("us", "UTC" if zoned else None))
+    return _instants(instants, zone, int(times.null_count - array.null_count))
 
 
 def _refuse_mixed_formats(array: pa.Array, name: str) -> None:
-    shapes = pc.replace_substring_regex(pc.replace_substring_regex(array, r"\.\d+", ""), r"\d", "0")
-    counted = {row["values"]: row["counts"] for row in pc.value_counts(shapes.drop_null()).to_pylist()}
-    real = {shape: count for shape, count in counted.items() if count > 1 or _is_time_shape(shape)}
-    if len(real) > 1:
-        listed = ", ".join(f'"{shape}" {count} times' for shape, count in sorted(real.items()))
-        raise SourceError(f'column "{name}" mixes formats of time: {listed}')
+    """Refuse two formats: shapes of ISO times, other shapes with digits that are there more than once."""
+    counted = pc.value_counts(_shapes(array).drop_null()).to_pylist()
+    listed = sorted((-row["counts"], row["values"]) for row in counted if _is_format(**row))
+    if len(listed) > 1:
+        named = ", ".join(f'"{shape}" {-count} times' for count, shape in listed[:_LISTED])
+        more = f", and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+        raise SourceError(f'column "{name}" mixes formats of time: {named}{more}')
 
 
-def _is_time_shape(shape: str) -> bool:
-    return bool(pc.match_substring_regex(pa.array([shape]), _ISO)[0].as_py())
+def _shapes(array: pa.Array) -> pa.Array:
+    """Texts with their digits as 0, without fractions of seconds and signs of offsets."""
+    whole = pc.replace_substring_regex(array, r"(:\d\d)\.\d+", r"\1")
+    unsigned = pc.replace_substring_regex(whole, r"(:\d\d)[+-](\d\d(:?\d\d)?)$", r"\1±\2")
+    return pc.replace_substring_regex(unsigned, r"\d", "0")
+
+
+def _is_format(values: str, counts: int) -> bool:
+    return bool(re.match(_SHAPE, values)) or (counts > 1 and "0" in values)

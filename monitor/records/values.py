@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.states.grids import CategoryGrid
 
-_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-_WHOLE = re.compile(r"(-?\d+)\.0*")
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_WHOLE = re.compile(r"(-?[0-9]+)(\.0*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,14 @@ class Numbers:
         """Neither missing nor invalid."""
         return ~self.missing & np.isfinite(self.values)
 
+    def within(self, bounds: tuple[float, float]) -> Bools:
+        """Finite, and in the closed range."""
+        return self.finite & (self.values >= bounds[0]) & (self.values <= bounds[1])
+
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """Canonical levels in the order of their bytes, and each row's position; -1 is missing."""
+    """Levels (of a column: in the order of their bytes), and each row's position; -1 is missing."""
 
     levels: tuple[str, ...]
     codes: Ints
@@ -83,27 +87,33 @@ def numbers(column: pa.ChunkedArray) -> Numbers:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     missing = np.asarray(array.is_null())
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        is_number = pc.match_substring_regex(array, _NUMBER)
-        text = pc.replace_substring_regex(pc.if_else(is_number, array, None), r"[\s+]*(.*?)\s*$", r"\1")
-        text = pc.replace_substring_regex(text, r"[eE]\+", "e")
+        trimmed = pc.utf8_trim_whitespace(array)
+        is_number = pc.match_substring_regex(trimmed, _NUMBER)
+        text = pc.utf8_ltrim(pc.if_else(is_number, trimmed, None), characters="+")
         array = text.cast(pa.float64()).fill_null(np.nan)
-    elif pa.types.is_null(array.type):
-        array = pa.nulls(len(array), pa.float64())
     values = np.asarray(array.cast(pa.float64(), safe=False).fill_null(0.0))
     return Numbers(values, missing)
 
 
 def categories(column: pa.ChunkedArray) -> Categories:
-    """Categories of a column of any type that prints as text."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if not pa.types.is_dictionary(array.type):
-        array = array.cast(pa.string()).dictionary_encode()
-    names = [canonical(text) for text in array.dictionary.cast(pa.string()).to_pylist()]
+    """Categories of a column of any type that prints as text; their levels are canonical."""
+    found = texts(column)
+    names = [canonical(name) for name in found.levels]
     levels = sorted(set(names), key=str.encode)
     position = {level: at for at, level in enumerate(levels)}
     of_code = np.asarray([*(position[name] for name in names), -1], dtype=np.int64)
-    codes = np.asarray(array.indices.cast(pa.int64()).fill_null(len(names)))
-    return Categories(tuple(levels), of_code[codes])
+    return Categories(tuple(levels), of_code[found.codes])
+
+
+def texts(column: pa.ChunkedArray) -> Categories:
+    """Categories as they are written: names, of versions for example, in which 1.0 is not 1."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    encoded = array.cast(pa.string()).dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    levels = sorted(names, key=str.encode)
+    position = {level: at for at, level in enumerate(levels)}
+    of_code = np.asarray([*(position[name] for name in names), -1], dtype=np.int64)
+    return Categories(tuple(levels), of_code[encoded.indices.cast(pa.int64()).fill_null(len(names))])
 
 
 def codes_of(column: pa.ChunkedArray) -> Ints:

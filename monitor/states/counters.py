@@ -7,7 +7,6 @@ equal results. Every view that a measure reads (histogram, confusion, score tabl
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -114,7 +113,7 @@ class Counters:
 
     @classmethod
     def empty(cls, layout: Layout) -> "Counters":
-        """The identity of `merge`."""
+        """Return the identity of `merge`."""
         return cls(layout, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     @classmethod
@@ -167,7 +166,7 @@ class Counters:
         flat[self.index[first:last] - where.start] = self.value[first:last]
         return flat.reshape(self.layout.by_name[name].shape)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Counters)
             and self.layout == other.layout

@@ -5,9 +5,10 @@ A grid has k regular cells, then three more: *unseen*, *missing*, *invalid*, so 
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -110,8 +111,9 @@ def digest(level: str) -> str:
 
 def quantile_edges(ordered: Floats, cells: int) -> Floats:
     """Edge k = the sorted value at rank ceil(k * m / cells), k = 1 … cells - 1; repeated for ties."""
-    ranks = -(-np.arange(1, cells) * len(ordered) // cells)
-    return ordered[np.maximum(ranks, 1) - 1]
+    ranks = -(-np.arange(1, cells, dtype=np.int64) * len(ordered) // cells)
+    edges: Floats = ordered[np.maximum(ranks, 1) - 1]
+    return edges
 
 
 def feature_grid(values: Floats) -> NumericGrid:
@@ -143,7 +145,9 @@ def score_grid(values: Floats | None, lower: float, upper: float) -> NumericGrid
     if values is not None and len(values):
         low = lower if np.isfinite(lower) else float(values.min())
         high = upper if np.isfinite(upper) else float(values.max())
-    uniform = np.linspace(low, high, SCORE_UNIFORM_CELLS + 1)[1:-1] if low < high < np.inf else np.empty(0)
+    uniform = (
+        np.linspace(low, high, SCORE_UNIFORM_CELLS + 1)[1:-1] if 0 < high - low < np.inf else np.empty(0)
+    )
     if values is None or len(values) == 0:
         return NumericGrid(edges=_floats(np.unique(uniform)), lower=lower, upper=upper)
     ordered = np.sort(values)
@@ -157,7 +161,8 @@ def category_grid(levels: list[str], counts: list[int]) -> CategoryGrid:
     """Named levels of a reference: at most 254, of at least 10 records, by falling frequency."""
     order = sorted(zip(levels, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
     named = tuple(level for level, count in order[:NAMED_LEVELS] if count >= NAMED_FROM)
-    return CategoryGrid(levels=named, rare=frozenset(digest(level) for level in levels if level not in named))
+    rare = set(levels).difference(named)
+    return CategoryGrid(levels=named, rare=frozenset(digest(level) for level in rare))
 
 
 def log_edges(smallest: float, largest: float, ratio: float = 1.01) -> tuple[float, ...]:
@@ -174,13 +179,13 @@ def to_json(grid: Grid) -> dict[str, object]:
     return {"kind": "category", "levels": list(grid.levels), "rare": sorted(grid.rare)}
 
 
-def from_json(plain: dict[str, object]) -> Grid:
-    """Grid of its plain form."""
+def from_json(plain: Mapping[str, Any]) -> Grid:
+    """Grid of its plain form; whole numbers may have lost their fraction on the way."""
     match plain:
         case {"kind": "numeric", "edges": list(edges), "deciles": list(deciles), "bounds": [lower, upper]}:
             low = -np.inf if lower is None else float(lower)
             high = np.inf if upper is None else float(upper)
-            return NumericGrid(tuple(edges), tuple(deciles), low, high)
+            return NumericGrid(tuple(float(edge) for edge in edges), tuple(deciles), low, high)
         case {"kind": "category", "levels": list(levels), "rare": list(rare)}:
             return CategoryGrid(tuple(levels), frozenset(rare))
         case _:
@@ -194,7 +199,8 @@ def content_hash(plain: object) -> str:
 
 
 def _floats(values: Floats) -> tuple[float, ...]:
-    return tuple(values.tolist())
+    """Plain numbers, 0.0 for -0.0: equal edges have one hash."""
+    return tuple((values + 0.0).tolist())
 
 
 def _with_deciles(edges: Floats, deciles: Floats, lower: float, upper: float) -> NumericGrid:

@@ -6,6 +6,7 @@ from monitor.core.typing import Floats, Ints
 
 _BLOCK = 16_384  # values at a time: the temporaries stay in the processor's cache
 _SMALLEST, _LARGEST = 10, 16  # powers of two of the table's size
+_MOST = 2.0**1023  # of slots for a unit of the values
 
 
 class Lookup:
@@ -14,7 +15,12 @@ class Lookup:
     A uniform table of slots lies over the edges, fine enough that no slot holds two of them. The slot
     of an edge is found by the same monotone arithmetic as the slot of a value, so that one comparison
     decides exactly: the result equals ``numpy.searchsorted(edges, x, side="right")``. Edges too uneven
-    for 2^16 slots fall back to that.
+    for 2^16 slots, or too far apart or too close together for doubles, fall back to that.
+
+    Parameters
+    ----------
+    edges
+        finite float64, ascending, distinct; none or one is allowed.
     """
 
     __slots__ = ("_edges", "_low", "_scale", "_slots", "_table")
@@ -23,19 +29,22 @@ class Lookup:
         self._edges = np.append(edges, np.inf)
         self._table: Ints | None = None
         self._low, self._scale, self._slots = 0.0, 0.0, 0
-        if len(edges) < 2 or not np.isfinite(edges[-1] - edges[0]):
+        if len(edges) < 2:
             return
         self._low = float(edges[0])
+        span = float(edges[-1]) - self._low
         for power in range(_SMALLEST, _LARGEST + 1):
             self._slots = 1 << power
-            self._scale = float(self._slots / (edges[-1] - edges[0]))
+            if not self._slots / _MOST < span < np.inf:
+                return
+            self._scale = self._slots / span
             slots = self._slot(edges)
-            if np.isfinite(self._scale) and np.all(np.diff(slots) > 0):
+            if np.all(np.diff(slots) > 0):
                 self._table = np.searchsorted(slots, np.arange(self._slots), side="left")
                 return
 
     def _slot(self, values: Floats) -> Ints:
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             scaled = (values - self._low) * self._scale
         return np.clip(scaled, 0, self._slots - 1).astype(np.int64)
 

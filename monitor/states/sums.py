@@ -1,11 +1,13 @@
 """Exact sums: fixed-point numbers in two int64 halves.
 
-A term x is rounded once to the unit 2^-40 * s (s a power of two, the scale) and stored as
-hi * 2^40 + lo with 0 <= lo < 2^40. Halves are added as integers, so that order and grouping
-cannot change a sum; the carry of lo is moved to hi by `normalise`.
+A term x is rounded once to the unit 2^-40 * s (s a power of two, the scale; ties to even) and stored
+as hi * 2^40 + lo with 0 <= lo < 2^40. Halves are added as integers, so that order and grouping cannot
+change a sum; the carry of lo is moved to hi by `normalise`. Terms lie below 2^40 * s, so that a sum of
+8 million of the largest fits.
 """
 
 from fractions import Fraction
+from math import frexp, isfinite, ldexp
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from monitor.core.typing import Bools, Floats, Ints
 BITS = 40
 HALF = 1 << BITS
 LIMIT = float(1 << BITS)
+_EXPONENT = 250  # of the largest scale: its fourth power is still a double
 
 
 def halves(terms: Floats, scale: float) -> tuple[Ints, Ints, Bools]:
@@ -22,22 +25,21 @@ def halves(terms: Floats, scale: float) -> tuple[Ints, Ints, Bools]:
     Parameters
     ----------
     terms
-        float64, any shape; finite.
+        float64, any shape.
     scale
         a power of two, in the unit of the terms.
 
     Returns
     -------
     hi, lo, fits
-        halves; terms of magnitude 2^40 * scale or more do not fit and give 0, 0.
+        halves; terms of magnitude 2^40 * scale or more, and NaN, do not fit and give 0, 0.
     """
-    scaled = terms / scale
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = terms / scale
     fits = np.abs(scaled) < LIMIT
-    scaled = np.where(fits, scaled, 0.0)
-    whole = np.floor(scaled)
-    fraction = np.rint((scaled - whole) * HALF).astype(np.int64)
-    carry = fraction >> BITS
-    return whole.astype(np.int64) + carry, fraction - (carry << BITS), fits
+    units = np.rint(np.where(fits, scaled, 0.0) * HALF)
+    hi = np.floor(units / HALF)
+    return hi.astype(np.int64), (units - hi * HALF).astype(np.int64), fits
 
 
 def normalise(hi: Ints, lo: Ints) -> tuple[Ints, Ints]:
@@ -52,13 +54,14 @@ def exact(hi: int, lo: int, scale: float) -> Fraction:
 
 
 def power_of_two(spread: float) -> float:
-    """Power of two at or just below a positive spread.
+    """Power of two at or just below a positive spread, kept within 2^-250 and 2^250.
 
     Raises
     ------
     ValueError
         if the spread is not a positive finite number.
     """
-    if not (np.isfinite(spread) and spread > 0):
+    if not (isfinite(spread) and spread > 0):
         raise ValueError(f"a scale is a positive finite number: got {spread}")
-    return float(2.0 ** np.floor(np.log2(spread)))
+    exponent = frexp(spread)[1] - 1
+    return ldexp(1.0, min(max(exponent, -_EXPONENT), _EXPONENT))

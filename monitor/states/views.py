@@ -100,11 +100,11 @@ class Sums:
     scales: tuple[float, ...]
 
     def n(self, term: str) -> int:
-        """Records that have the term."""
+        """Count the records that have the term."""
         return int(self.counts[0, self.terms.index(term)])
 
     def out_of_range(self, term: str) -> int:
-        """Records whose term was too large to be added."""
+        """Count the records whose term was too large to be added."""
         return int(self.counts[1, self.terms.index(term)])
 
     def total(self, term: str) -> Fraction:

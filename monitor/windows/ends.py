@@ -47,12 +47,12 @@ class Window:
         return end - monthrange(day.year, day.month)[1] * DAY
 
     def previous_end(self, end: int) -> int:
-        """The end before `end`."""
+        """Return the end before `end`."""
         return self.start(end) if self.calendar else end - self.step
 
     def kept(self, end: int) -> bool:
-        """Whether snapshots of this end are kept: one a day, every month."""
-        return self.calendar or end % max(DAY, self.step) == 0
+        """Whether snapshots of this end are kept: the first of each day, every month."""
+        return self.calendar or end % DAY < self.step
 
     def kept_ends(self, after: int, until: int) -> list[int]:
         """Kept ends in (after, until], newest first."""
@@ -63,7 +63,10 @@ class Window:
                 end = self.start(end)
             return ends
         width = max(DAY, self.step)
-        return list(range(floor_to(until, width), after, -width))
+        firsts = (
+            -(-at // self.step) * self.step for at in range(floor_to(until, width), after - width, -width)
+        )
+        return [end for end in firsts if after < end <= until]
 
 
 def window_of(name: str, pane: int, step: int | None = None) -> Window:
@@ -72,16 +75,19 @@ def window_of(name: str, pane: int, step: int | None = None) -> Window:
     Raises
     ------
     ValueError
-        if the name is neither a duration nor "month", or length or step are no multiples of the pane.
+        if the name is neither a duration nor "month", length or step are no multiples of the pane, or the
+        pane of calendar windows does not divide a day.
 
     >>> window_of("7d", HOUR).step // HOUR
     6
     """
     if name == "month":
+        if DAY % pane:
+            raise ValueError(f'window "{name}": a day must be a multiple of the pane')
         return Window(name, 31 * DAY, 0)
     length = parse_duration(name)
     default = HOUR if length <= DAY else 6 * HOUR if length <= 7 * DAY else DAY
-    step = max(default, pane) if step is None else step
+    step = -(-default // pane) * pane if step is None else step
     if length == 0 or length % pane or step == 0 or step % pane:
         raise ValueError(f'window "{name}": length and step must be multiples of the pane')
     return Window(name, length, step)
