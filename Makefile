@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo test check fix coverage lowest clean
+.PHONY: help demo test check fix coverage docs lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -19,6 +19,7 @@ help:
 	@echo "make check              ruff, mypy --strict, import-linter"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
+	@echo "make docs               write docs/measures.md from the catalogue"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
 	@echo "make clean              remove the environments and caches"
 
@@ -43,6 +44,10 @@ coverage: $(VENV)/installed-dev
 	@$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report --skip-covered --show-missing
+
+docs: $(VENV)/installed
+	@$(BIN)/python -X utf8 -c 'from monitor.measures.page import page; print(page(), end="")' > docs/measures.md.new
+	@mv docs/measures.md.new docs/measures.md
 
 lowest: $(LOWEST)/installed
 	@$(LOWEST)/bin/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)

@@ -1,0 +1,259 @@
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import servers
+import sqlalchemy as sa
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY, from_iso
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement
+from monitor.measures.page import page
+from monitor.specs.protocols import Commit
+from monitor.specs.rows import MeasurementRow, ModelState, Provenance, Truth
+from monitor.store.connections import connect, parsed
+from monitor.store.engine import migrate, open_store
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "docker/*.md", "examples/**/*.md")
+    for path in ROOT.glob(pattern)
+)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(path: Path) -> None:
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+
+    dead = [link for link in LINK.findall(text) if "://" not in link and not _leads_somewhere(path, link)]
+
+    assert dead == []
+
+
+def test_the_configuration_in_the_readme_is_valid(tmp_path: Path) -> None:
+    blocks = FENCE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    config = tmp_path / "config.toml"
+    config.write_text(next(body for kind, body in blocks if kind == "toml"), encoding="utf-8")
+
+    settings = settings_of(config, {"SERVING_URL": "postgresql://db.example/serving"})
+
+    assert [model.name for model in settings.models] == ["churn"]
+
+
+def test_commands_in_the_readme_exist() -> None:
+    from monitor.cli import main
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    unknown = set(re.findall(r"^monitor (\w+)", text, re.MULTILINE)) - set(main.commands)
+
+    assert unknown == set()
+
+
+def test_the_page_of_measures_says_what_the_catalogue_says() -> None:
+    assert (ROOT / "docs" / "measures.md").read_text(encoding="utf-8") == page()
+
+
+@pytest.mark.promtool
+def test_the_alerts_in_the_pages_are_rules_of_prometheus(tmp_path: Path) -> None:
+    blocks = FENCE.findall((ROOT / "docs" / "operations.md").read_text(encoding="utf-8"))
+    rules = tmp_path / "rules.yml"
+    rules.write_text(next(body for kind, body in blocks if kind == "yaml"), encoding="utf-8")
+
+    _promtool("check", "rules", str(rules))
+
+
+@pytest.mark.promtool
+def test_the_scrape_configuration_is_valid() -> None:
+    _promtool("check", "config", str(ROOT / "docker" / "prometheus" / "prometheus.yml"))
+
+
+def test_targets_in_the_pages_exist() -> None:
+    made = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {
+        target
+        for path in PAGES
+        for target in re.findall(r"^make (\w+)|`make (\w+)`", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+
+    assert {first or second for first, second in named} <= made
+
+
+def test_constraints_pin_every_direct_dependency() -> None:
+    pinned = _pinned("constraints.txt")
+
+    assert {name for name in _lower_bounds("test", "dev") if name not in pinned} == set()
+
+
+def test_constraints_satisfy_the_lower_bounds() -> None:
+    pinned = _pinned("constraints.txt")
+
+    assert [name for name, bound in _lower_bounds("test", "dev").items() if pinned[name] < bound] == []
+
+
+def test_the_lowest_constraints_are_the_lower_bounds() -> None:
+    assert _pinned("constraints-lowest.txt") == _lower_bounds("test")
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'monitor.db'}"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest) -> Iterator[tuple[str, sa.Engine]]:
+    name = str(request.param)
+    url = request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[name])
+    migrate(url)
+    _fill(url)
+    engine = connect(parsed(url))
+    yield name, engine
+    engine.dispose()
+
+
+def test_queries_for_analysts_answer_their_questions(store: tuple[str, sa.Engine]) -> None:
+    name, engine = store
+    heading = {"sqlite": "-- SQLite\n", "postgresql": "-- PostgreSQL\n"}[name]
+    blocks = FENCE.findall((ROOT / "docs" / "queries.md").read_text(encoding="utf-8"))
+    queries = [body for kind, body in blocks if kind == "sql" and body.startswith(heading)]
+
+    with engine.connect() as connection:
+        answers = [
+            [tuple(str(cell) for cell in row) for row in connection.execute(_verbatim(query))]
+            for query in queries
+        ]
+
+    months, revisions, moved = answers
+    assert [row[:3] for row in months] == [("2013-03", "settled", "1000"), ("2013-04", "provisional", "900")]
+    assert [float(cell) for cell in months[0][3:7]] == [0.964, 0.75, 0.7, 0.8]
+    assert months[0][8] == "2013-04-08"
+    assert [row[:4] for row in revisions] == [
+        ("1", "2013-04-01", "provisional", "roc_auc"),
+        ("2", "2013-04-08", "settled", "roc_auc"),
+    ]
+    assert [(row[0], float(row[1]), float(row[2]), row[4]) for row in moved] == [
+        ("temp_f", 0.4, 0.01, "2013-05-01")
+    ]
+
+
+def _verbatim(query: str) -> sa.TextClause:
+    return sa.text(query.replace(":", "\\:"))
+
+
+def _promtool(*arguments: str) -> None:
+    path = servers.program("promtool", package="prometheus")
+    done = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def _leads_somewhere(page_path: Path, link: str) -> bool:
+    path, _, anchor = unquote(link).partition("#")
+    target = (page_path.parent / path).resolve() if path else page_path
+    if not target.exists():
+        return False
+    return not anchor or anchor in _anchors(target.read_text(encoding="utf-8"))
+
+
+def _anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def _pinned(name: str) -> dict[str, Version]:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    pins = [line.split("==") for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(package): Version(version) for package, version in pins}
+
+
+def _lower_bounds(*extras: str) -> dict[str, Version]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    texts = [
+        *project["dependencies"],
+        *(one for extra in extras for one in project["optional-dependencies"][extra]),
+    ]
+    bounds = {}
+    for requirement in map(Requirement, texts):
+        for specifier in requirement.specifier:
+            if specifier.operator == ">=":
+                bounds[str(canonicalize_name(requirement.name))] = Version(specifier.version)
+    return bounds
+
+
+def _fill(url: str) -> None:
+    march, april = from_iso("2013-04-01"), from_iso("2013-05-01")
+    store = open_store(url, "live")
+    first = [
+        _row(march, "roc_auc", 0.77, n=700, truth=Truth.PROVISIONAL, coverage=0.7),
+        _row(march, "stability_index", 0.02, subject="feature:temp_f"),
+    ]
+    second = [_row(march, "roc_auc", 0.75, n=1000, truth=Truth.SETTLED, coverage=0.9641)]
+    third = [_row(april, "roc_auc", 0.74, n=900, truth=Truth.PROVISIONAL, coverage=0.8)]
+    current = [
+        *third,
+        _row(april, "stability_index", 0.4, subject="feature:temp_f"),
+        _row(april, "stability_index_critical", 0.01, subject="feature:temp_f"),
+        _row(april, "stability_index", 0.005, subject="feature:carrier"),
+        _row(april, "stability_index_critical", 0.01, subject="feature:carrier"),
+        _row(april, "stability_index", 0.5, subject="score"),
+        _row(april, "stability_index_critical", 0.01, subject="score"),
+    ]
+    for as_of, snapshots in ((march, first), (march + 7 * DAY, second), (april, third)):
+        store.commit(
+            "late",
+            Commit(
+                state=ModelState(as_of=as_of),
+                current=current,
+                provenance=_provenance(as_of),
+                snapshots=snapshots,
+                windows=[],
+            ),
+        )
+    store.close()
+
+
+def _row(
+    end: int,
+    measure: str,
+    value: float,
+    *,
+    n: int = 1000,
+    subject: str = "",
+    truth: Truth = Truth.NONE,
+    coverage: float | None = None,
+) -> MeasurementRow:
+    interval = Interval(value - 0.05, value + 0.05, 0.95) if truth is not Truth.NONE else None
+    return MeasurementRow(
+        window="month",
+        window_end=end,
+        truth=truth,
+        version=None,
+        segment=None,
+        measure=measure,
+        subject=subject,
+        measurement=Measurement(value, n=n, interval=interval),
+        coverage=coverage,
+    )
+
+
+def _provenance(as_of: int) -> Provenance:
+    return Provenance(
+        as_of=as_of,
+        grid="grid",
+        reference="reference",
+        config="config",
+        code="0.1.0",
+        rows_read=1,
+        newest_logged_at=None,
+        newest_reported_at=None,
+    )
