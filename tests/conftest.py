@@ -1,9 +1,13 @@
 """Servers that tests share, and a loud word on those that the machine lacks."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import servers
+
+from monitor.store.adapter import SqlStore
+from monitor.store.engine import migrate, open_store
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +22,24 @@ def postgres_url(postgres_server: servers.PostgresServer) -> Iterator[str]:
     """URL of a fresh, empty PostgreSQL database."""
     with postgres_server.database() as url:
         yield url
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """URL of a fresh database without tables, once on each database that a store may be in."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'monitor.db'}"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[SqlStore]:
+    """Store of the run "live" in a fresh database."""
+    migrate(store_url)
+    opened = open_store(store_url, "live")
+    yield opened
+    opened.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
