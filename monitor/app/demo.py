@@ -59,8 +59,10 @@ def run_demo(
         click.echo(months(chosen_rows(app, model=MODEL, window="month", history=True)))
         if leave:
             return 0
-        clock = standing_clock(END) if stop == END else paced_clock(stop, END, DAY, pace)
-        return serve(app, clock=clock, pace=None if stop == END else pace)
+        click.echo(f"metrics: http://{settings.http.host}:{port}/metrics (Ctrl-C ends)", err=True)
+        if stop == END:
+            return serve(app, clock=standing_clock(END), ticking=False)
+        return serve(app, clock=paced_clock(stop, END, DAY, pace), pace=pace)
 
 
 def _prepare(directory: Path, source_url: str | None, store_url: str | None) -> tuple[Path, dict[str, str]]:

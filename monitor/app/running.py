@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from monitor.app.wiring import App
-from monitor.core.clock import to_iso
-from monitor.core.errors import MonitorError
+from monitor.core.clock import MINUTE, to_iso
+from monitor.core.errors import LeaseLost, MonitorError, StoreError
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.dirty import find_changes
@@ -14,30 +14,47 @@ from monitor.pipeline.replay import ticks
 from monitor.show import Shown
 from monitor.specs.protocols import CycleReport
 
-Publish = Callable[[str, int, list[Shown]], None]
+LEASE = MINUTE  # of a model's cycle, and of a daemon's run
+DAEMON = ""  # in place of a model's name: the lease of the daemon that has the run
 
 
 def cycle_once(
-    app: App,
-    name: str,
-    as_of: int,
-    *,
-    publish: Publish | None = None,
-    stopping: Callable[[], bool] = lambda: False,
+    app: App, name: str, as_of: int, *, stopping: Callable[[], bool] = lambda: False
 ) -> CycleReport:
-    """Run one cycle; a failure is a report, so that it stops no other model."""
+    """Run one cycle under the model's lease; an expected failure is a report, so that it stops no other."""
     began = time.perf_counter()
+    report = CycleReport(model=name, as_of=as_of)
     try:
-        report, rows = run_cycle(app.monitored(name), as_of, stopping=stopping)
+        token = app.store.claim(name, app.owner, LEASE)
+        if token is None:
+            raise LeaseLost("another process runs a cycle of this model")
+        try:
+            report, _ = run_cycle(app.monitored(name), as_of, token=token, stopping=stopping)
+        finally:
+            app.store.release(name, token)
     except Stopped:
         app.forget(name)
-        report, rows = CycleReport(model=name, as_of=as_of, error="stopped between two chunks"), None
+        report = replace(report, error="stopped between two chunks")
     except MonitorError as error:
         app.forget(name)
-        report, rows = CycleReport(model=name, as_of=as_of, error=str(error)), None
-    if rows is not None and publish is not None:
-        publish(name, as_of, [(name, as_of, row) for row in rows])
+        report = replace(report, error=str(error))
+    except BaseException:
+        app.forget(name)
+        raise
     return replace(report, duration=time.perf_counter() - began)
+
+
+def refuse_beside_daemon(app: App) -> None:
+    """Refuse to write history that a daemon has.
+
+    Raises
+    ------
+    StoreError
+        if a daemon runs.
+    """
+    token = app.store.claim(DAEMON, app.owner, 0)
+    if token is None:
+        raise StoreError(f'a daemon has the run "{app.store.run}": name another run with --run NAME')
 
 
 def replay_model(

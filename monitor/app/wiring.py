@@ -1,10 +1,13 @@
 """Wiring: settings to stores, sources, models, the daemon."""
 
+import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from uuid import uuid4
 
 from monitor.core.errors import ConfigurationError
 from monitor.pipeline.monitored import Monitored
@@ -36,6 +39,7 @@ class App:
     settings: Settings
     base: Path
     store: SqlStore
+    owner: str = field(default_factory=lambda: f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}")
     _sources: dict[str, Source] = field(default_factory=dict)
     _models: dict[str, Monitored] = field(default_factory=dict)
 
