@@ -1,0 +1,1 @@
+"""The background service: ticks, cycles, health, logs."""

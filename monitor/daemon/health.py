@@ -1,0 +1,91 @@
+"""What is known of the daemon's health: the last report of each model, and what is wrong."""
+
+import threading
+from collections.abc import Callable, Mapping
+
+from monitor.core.clock import SECOND, format_duration
+from monitor.specs.protocols import CycleReport
+
+_SLACK = 60.0
+
+
+def patience(every: float) -> float:
+    """Seconds that a model may be without a successful cycle: three ticks and a minute.
+
+    >>> patience(3600)
+    10860.0
+    """
+    return 3.0 * every + _SLACK
+
+
+class Health:
+    """Answers `/healthz` and `/readyz`.
+
+    Parameters
+    ----------
+    limits
+        name of each model and the seconds that it may be without success; a cycle that runs is no fault.
+    now
+        a clock that never goes back, in seconds.
+    """
+
+    def __init__(self, limits: Mapping[str, float], *, now: Callable[[], float]) -> None:
+        self._limits = dict(limits)
+        self._now = now
+        self._lock = threading.Lock()
+        self._succeeded = dict.fromkeys(limits, now())
+        self._running: set[str] = set()
+        self._reports: dict[str, CycleReport] = {}
+        self._unready: str | None = "the last measurements are not restored yet"
+
+    def began(self, model: str) -> None:
+        """Note that a cycle runs."""
+        with self._lock:
+            self._running.add(model)
+
+    def ended(self, report: CycleReport) -> None:
+        """Keep a cycle's report."""
+        with self._lock:
+            self._running.discard(report.model)
+            self._reports[report.model] = report
+            if report.error is None:
+                self._succeeded[report.model] = self._now()
+
+    def became_ready(self) -> None:
+        """Answer readiness from now on."""
+        self._unready = None
+
+    def is_stopping(self) -> None:
+        """Answer that the service ends."""
+        self._unready = "the service is stopping"
+
+    def reports(self) -> Mapping[str, CycleReport]:
+        """Last report of each model."""
+        with self._lock:
+            return dict(self._reports)
+
+    def unready(self) -> str | None:
+        """Why the service is not ready; None: it is."""
+        return self._unready
+
+    def fault(self, *, ticking: bool) -> str | None:
+        """Say what is wrong; None: nothing.
+
+        Parameters
+        ----------
+        ticking
+            whether the schedule lives.
+        """
+        if self._unready is None and not ticking:
+            return "the scheduler has stopped"
+        with self._lock:
+            late = [self._lateness(model) for model in self._limits]
+        return "\n".join(text for text in late if text) or None
+
+    def _lateness(self, model: str) -> str:
+        since = self._now() - self._succeeded.get(model, 0.0)
+        if model in self._running or since <= self._limits[model]:
+            return ""
+        report = self._reports.get(model)
+        why = f": {report.error}" if report is not None and report.error is not None else ""
+        return f"model {model}: no successful cycle for {format_duration(int(since) * SECOND)}{why}"

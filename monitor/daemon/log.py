@@ -1,0 +1,111 @@
+"""Logging, set up once: structlog and the standard library through one formatter, to standard error."""
+
+import logging
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+_QUIET = {
+    "apscheduler": logging.ERROR,  # we tell of ticks left out ourselves
+    "uvicorn": logging.WARNING,
+    "alembic": logging.WARNING,
+    "sqlalchemy": logging.WARNING,
+    "asyncio": logging.WARNING,
+}
+_URL_PASSWORD = re.compile(r"(://[^\s:/@]*):[^\s'\"]*@")
+_PARAMETER = re.compile(r"(?i)\b(password|passwd|pwd|secret|token|api_?key)=([^\s&;,'\"]+)")
+_SECRET_KEY = re.compile(r"(?i)password|passwd|secret|token|api_?key")
+_MASK = "***"
+
+
+class LogFormat(StrEnum):
+    """How lines look."""
+
+    CONSOLE = "console"
+    JSON = "json"
+
+
+def configure(log_format: LogFormat, level: str = "info", stream: TextIO | None = None) -> None:
+    """Send everything that is logged, by us or by libraries, to one stream.
+
+    Parameters
+    ----------
+    level
+        debug, info, warning, error; libraries are heard from warning on, or from debug at debug.
+    stream
+        standard error unless given.
+    """
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.stdlib.PositionalArgumentsFormatter(),
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared,
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            hide_secrets,
+            _renderer(log_format, stream or sys.stderr),
+        ],
+    )
+    _attach(formatter, level, stream or sys.stderr)
+
+
+def hide_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Mask passwords in URLs and parameters, and values whose key says that they are secret."""
+    return {key: _MASK if _SECRET_KEY.search(key) else _masked(value) for key, value in event.items()}
+
+
+def _masked(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return _PARAMETER.sub(rf"\1={_MASK}", _URL_PASSWORD.sub(rf"\1:{_MASK}@", value))
+        case Mapping():
+            return {
+                key: _MASK if _SECRET_KEY.search(str(key)) else _masked(inner) for key, inner in value.items()
+            }
+        case Sequence() | set() | frozenset():
+            return [_masked(inner) for inner in value]
+        case _:
+            return _masked(str(value))
+
+
+def _renderer(log_format: LogFormat, stream: TextIO) -> Processor:
+    if log_format is LogFormat.JSON:
+        return structlog.processors.JSONRenderer(ensure_ascii=False)
+    return structlog.dev.ConsoleRenderer(
+        colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
+    )
+
+
+def _attach(formatter: logging.Formatter, level: str, stream: TextIO) -> None:
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name, quiet in _QUIET.items():
+        logging.getLogger(name).setLevel(
+            root.level if root.level <= logging.DEBUG else max(root.level, quiet)
+        )
+    logging.captureWarnings(capture=True)

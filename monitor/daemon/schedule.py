@@ -1,0 +1,148 @@
+"""When cycles run: a ticker in UTC. What a tick does is handed in."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_SCHEDULER_STARTED, JobSubmissionEvent
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.blocking import BlockingScheduler
+from apscheduler.triggers.interval import IntervalTrigger
+
+from monitor.core.clock import MINUTE, SECOND, Clock, floor_to, to_datetime
+
+_START_TIMEOUT = 10.0
+_CENTURY = 5_218  # weeks
+
+
+class Schedule:
+    """Calls `run(model, as_of)` once a tick of each model, in threads of its own.
+
+    A tick falls on the UTC multiples of the model's `every`, later by its jitter, and once at the start.
+    Its as of is the clock's time floored to `every`, whatever the jitter or delay. A tick that comes
+    while the model's cycle still runs, or whose as of has been run already, is left out; of several
+    late ticks one is run, however late.
+
+    Parameters
+    ----------
+    models
+        name and `every`, microseconds; none: nothing ever ticks.
+    run
+        one cycle; it handles its own failures.
+    clock
+        tells the time that cycles go by.
+    stopping
+        set when cycles shall end; they look at it between their transactions.
+    skipped
+        told of a tick that was left out because a cycle still ran.
+    pace
+        real seconds between ticks, from the start on, where the clock is not the real one.
+    workers
+        cycles that run at the same time.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, int],
+        run: Callable[[str, int], None],
+        clock: Clock,
+        *,
+        stopping: threading.Event,
+        skipped: Callable[[str], None] = lambda _model: None,
+        pace: float | None = None,
+        workers: int = 4,
+    ) -> None:
+        self._every = dict(models)
+        self._run = run
+        self._clock = clock
+        self._stopping = stopping
+        self._skipped = skipped
+        self._pace = pace
+        self._running = {model: threading.Lock() for model in models}
+        self._last: dict[str, int] = {}
+        self._started = threading.Event()
+        self._scheduler = BlockingScheduler(timezone=UTC, executors={"default": ThreadPoolExecutor(workers)})
+        self._thread = threading.Thread(target=self._scheduler.start, name="schedule", daemon=True)
+
+    @property
+    def alive(self) -> bool:
+        """Whether ticks come."""
+        return self._thread.is_alive()
+
+    def start(self) -> None:
+        """Let the ticks begin; returns once they do."""
+        self._scheduler.add_listener(self._note_overrun, EVENT_JOB_MAX_INSTANCES)
+        self._scheduler.add_listener(lambda _event: self._started.set(), EVENT_SCHEDULER_STARTED)
+        for model, every in self._every.items():
+            self._add(model, every)
+        self._thread.start()
+        self._started.wait(_START_TIMEOUT)
+
+    def stop(self, timeout: float) -> bool:
+        """End the ticks, and wait at most `timeout` seconds for running cycles.
+
+        Returns
+        -------
+        bool
+            whether no cycle runs any more.
+        """
+        self._stopping.set()
+        if not self._started.is_set():
+            return True
+        self._scheduler.shutdown(wait=False)
+        until = time.monotonic() + timeout
+        self._thread.join(timeout)
+        return all(
+            lock.acquire(timeout=max(0.0, until - time.monotonic())) for lock in self._running.values()
+        )
+
+    def _add(self, model: str, every: int) -> None:
+        now = datetime.now(UTC)
+        if self._pace is not None:
+            self._add_job(model, IntervalTrigger(seconds=self._pace, timezone=UTC), next_run_time=now)
+            return
+        # The scheduler removes a job that has no next time, and fails if it is shut down meanwhile.
+        once = IntervalTrigger(weeks=_CENTURY, timezone=UTC)
+        self._add_job(model, once, id=f"{model} at the start", next_run_time=now)
+        self._add_job(model, aligned_trigger(model, every))
+
+    def _add_job(self, model: str, trigger: IntervalTrigger, **options: object) -> None:
+        options = {"id": model, "coalesce": True, "max_instances": 1, "misfire_grace_time": None} | options
+        self._scheduler.add_job(self._tick, trigger, [model], **options)
+
+    def _tick(self, model: str) -> None:
+        lock = self._running[model]
+        if not lock.acquire(blocking=False):
+            self._overrun(model)
+            return
+        try:
+            as_of = floor_to(self._clock(), self._every[model])
+            if not self._stopping.is_set() and as_of > self._last.get(model, as_of - 1):
+                self._last[model] = as_of
+                self._run(model, as_of)
+        finally:
+            lock.release()
+
+    def _note_overrun(self, event: JobSubmissionEvent) -> None:
+        self._overrun(str(event.job_id))
+
+    def _overrun(self, model: str) -> None:
+        if not self._stopping.is_set():
+            self._skipped(model)
+
+
+def jitter(model: str, every: int) -> int:
+    """Microseconds by which a model's ticks are late: fixed, from its name, at most 10 % of `every` or 60 s.
+
+    Models of the same `every` do not all read at the same moment.
+    """
+    digest = hashlib.sha256(model.encode()).digest()
+    return int.from_bytes(digest[:8]) % (min(every // 10, MINUTE) + 1)
+
+
+def aligned_trigger(model: str, every: int) -> IntervalTrigger:
+    """Fire at the multiples of `every` since 1970-01-01 UTC, later by the model's jitter."""
+    start = to_datetime(jitter(model, every))
+    return IntervalTrigger(seconds=every / SECOND, start_date=start, timezone=UTC)

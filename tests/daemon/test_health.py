@@ -1,0 +1,109 @@
+from dataclasses import dataclass
+
+import pytest
+
+from monitor.core.clock import HOUR
+from monitor.daemon.health import Health, patience
+from monitor.specs.protocols import CycleReport
+
+
+@dataclass
+class Stopwatch:
+    """A clock that is set by hand."""
+
+    at: float = 100.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+def success(model: str = "late") -> CycleReport:
+    return CycleReport(model=model, as_of=HOUR)
+
+
+def failure(error: str = "no such table: predictions") -> CycleReport:
+    return CycleReport(model="late", as_of=HOUR, error=error)
+
+
+@pytest.fixture
+def now() -> Stopwatch:
+    return Stopwatch()
+
+
+@pytest.fixture
+def health(now: Stopwatch) -> Health:
+    made = Health({"late": patience(3_600.0), "delay": patience(3_600.0)}, now=now)
+    made.became_ready()
+    return made
+
+
+def test_it_is_well_until_a_model_lacks_success_for_three_ticks(health: Health, now: Stopwatch) -> None:
+    health.ended(success("delay"))
+
+    now.at += 3 * 3_600 + 60
+    at_the_limit = health.fault(ticking=True)
+    now.at += 1
+    beyond = health.fault(ticking=True)
+
+    assert at_the_limit is None
+    assert beyond is not None
+    assert beyond.splitlines()[0] == "model late: no successful cycle for 10861s"
+
+
+def test_a_success_starts_the_time_again(health: Health, now: Stopwatch) -> None:
+    now.at += 3 * 3_600
+    health.ended(success("late"))
+    health.ended(success("delay"))
+    now.at += 3 * 3_600
+
+    assert health.fault(ticking=True) is None
+
+
+def test_a_failure_is_no_success_and_its_error_is_said(health: Health, now: Stopwatch) -> None:
+    now.at += 3 * 3_600
+    health.ended(failure())
+    health.ended(success("delay"))
+    now.at += 3_600
+
+    assert health.fault(ticking=True) == (
+        "model late: no successful cycle for 4h: no such table: predictions"
+    )
+
+
+def test_a_cycle_that_runs_long_is_no_fault(health: Health, now: Stopwatch) -> None:
+    health.began("late")
+    health.began("delay")
+    now.at += 24 * 3_600
+
+    assert health.fault(ticking=True) is None
+
+
+def test_a_dead_scheduler_is_a_fault(health: Health) -> None:
+    assert health.fault(ticking=False) == "the scheduler has stopped"
+
+
+def test_before_readiness_the_scheduler_need_not_tick(now: Stopwatch) -> None:
+    assert Health({}, now=now).fault(ticking=False) is None
+
+
+def test_readiness_waits_and_ends_with_the_service(now: Stopwatch) -> None:
+    health = Health({}, now=now)
+
+    before = health.unready()
+    health.became_ready()
+    during = health.unready()
+    health.is_stopping()
+    after = health.unready()
+
+    assert (before, during, after) == (
+        "the last measurements are not restored yet",
+        None,
+        "the service is stopping",
+    )
+
+
+def test_the_last_report_of_each_model_is_kept(health: Health) -> None:
+    health.ended(failure())
+    health.ended(success())
+
+    assert health.reports() == {"late": success()}

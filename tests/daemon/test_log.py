@@ -1,0 +1,132 @@
+import io
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from monitor.daemon.log import LogFormat, configure, hide_secrets
+
+WORD = "s3cr:t"
+SECRET = f"postgresql+psycopg://monitor:{WORD}@db.example:5432/store"
+
+
+@pytest.fixture(autouse=True)
+def restored_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+    structlog.reset_defaults()
+
+
+def logged(stream: io.StringIO) -> list[dict[str, object]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_json_line_has_time_level_logger_and_fields() -> None:
+    stream = io.StringIO()
+    configure(LogFormat.JSON, stream=stream)
+
+    structlog.stdlib.get_logger("monitor.daemon").info("cycle", model="late", rows=5)
+
+    (line,) = logged(stream)
+    assert str(line.pop("timestamp")).endswith("Z")
+    assert line == {"event": "cycle", "level": "info", "logger": "monitor.daemon", "model": "late", "rows": 5}
+
+
+def test_the_console_shows_the_same_fields() -> None:
+    stream = io.StringIO()
+    configure(LogFormat.CONSOLE, stream=stream)
+
+    structlog.stdlib.get_logger("monitor.daemon").warning("cycle", model="late")
+
+    line = stream.getvalue()
+    assert "warning" in line
+    assert "model=late" in line
+    assert "\x1b" not in line
+
+
+def test_libraries_are_routed_through_the_same_formatter() -> None:
+    stream = io.StringIO()
+    configure(LogFormat.JSON, stream=stream)
+
+    logging.getLogger("uvicorn.error").warning("Exceeded concurrency limit of %d.", 64)
+    logging.getLogger("apscheduler.scheduler").info("Added job")
+
+    (line,) = logged(stream)
+    assert (line["event"], line["logger"]) == ("Exceeded concurrency limit of 64.", "uvicorn.error")
+
+
+def test_at_debug_libraries_speak_too() -> None:
+    stream = io.StringIO()
+    configure(LogFormat.JSON, "debug", stream=stream)
+
+    logging.getLogger("apscheduler.scheduler").debug("Looking for jobs to run")
+
+    assert [line["event"] for line in logged(stream)] == ["Looking for jobs to run"]
+
+
+def test_below_the_level_nothing_is_said() -> None:
+    stream = io.StringIO()
+    configure(LogFormat.JSON, "error", stream=stream)
+
+    structlog.stdlib.get_logger("monitor").warning("cycle")
+
+    assert stream.getvalue() == ""
+
+
+def test_warnings_of_python_are_logged() -> None:
+    stream = io.StringIO()
+    configure(LogFormat.JSON, stream=stream)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(capture=True)
+        warnings.warn("old", UserWarning, stacklevel=1)
+
+    assert "UserWarning: old" in stream.getvalue()
+
+
+@pytest.mark.parametrize("log_format", list(LogFormat))
+def test_passwords_are_seen_nowhere(log_format: LogFormat) -> None:
+    stream = io.StringIO()
+    configure(log_format, stream=stream)
+    log = structlog.stdlib.get_logger("monitor")
+
+    log.info("cannot connect to %s", SECRET, url=SECRET, urls=[SECRET, {"inner": SECRET}], password=WORD)
+    logging.getLogger("library").error("cannot connect to %s", SECRET)
+    try:
+        int(SECRET)
+    except ValueError:
+        log.exception("failed")
+        logging.getLogger("library").exception("failed")
+
+    assert WORD not in stream.getvalue()
+    assert stream.getvalue().count("postgresql+psycopg://monitor:***@db.example:5432/store") >= 6
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("sqlite:////var/lib/monitor.db", "sqlite:////var/lib/monitor.db"),
+        ("http://127.0.0.1:9839/metrics", "http://127.0.0.1:9839/metrics"),
+        ("postgresql://:word@h/db", "postgresql://:***@h/db"),
+        ("postgresql://h/db?password=word&x=1", "postgresql://h/db?password=***&x=1"),
+        ("host=h password=word user=u", "host=h password=*** user=u"),
+    ],
+)
+def test_only_secrets_are_masked(text: str, masked: str) -> None:
+    assert hide_secrets(None, "info", {"event": text}) == {"event": masked}
+
+
+def test_values_of_secret_keys_are_masked_and_numbers_left() -> None:
+    event = {"event": "x", "api_key": "abc", "rows": 5, "share": 0.5, "nothing": None, "nested": {"token": 1}}
+
+    masked = hide_secrets(None, "info", event)
+
+    assert masked == event | {"api_key": "***", "nested": {"token": "***"}}

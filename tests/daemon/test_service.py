@@ -1,0 +1,209 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
+
+from monitor.core.clock import DAY, HOUR
+from monitor.core.errors import SourceError, StoreError
+from monitor.daemon.health import Health
+from monitor.daemon.schedule import Schedule
+from monitor.daemon.service import Cycles, Service, described
+from monitor.exposition.page import Exposition
+from monitor.exposition.self_metrics import SelfMetrics
+from monitor.specs.protocols import CycleReport
+
+SCRIPT = Path(__file__).with_name("service_script.py")
+
+
+@dataclass
+class Bench:
+    """Cycles with everything around them, and what they did."""
+
+    cycle: Callable[[str, int], CycleReport]
+    published: list[str] = field(default_factory=list)
+    metrics: SelfMetrics = field(default_factory=lambda: SelfMetrics("1", 0.0))
+    health: Health = field(default_factory=lambda: Health({"late": 1e9, "delay": 1e9}, now=lambda: 0.0))
+
+    def cycles(self) -> Cycles:
+        exposition = Exposition([], self.metrics)
+        return Cycles(self.cycle, self.published.append, lambda _model: HOUR, self.health, exposition)
+
+    def value(self, name: str, **labels: str) -> float | None:
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self.metrics)
+        return registry.get_sample_value(f"model_monitor_{name}", labels)
+
+
+def succeed(model: str, as_of: int) -> CycleReport:
+    return CycleReport(model=model, as_of=as_of, rows_read=5, missing_columns=("group",))
+
+
+def test_a_successful_cycle_is_published_counted_and_logged() -> None:
+    bench = Bench(succeed)
+
+    with capture_logs() as logs:
+        bench.cycles()("late", 2 * HOUR)
+
+    assert bench.published == ["late"]
+    assert bench.value("cycles_total", model="late", outcome="success") == 1
+    assert bench.value("source_lag_seconds", model="late") == 3_600
+    assert bench.health.reports() == {"late": succeed("late", 2 * HOUR)}
+    assert [(line["event"], line["log_level"]) for line in logs] == [
+        ("cycle", "info"),
+        ("columns are missing", "warning"),
+    ]
+
+
+@pytest.mark.parametrize("error", [SourceError("no such table: predictions"), RuntimeError("a bug")])
+def test_a_cycle_that_raises_is_one_line_counted_and_reported(error: Exception) -> None:
+    def fail(_model: str, _as_of: int) -> CycleReport:
+        raise error
+
+    bench = Bench(fail)
+
+    with capture_logs() as logs:
+        bench.cycles()("late", 2 * HOUR)
+
+    (line,) = logs
+    assert (line["event"], line["model"], line["as_of"]) == ("cycle failed", "late", "1970-01-01T02:00:00Z")
+    assert str(error) in line["error"]
+    assert bench.published == []
+    assert bench.value("cycles_total", model="late", outcome="failure") == 1
+    assert bench.health.reports()["late"].error == line["error"]
+
+
+def test_a_failure_in_the_report_is_treated_alike() -> None:
+    bench = Bench(lambda model, as_of: CycleReport(model=model, as_of=as_of, error="no such column: id"))
+
+    with capture_logs() as logs:
+        bench.cycles()("late", HOUR)
+
+    assert [line["event"] for line in logs] == ["cycle failed"]
+    assert bench.published == []
+    assert bench.value("cycles_total", model="late", outcome="failure") == 1
+
+
+def test_one_models_failure_does_not_stop_the_others() -> None:
+    done: list[str] = []
+
+    def cycle(model: str, as_of: int) -> CycleReport:
+        if model == "late":
+            raise SourceError("no such table: predictions")
+        done.append(model)
+        return CycleReport(model=model, as_of=as_of)
+
+    bench = Bench(cycle)
+    every = {"late": DAY, "delay": DAY}
+    schedule = Schedule(every, bench.cycles(), lambda: DAY, stopping=threading.Event())
+
+    with capture_logs():
+        schedule.start()
+        until = time.monotonic() + 5.0
+        while len(bench.health.reports()) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        schedule.stop(2.0)
+
+    assert done == ["delay"]
+    assert bench.health.reports()["late"].error == "no such table: predictions"
+
+
+def test_a_tick_left_out_is_counted_and_logged() -> None:
+    bench = Bench(succeed)
+
+    with capture_logs() as logs:
+        bench.cycles().skipped("late")
+
+    assert bench.value("skipped_ticks_total", model="late") == 1
+    assert [line["model"] for line in logs] == ["late"]
+
+
+def test_an_error_is_described_in_one_line_and_an_unexpected_one_with_its_place() -> None:
+    try:
+        int("x")
+    except ValueError as error:
+        unexpected = described(error)
+
+    assert described(SourceError("first\nsecond")) == "first"
+    assert described(StoreError()) == "StoreError"
+    assert unexpected.startswith("ValueError: invalid literal for int() with base 10: 'x' (test_service.py:")
+    assert described(ValueError()) == "ValueError: "
+
+
+@dataclass
+class Recorder:
+    """A server that writes down when it was started and stopped."""
+
+    events: list[str]
+
+    def start(self) -> None:
+        self.events.append("serving")
+
+    def stop(self, timeout: float = 5.0) -> None:
+        self.events.append("closed" if timeout > 0 else "cut")
+
+
+def test_the_exposition_is_restored_before_readiness_and_after_serving() -> None:
+    events: list[str] = []
+    health = Health({}, now=lambda: 0.0)
+    schedule = Schedule({}, lambda _model, _as_of: None, lambda: 0, stopping=threading.Event())
+
+    def restore() -> None:
+        events.append(f"restoring: {health.unready()}")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with capture_logs() as logs:
+        code = Service(schedule, Recorder(events), health, restore).run_until_signal()
+
+    assert events == ["serving", "restoring: the last measurements are not restored yet", "closed"]
+    assert [line["event"] for line in logs] == ["ready", "stopping", "stopped"]
+    assert (code, health.unready()) == (0, "the service is stopping")
+
+
+def test_a_failing_restore_ends_the_service_and_closes_the_server() -> None:
+    events: list[str] = []
+    before = signal.getsignal(signal.SIGTERM)
+    schedule = Schedule({}, lambda _model, _as_of: None, lambda: 0, stopping=threading.Event())
+
+    def restore() -> None:
+        raise StoreError("the store does not answer")
+
+    with pytest.raises(StoreError):
+        Service(schedule, Recorder(events), Health({}, now=lambda: 0.0), restore).run_until_signal()
+
+    assert events == ["serving", "closed"]
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(
+    ("manner", "sent", "said", "logged"),
+    [
+        ("idle", signal.SIGTERM, "cycle begins\n", '"signal": "SIGTERM"'),
+        ("idle", signal.SIGINT, "cycle begins\n", '"signal": "SIGINT"'),
+        ("patient", signal.SIGTERM, "cycle begins\ncycle ends in order\n", '"event": "stopped"'),
+        ("deaf", signal.SIGTERM, "cycle begins\n", "did not end in time"),
+    ],
+)
+def test_a_signal_ends_the_process_within_seconds_and_in_order(
+    manner: str, sent: signal.Signals, said: str, logged: str
+) -> None:
+    command = [sys.executable, "-W", "error", str(SCRIPT), manner]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        before = time.monotonic()
+        process.send_signal(sent)
+        out, err = process.communicate(timeout=10.0)
+
+    assert (process.returncode, first + out) == (0, said)
+    assert logged in err
+    assert "Traceback" not in err
+    assert time.monotonic() - before < 5.0
