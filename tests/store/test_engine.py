@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from setuptools import find_packages
 from sqlalchemy import text
 from store_examples import START, commit, row
 
@@ -130,12 +129,6 @@ def test_writers_wait_for_one_another(store: SqlStore) -> None:
         thread.join()
 
     assert [store.state(f"model-{number}").as_of for number in range(4)] == [9] * 4
-
-
-def test_the_wheel_carries_the_migrations() -> None:
-    packages = find_packages(str(ROOT), include=["monitor*", "migrations*"])
-
-    assert {"migrations", "migrations.versions", "monitor.store"} <= set(packages)
 
 
 def test_migrations_import_nothing_of_monitor() -> None:
