@@ -83,6 +83,7 @@ def _reading(model: Model, zone: str) -> Reading:
         labelled=model.labels is not None,
         zone=zone,
         time_units=_time_units(columns, model.labels),
+        names=_names(model),
         scale=model.scale,
         pane=model.pane,
         tolerance=model.reading.tolerance,
@@ -101,6 +102,11 @@ def _time_units(predictions: Predictions, labels: Labels | None) -> tuple[tuple[
         ("reported_at", None if labels is None else labels.reported_at_unit),
     )
     return tuple((role, unit) for role, unit in units if unit is not None)
+
+
+def _names(model: Model) -> tuple[tuple[str, str], ...]:
+    labels = () if model.labels is None else _labels(model.labels, model.predictions).columns
+    return tuple((dict(labels) | dict(_predictions(model).columns)).items())
 
 
 def _predictions(model: Model) -> Relation:

@@ -1,12 +1,13 @@
 """Faults: where in the file, what the rule is, what was got."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from monitor.config.messages import did_you_mean, quoted, suggestion
+from monitor.config.messages import did_you_mean, listed, quoted, suggestion
 from monitor.config.places import Loc, traced, value_at
 from monitor.config.tables import header, keys_of, table_at, tables
 
@@ -22,7 +23,6 @@ _RULES = {
     "list_type": "must be a list",
     "dict_type": "must be a table",
     "model_type": "must be a table",
-    "literal_error": "must be one of {expected}",
     "too_short": "must have at least one entry",
     "greater_than": "must be greater than {gt:g}",
     "greater_than_equal": "must be at least {ge:g}",
@@ -77,6 +77,7 @@ def _known(table: Loc) -> Iterable[str]:
 
 def _sentence(error: ErrorDetails, tree: Mapping[str, Any]) -> str:
     context = error.get("ctx", {})
+    got = value_at(traced(error["loc"], tree), tree)
     match error["type"]:
         case "value_error":
             return str(context["error"])
@@ -84,12 +85,13 @@ def _sentence(error: ErrorDetails, tree: Mapping[str, Any]) -> str:
             return f"unknown key{_hint(error['loc'])}"
         case "missing":
             return "required, but missing"
+        case "literal_error":
+            options = [word.strip("'") for word in re.split(", | or ", context["expected"])]
+            return f"must be one of {listed(options)}: got {quoted(got)}{did_you_mean(str(got), options)}"
+        case "list_type" if error["loc"] == ("models",) and isinstance(got, dict):
+            return 'must be a list of tables: "[[models]]" instead of "[models]"'
         case kind:
-            got = value_at(traced(error["loc"], tree), tree)
-            rule = _RULES.get(kind, error["msg"]).format(**context)
-            if error["loc"] == ("models",) and isinstance(got, dict):
-                rule = 'must be a list: its header is "[[models]]"'
-            return f"{rule}: got {quoted(got)}".replace("'", '"')
+            return f"{_RULES.get(kind, error['msg']).format(**context)}: got {quoted(got)}"
 
 
 def _hint(loc: Loc) -> str:
@@ -98,5 +100,6 @@ def _hint(loc: Loc) -> str:
     near = did_you_mean(key, _known(tuple(table)))
     if near:
         return near
-    places = [header(path) for path, found in tables() if key in keys_of(found)]
-    return f"; it belongs in {places[0]}" if len(places) == 1 and places[0] != "[]" else ""
+    section = tuple(table[:1])  # a key of [http] is no hint for a model
+    places = [path for path, found in tables() if key in keys_of(found) and path[: len(section)] == section]
+    return f"; it belongs in {header(places[0])}" if len(places) == 1 and places[0] else ""

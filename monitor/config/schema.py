@@ -22,6 +22,7 @@ from monitor.config.values import (
     Text,
     Url,
     Zone,
+    as_table,
 )
 from monitor.core.clock import DAY, HOUR, MINUTE
 
@@ -179,10 +180,6 @@ class ReadingTable(BaseModel):
     revise_every: Positive = DAY
 
 
-def _window(value: object) -> object:
-    return {"length": value} if isinstance(value, str) else value
-
-
 class Model(BaseModel):
     """A monitored model."""
 
@@ -193,7 +190,7 @@ class Model(BaseModel):
     task: Literal["binary", "multiclass", "regression"]
     enabled: bool = True
     every: Positive = HOUR
-    windows: list[Annotated[WindowTable, BeforeValidator(_window)]] = [
+    windows: list[Annotated[WindowTable, BeforeValidator(as_table)]] = [
         WindowTable(length="1d"),
         WindowTable(length="7d"),
         WindowTable(length="30d"),

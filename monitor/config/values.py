@@ -5,7 +5,7 @@ from datetime import date
 from typing import Annotated, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import from_iso, parse_duration
@@ -91,6 +91,15 @@ def _range(value: object) -> object:
             raise ValueError(
                 f"a range is [lowest, highest], the lowest below the highest: got {quoted(value)}"
             )
+
+
+def as_table(value: object) -> object:
+    """Read a window's length as its table."""
+    if isinstance(value, str):
+        return {"length": value}
+    if isinstance(value, dict | BaseModel):
+        return value
+    raise ValueError(f'a window is a duration, "month", or a table of length and step: got {quoted(value)}')
 
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]

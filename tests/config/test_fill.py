@@ -1,0 +1,148 @@
+import traceback
+from pathlib import Path
+
+import pytest
+from configurations import SOURCE, File, model
+
+from monitor.config.load import load
+from monitor.core.errors import ConfigurationError
+
+SECRET = {"SECRET": "postgresql://ann:hunter2@db/app"}
+STORE = '[store]\nurl = "{url}"\n'
+
+
+def stored_at(file: File, url: str, environ: dict[str, str]) -> str:
+    return file.settings(STORE.format(url=url) + SOURCE + model(), environ).store_url
+
+
+def test_a_place_is_filled_from_the_environment(file: File) -> None:
+    environ = {"STORE_URL": "postgresql://ann:s3%40cret@db/app"}
+
+    assert stored_at(file, "${STORE_URL}", environ) == environ["STORE_URL"]
+
+
+def test_a_place_is_filled_from_a_file_without_its_last_line_break(file: File, tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("s3cret\n", encoding="utf-8")
+
+    filled = stored_at(file, f"postgresql://ann:${{file:{secret}}}@db/app", {})
+
+    assert filled == "postgresql://ann:s3cret@db/app"
+
+
+def test_a_value_in_the_password_of_a_url_is_percent_encoded(file: File) -> None:
+    filled = stored_at(file, "postgresql://${USER}:${PASSWORD}@${HOST}/app", {
+        "USER": "ann", "PASSWORD": "a@b/c:d%", "HOST": "db:5432",
+    })  # fmt: skip
+
+    assert filled == "postgresql://ann:a%40b%2Fc%3Ad%25@db:5432/app"
+
+
+def test_places_are_filled_in_lists_and_tables(file: File) -> None:
+    text = SOURCE + model(keys='windows = ["1d", "${LONG}", { length = "3d", step = "${STEP}" }]')
+
+    (spec,) = file.settings(text, {"LONG": "7d", "STEP": "1d"}).models
+
+    assert [window.name for window in spec.windows] == ["1d", "7d", "3d"]
+
+
+def test_a_doubled_sign_is_no_place(file: File) -> None:
+    text = SOURCE + model(predictions='score = "$${score}"\nthreshold = 0.5')
+
+    (spec,) = file.settings(text).models
+
+    assert spec.predictions.column("score") == "${score}"
+
+
+def test_a_port_may_come_from_the_environment(file: File) -> None:
+    assert file.settings('[http]\nport = "${PORT}"\n' + SOURCE + model(), {"PORT": "8000"}).http.port == 8000
+
+
+def test_a_missing_variable_is_named_and_nothing_else_is_said_of_its_place(file: File) -> None:
+    text = '[sources.flights]\nurl = "${FLIGHTS_URL}"\n' + model(keys='horizon = "${HORIZON}"')
+
+    assert file.faults(text) == [
+        "sources.flights.url: the environment variable FLIGHTS_URL is not set",
+        'models[0] "late".horizon: the environment variable HORIZON is not set',
+    ]
+
+
+def test_a_missing_variable_of_the_defaults_is_named_once(file: File) -> None:
+    text = SOURCE + '[defaults]\nevery = "${EVERY}"\n' + model() + model(name="early")
+
+    assert file.faults(text) == ["defaults.every: the environment variable EVERY is not set"]
+
+
+def test_a_missing_file_is_named(file: File, tmp_path: Path) -> None:
+    text = f'[sources.flights]\nurl = "${{file:{tmp_path}/none}}"\n' + model()
+
+    assert file.faults(text) == [
+        f"sources.flights.url: the file {tmp_path}/none cannot be read: No such file or directory"
+    ]
+
+
+def test_a_file_that_is_no_text_is_named(file: File, tmp_path: Path) -> None:
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    text = f'[sources.flights]\nurl = "${{file:{tmp_path}/bytes}}"\n' + model()
+
+    assert file.faults(text) == [
+        f"sources.flights.url: the file {tmp_path}/bytes cannot be read: it is not UTF-8 text"
+    ]
+
+
+@pytest.mark.parametrize("place", ["${}", "${1ST}", "${A-B}"])
+def test_a_malformed_place_is_named(file: File, place: str) -> None:
+    text = f'[sources.flights]\nurl = "{place}"\n' + model()
+
+    assert file.faults(text) == [
+        (
+            "sources.flights.url: a place to fill is ${NAME} or ${file:/path} "
+            f'("$${{" stands for "${{"): got {place}'
+        )
+    ]
+
+
+def test_a_message_shows_a_place_as_it_is_written(file: File) -> None:
+    text = SOURCE + model(keys='horizon = "${SECRET}"\nlevel = "${SECRET}"')
+
+    assert file.faults(text, {"SECRET": "hunter2"}) == [
+        (
+            'models[0] "late".horizon: a duration is a whole number and one of s, m, h, d, w, as in "15m": '
+            'got "${SECRET}"'
+        ),
+        'models[0] "late".level: must be a number: got "${SECRET}"',
+    ]
+
+
+def test_no_message_holds_a_password_of_the_file(file: File) -> None:
+    text = (
+        '[sources]\nurl = "postgresql://ann:hunter2@db/app"\n[store]\nurl = "ann:hunter2@db/app"\n' + model()
+    )
+
+    assert file.faults(text) == [
+        'sources.url: must be a table: got "postgresql://ann:***@db/app"',
+        'store.url: a database URL starts as in "sqlite:///monitor.db": got no scheme',
+        'models[0] "late".source: no such source (the sources are "url"): got "flights"',
+    ]
+
+
+def test_secrets_are_in_no_representation(file: File) -> None:
+    text = STORE.format(url="${SECRET}") + '[sources.flights]\nurl = "${SECRET}"\n' + model()
+
+    settings = file.settings(text, SECRET)
+
+    assert settings.store_url == settings.source("flights").url == SECRET["SECRET"]
+    assert "hunter2" not in repr(settings)
+    assert "hunter2" not in repr(load(file.path, SECRET))
+
+
+def test_a_failure_shows_no_secret_in_its_chain(file: File) -> None:
+    text = STORE.format(url="${SECRET}") + '[sources.flights]\nurl = "${SECRET}"\nport = 1\n' + model()
+    file.path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(ConfigurationError) as raised:
+        load(file.path, SECRET)
+
+    assert "hunter2" not in "".join(traceback.format_exception(raised.value))
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None

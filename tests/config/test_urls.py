@@ -1,0 +1,45 @@
+import pytest
+
+from monitor.config.urls import shown
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("sqlite:///monitor.db", "sqlite:///monitor.db"),
+        ("sqlite:////var/a@b:c.db", "sqlite:////var/a@b:c.db"),
+        ("postgresql://db.example/app", "postgresql://db.example/app"),
+        ("postgresql://ann@db.example:5432/app", "postgresql://ann@db.example:5432/app"),
+        ("postgresql+psycopg://ann:s3cret@db:5432/app", "postgresql+psycopg://ann:***@db:5432/app"),
+        ("postgresql://:s3cret@db/app", "postgresql://:***@db/app"),
+        ("postgresql://ann:@db/app", "postgresql://ann:***@db/app"),
+        ("postgresql://ann:s3%40cret@db/app", "postgresql://ann:***@db/app"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url: str, expected: str) -> None:
+    assert shown(url) == expected
+
+
+@pytest.mark.parametrize("password", ["a@b", "a/b", "a:b", "a?b@c/d", "@", "a#b", "://", "a\nb"])
+def test_no_part_of_a_password_is_shown_that_was_not_encoded(password: str) -> None:
+    assert shown(f"postgresql://ann:{password}@db/app") == "postgresql://ann:***@db/app"
+
+
+def test_secrets_of_the_query_string_are_hidden() -> None:
+    url = "postgresql://db/app?user=ann&password=s3cret&sslmode=require&sslkey=/k&Token=t&flag&x="
+
+    assert (
+        shown(url) == "postgresql://db/app?user=ann&password=***&sslmode=require&sslkey=***&Token=***&flag&x="
+    )
+
+
+def test_an_odbc_string_in_the_query_is_hidden() -> None:
+    assert (
+        shown("mssql+pyodbc:///?odbc_connect=DRIVER%3DX%3BPWD%3Ds3cret")
+        == "mssql+pyodbc:///?odbc_connect=***"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "s3cret", "ann:s3cret@db/app"])
+def test_a_text_that_is_no_url_is_hidden_whole(text: str) -> None:
+    assert shown(text) == "***"
