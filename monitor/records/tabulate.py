@@ -62,7 +62,7 @@ class Table:
             np.add.at(table[2, position], group, hi)
             np.add.at(table[3, position], group, lo)
         table[2], table[3] = sums.normalise(table[2], table[3])
-        self._keep_dense(block, table.reshape(-1, self._groups).T)
+        self._keep_dense(block, table.reshape(4 * len(terms), self._groups).T)
 
     def counters(self) -> Iterator[tuple[int, Counters]]:
         """Yield the counters of each group that has any, by ascending group."""
@@ -73,7 +73,7 @@ class Table:
         key, value = key[order], value[order]
         group, index = np.divmod(key, self._layout.size)
         present, starts = np.unique(group, return_index=True)
-        ends = np.append(starts[1:], len(group))
+        ends = np.append(starts, len(group))[1:]
         for number, first, last in zip(present.tolist(), starts.tolist(), ends.tolist(), strict=True):
             yield number, Counters(self._layout, index[first:last].copy(), value[first:last].copy())
 
