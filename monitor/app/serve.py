@@ -58,6 +58,7 @@ def serve(app: App, *, clock: Clock = system_clock, ticking: bool = True, pace: 
         newest_logged_at=lambda name: app.store.state(name).logged_cursor,
         health=health,
         exposition=exposition,
+        stopping=stopping.is_set,
     )
     schedule = Schedule(
         every,
@@ -65,6 +66,7 @@ def serve(app: App, *, clock: Clock = system_clock, ticking: bool = True, pace: 
         clock,
         stopping=stopping,
         skipped=cycles.skipped,
+        idle=health.idle,
         pace=None if pace is None else pace / SECOND,
     )
     web = make_app(exposition, healthy=lambda: health.fault(ticking=schedule.alive), ready=health.unready)

@@ -51,6 +51,13 @@ class Health:
             if report.error is None:
                 self._succeeded[report.model] = self._now()
 
+    def idle(self, model: str) -> None:
+        """Note that a tick found nothing newer to do than the last cycle did; a failed one stays failed."""
+        with self._lock:
+            last = self._reports.get(model)
+            if last is not None and last.error is None:
+                self._succeeded[model] = self._now()
+
     def became_ready(self) -> None:
         """Answer readiness from now on."""
         self._unready = None

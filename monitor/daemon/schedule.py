@@ -37,6 +37,8 @@ class Schedule:
         set when cycles shall end; they look at it between their transactions.
     skipped
         told of a tick that was left out because a cycle still ran.
+    idle
+        told of a tick whose as of has been run already, as when the clock stands.
     pace
         real seconds between ticks, from the start on, where the clock is not the real one.
     workers
@@ -51,6 +53,7 @@ class Schedule:
         *,
         stopping: threading.Event,
         skipped: Callable[[str], None] = lambda _model: None,
+        idle: Callable[[str], None] = lambda _model: None,
         pace: float | None = None,
         workers: int = 4,
     ) -> None:
@@ -59,6 +62,7 @@ class Schedule:
         self._clock = clock
         self._stopping = stopping
         self._skipped = skipped
+        self._idle = idle
         self._pace = pace
         self._running = {model: threading.Lock() for model in models}
         self._last: dict[str, int] = {}
@@ -118,12 +122,17 @@ class Schedule:
             self._overrun(model)
             return
         try:
-            as_of = floor_to(self._clock(), self._every[model])
-            if not self._stopping.is_set() and as_of > self._last.get(model, as_of - 1):
-                self._last[model] = as_of
-                self._run(model, as_of)
+            if not self._stopping.is_set():
+                self._run_due(model, floor_to(self._clock(), self._every[model]))
         finally:
             lock.release()
+
+    def _run_due(self, model: str, as_of: int) -> None:
+        if as_of <= self._last.get(model, as_of - 1):
+            self._idle(model)
+            return
+        self._last[model] = as_of
+        self._run(model, as_of)
 
     def _note_overrun(self, event: JobSubmissionEvent) -> None:
         self._overrun(str(event.job_id))

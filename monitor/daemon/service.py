@@ -60,6 +60,8 @@ class Cycles:
         hands a model's committed rows to the exposition.
     newest_logged_at
         of the rows that a model's source has shown, microseconds.
+    stopping
+        whether the service ends: a cycle that gives up then has not failed.
     """
 
     cycle: Callable[[str, int], CycleReport]
@@ -67,6 +69,7 @@ class Cycles:
     newest_logged_at: Callable[[str], int | None]
     health: Health
     exposition: Observer
+    stopping: Callable[[], bool] = lambda: False
 
     def __call__(self, model: str, as_of: int) -> None:
         """Run a tick."""
@@ -81,6 +84,9 @@ class Cycles:
                 newest = self.newest_logged_at(model)
         except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
             report = replace(report, duration=time.monotonic() - began, error=described(error))
+        if report.error is not None and self.stopping():
+            structlog.stdlib.get_logger(_LOG).info("cycle given up", model=model, reason=report.error)
+            return
         self.health.ended(report)
         self.exposition.observe(report, at=time.time(), newest_logged_at=newest)
         _log_cycle(report)

@@ -39,7 +39,7 @@ def main(manner: str) -> int:
     schedule = Schedule({"late": HOUR}, cycles, lambda: time.time_ns() // 1_000, stopping=stopping)
     app = make_app(exposition, healthy=lambda: health.fault(ticking=schedule.alive), ready=health.unready)
     server = Server(app, port=0)
-    service = Service(schedule, server, health, restore=lambda: None, grace=1.0)
+    service = Service(schedule, server, health, restore=lambda: say(f"port {server.port}"), grace=1.0)
     return service.run_until_signal()
 
 

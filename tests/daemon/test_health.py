@@ -59,6 +59,24 @@ def test_a_success_starts_the_time_again(health: Health, now: Stopwatch) -> None
     assert health.fault(ticking=True) is None
 
 
+def test_a_tick_with_nothing_new_to_do_is_as_good_as_the_cycle_before(health: Health, now: Stopwatch) -> None:
+    health.ended(success("late"))
+    health.ended(success("delay"))
+    now.at += 3 * 3_600
+    health.idle("late")
+    health.idle("delay")
+    now.at += 3 * 3_600
+    well = health.fault(ticking=True)
+
+    health.ended(failure())
+    health.idle("late")
+    now.at += 3_600
+    ill = health.fault(ticking=True)
+
+    assert well is None
+    assert ill is not None
+
+
 def test_a_failure_is_no_success_and_its_error_is_said(health: Health, now: Stopwatch) -> None:
     now.at += 3 * 3_600
     health.ended(failure())

@@ -25,10 +25,18 @@ def running(
     *,
     pace: float | None = None,
     skipped: Callable[[str], None] = lambda _model: None,
+    idle: Callable[[str], None] = lambda _model: None,
     workers: int = 4,
 ) -> Iterator[Schedule]:
     schedule = Schedule(
-        models, run, clock, stopping=threading.Event(), pace=pace, skipped=skipped, workers=workers
+        models,
+        run,
+        clock,
+        stopping=threading.Event(),
+        pace=pace,
+        skipped=skipped,
+        idle=idle,
+        workers=workers,
     )
     schedule.start()
     try:
@@ -119,11 +127,19 @@ def test_at_a_pace_real_seconds_drive_a_virtual_clock() -> None:
 
 def test_a_clock_that_stands_gives_no_further_cycle() -> None:
     ticks: list[int] = []
+    idle: list[str] = []
 
-    with running({"late": DAY}, lambda _model, as_of: ticks.append(as_of), lambda: 5 * DAY, pace=0.05):
-        time.sleep(0.4)
+    with running(
+        {"late": DAY},
+        lambda _model, as_of: ticks.append(as_of),
+        lambda: 5 * DAY,
+        pace=0.05,
+        idle=idle.append,
+    ):
+        wait_for(lambda: len(idle) >= 3)
 
     assert ticks == [5 * DAY]
+    assert set(idle) == {"late"}
 
 
 def test_without_models_nothing_ticks_and_the_schedule_lives() -> None:

@@ -5,9 +5,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import httpx
 import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
@@ -116,6 +117,17 @@ def test_one_models_failure_does_not_stop_the_others() -> None:
     assert bench.health.reports()["late"].error == "no such table: predictions"
 
 
+def test_a_cycle_that_gives_up_while_the_service_ends_has_not_failed() -> None:
+    bench = Bench(lambda model, as_of: CycleReport(model=model, as_of=as_of, error="stopped"))
+
+    with capture_logs() as logs:
+        replace(bench.cycles(), stopping=lambda: True)("late", HOUR)
+
+    assert [(line["event"], line["log_level"]) for line in logs] == [("cycle given up", "info")]
+    assert bench.value("cycles_total", model="late", outcome="failure") is None
+    assert bench.health.reports() == {}
+
+
 def test_a_tick_left_out_is_counted_and_logged() -> None:
     bench = Bench(succeed)
 
@@ -183,6 +195,16 @@ def test_a_failing_restore_ends_the_service_and_closes_the_server() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def started(manner: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "error", str(SCRIPT), manner]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def lines(process: subprocess.Popen[str], count: int) -> list[str]:
+    assert process.stdout is not None
+    return [process.stdout.readline() for _ in range(count)]
+
+
 @pytest.mark.parametrize(
     ("manner", "sent", "said", "logged"),
     [
@@ -195,15 +217,29 @@ def test_a_failing_restore_ends_the_service_and_closes_the_server() -> None:
 def test_a_signal_ends_the_process_within_seconds_and_in_order(
     manner: str, sent: signal.Signals, said: str, logged: str
 ) -> None:
-    command = [sys.executable, "-W", "error", str(SCRIPT), manner]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline()
+    with started(manner) as process:
+        port, first = lines(process, 2)
         before = time.monotonic()
         process.send_signal(sent)
         out, err = process.communicate(timeout=10.0)
 
     assert (process.returncode, first + out) == (0, said)
+    assert port.startswith("port ")
     assert logged in err
     assert "Traceback" not in err
     assert time.monotonic() - before < 5.0
+
+
+def test_a_running_service_answers_and_counts_its_cycles() -> None:
+    with started("idle") as process, httpx.Client(trust_env=False, timeout=5.0) as client:
+        port = int(lines(process, 2)[0].removeprefix("port "))
+        answers = {path: client.get(f"http://127.0.0.1:{port}{path}") for path in ("/readyz", "/healthz")}
+        until = time.monotonic() + 5.0
+        counted = 'model_monitor_cycles_total{model="late",outcome="success"} 1.0'
+        while counted not in (page := client.get(f"http://127.0.0.1:{port}/metrics").text):
+            assert time.monotonic() < until, page
+        process.terminate()
+        process.communicate(timeout=10.0)
+
+    assert {path: answer.status_code for path, answer in answers.items()} == {"/readyz": 200, "/healthz": 200}
+    assert process.returncode == 0
