@@ -60,17 +60,13 @@ def roc_auc(table: ScoreTable, level: float = 0.95) -> Measurement:
 
 
 def newcombe_auc(value: float, positives: int, negatives: int, level: float = 0.95) -> Interval:
-    """Newcombe's method 5: (value - a)² = z² V(a), V of Hanley & McNeil with the mean of both sizes."""
-    z = normal_quantile(level)
-    star = (positives + negatives) / 2 - 1
+    """Newcombe's method 5: both a with (value - a)² = z² V(a).
 
-    def distance(a: float) -> float:
-        spread = 1 + star * (1 - a) / (2 - a) + star * a / (1 + a)
-        return (value - a) ** 2 - z * z * a * (1 - a) * spread / (positives * negatives)
-
-    lower = 0.0 if value <= 0 else float(brentq(distance, 0.0, value))
-    upper = 1.0 if value >= 1 else float(brentq(distance, value, 1.0))
-    return Interval(lower, upper, level)
+    V is Hanley & McNeil's variance, with the mean of both sizes in the place of each. The equation is
+    symmetric: the lower bound is 1 - the upper bound of 1 - value.
+    """
+    lower = 1 - _newcombe_upper(1 - value, positives, negatives, level)
+    return Interval(lower, _newcombe_upper(value, positives, negatives, level), level)
 
 
 def ks_separation(
@@ -119,6 +115,17 @@ def loss_results(losses: Sums, clipped: int, ask: Ask) -> Iterator[Result]:
     yield Result("brier_score", "", brier_score(losses, ask.level))
     yield Result("log_loss", "", log_loss(losses, ask.level))
     yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
+
+
+def _newcombe_upper(value: float, positives: int, negatives: int, level: float) -> float:
+    star, z = (positives + negatives) / 2 - 1, normal_quantile(level)
+
+    def distance(a: float) -> float:
+        spread = 1 + star * (1 - a) / (2 - a) + star * a / (1 + a)
+        variance_by_a = z * z * (1 - a) * spread / (positives * negatives)
+        return a - variance_by_a if value <= 0 else (value - a) ** 2 - a * variance_by_a
+
+    return 1.0 if value >= 1 else float(brentq(distance, value, 1.0))
 
 
 def _reason(n: int) -> Reason:

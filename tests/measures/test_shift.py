@@ -1,0 +1,274 @@
+"""Shift, against SciPy on the raw values and the formula written out."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from measure_states import binary_reading, by_name, raw_distance, records_part, table
+from scipy import stats
+
+from monitor.core.errors import GridMismatch
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Floats
+from monitor.measures.evaluate import Ask, shift
+from monitor.measures.shift import (
+    SIMULATIONS,
+    cells_of,
+    ks_distance,
+    ks_p_value,
+    simulated_critical,
+    stability_index,
+    stability_index_bias,
+    stability_index_critical,
+)
+from monitor.records.counting import Counting
+from monitor.records.reference import counting_without_reference, reference_of
+from monitor.states.counters import Counters
+from monitor.states.grids import CategoryGrid, NumericGrid, category_grid, feature_grid
+from monitor.states.views import Histogram
+
+SLACK = 1e-12
+SAMPLE = st.lists(st.one_of(st.floats(-10, 10), st.integers(-3, 3).map(float)), min_size=1, max_size=120).map(
+    lambda values: np.asarray(values, dtype=np.float64)
+)
+
+
+def counted(grid: NumericGrid, values: Floats, *, missing: int = 0) -> Histogram:
+    every = np.concatenate([values, np.zeros(missing)])
+    absent = np.arange(len(every)) >= len(values)
+    return Histogram(grid, np.bincount(grid.cells(every, absent), minlength=grid.size))
+
+
+def levels(grid: CategoryGrid, counts: list[int], *, other: int = 0, unseen: int = 0) -> Histogram:
+    return Histogram(grid, np.asarray([*counts, other, unseen, 0, 0]))
+
+
+def both(reference: list[int], current: list[int]) -> tuple[Histogram, Histogram]:
+    grid = CategoryGrid(tuple(f"l{position}" for position in range(len(reference))))
+    return levels(grid, reference), levels(grid, current)
+
+
+@given(SAMPLE, SAMPLE)
+def test_distance_is_within_its_resolution_of_the_raw_one(reference: Floats, current: Floats) -> None:
+    grid = feature_grid(reference)
+
+    measured = ks_distance(counted(grid, reference), counted(grid, current, missing=3))
+
+    exact = raw_distance(reference, current)
+    assert measured.value is not None
+    assert measured.value <= exact + SLACK <= measured.value + measured.resolution + 2 * SLACK
+    assert measured.n == len(current)
+
+
+def test_resolution_is_at_most_the_largest_cell() -> None:
+    rng = np.random.default_rng(0)
+    reference, current = rng.normal(size=4000), rng.normal(0.3, 1, size=900)
+    grid = feature_grid(reference)
+    sides = counted(grid, reference), counted(grid, current)
+
+    measured = ks_distance(*sides)
+
+    largest = max(float(side.regular.max() / side.regular.sum()) for side in sides)
+    assert 0 <= measured.resolution <= largest + SLACK
+
+
+def test_p_value_is_kolmogorovs_limit() -> None:
+    rng = np.random.default_rng(1)
+    reference, current = np.round(rng.normal(size=500), 1), np.round(rng.normal(0.1, 1, size=300), 1)
+    grid = NumericGrid(edges=tuple(np.unique(np.concatenate([reference, current])).tolist()))
+
+    distance = ks_distance(counted(grid, reference), counted(grid, current))
+
+    raw = raw_distance(reference, current)
+    assert distance.value == pytest.approx(raw)
+    expected = stats.kstwobign.sf(raw * np.sqrt(500 * 300 / 800))
+    assert ks_p_value(distance, 500).value == pytest.approx(float(expected))
+
+
+@given(SAMPLE, SAMPLE, st.integers(0, 5))
+def test_index_is_the_formula_on_deciles_and_missing(
+    reference: Floats, current: Floats, missing: int
+) -> None:
+    grid = feature_grid(reference)
+    borders = [-np.inf, *np.unique(np.asarray(grid.edges)[list(grid.deciles)]), np.inf]
+    sides = [
+        np.append(
+            [np.sum((low <= side) & (side < high)) for low, high in pairwise(borders)],
+            gaps,
+        )
+        for side, gaps in ((reference, 0), (current, missing))
+    ]
+    used = sides[0] + sides[1] > 0
+    q, p = ((side[used] + 0.5) / (side[used] + 0.5).sum() for side in sides)
+
+    measured = stability_index(
+        counted(grid, reference), counted(grid, current, missing=missing), min_per_cell=0
+    )
+
+    assert measured.value == pytest.approx(float(np.sum((p - q) * np.log(p / q))), abs=1e-12)
+
+
+def test_index_of_a_distribution_with_itself_is_zero() -> None:
+    sides = both([50, 30, 20, 0], [500, 300, 200, 0])
+
+    assert stability_index(*sides, pseudocount=0).value == 0
+
+
+def test_index_merges_levels_beyond_the_19_most_frequent() -> None:
+    names = [f"l{position}" for position in range(30)]
+    grid = category_grid(names, list(range(400, 100, -10)))
+    reference = levels(grid, list(range(400, 100, -10)), other=40)
+    current = levels(grid, [20] * 30, other=0, unseen=6)
+
+    cells = cells_of(reference, current)
+
+    assert cells.reference.tolist() == [*range(400, 210, -10), sum(range(210, 100, -10)) + 40, 0]
+    assert cells.current.tolist() == [20] * 19 + [11 * 20, 6]
+
+
+def test_the_most_frequent_levels_are_those_of_the_reference_whatever_their_order() -> None:
+    counts = list(range(10, 260, 10))
+
+    cells = cells_of(*both(counts, counts))
+
+    assert cells.reference.tolist() == [*sorted(counts, reverse=True)[:19], sum(range(10, 70, 10))]
+
+
+def test_a_cell_empty_on_both_sides_changes_nothing() -> None:
+    with_empty = stability_index(*both([60, 40, 0], [40, 60, 0]))
+    without = stability_index(*both([60, 40], [40, 60]))
+
+    assert with_empty == without
+
+
+@pytest.mark.parametrize(
+    ("reference", "current", "reason"),
+    [
+        ([0, 0], [5, 5], Reason.NO_REFERENCE),
+        ([5, 5], [0, 0], Reason.NO_RECORDS),
+        ([5, 5], [5, 5], Reason.TOO_FEW),
+    ],
+)
+def test_index_has_a_reason_where_it_has_no_value(
+    reference: list[int], current: list[int], reason: Reason
+) -> None:
+    assert stability_index(*both(reference, current)).reason is reason
+
+
+def test_index_without_pseudocount_is_undefined_where_one_side_is_empty() -> None:
+    assert stability_index(*both([60, 40, 0], [40, 50, 10]), pseudocount=0).reason is Reason.UNDEFINED
+
+
+def test_bias_and_critical_value_of_large_samples_are_those_of_chi_squared() -> None:
+    cells = cells_of(*both([1000, 2000, 3000, 0], [400, 900, 1700, 3]))
+    both_sizes = 1 / 3003 + 1 / 6000
+
+    assert stability_index_bias(cells).value == pytest.approx(2 * both_sizes)
+    expected = float(stats.chi2.ppf(0.95, 2)) * both_sizes
+    assert stability_index_critical(cells).value == pytest.approx(expected)
+
+
+def test_simulated_critical_value_approaches_chi_squared() -> None:
+    shares = (0.2, 0.3, 0.5)
+
+    simulated = simulated_critical(5000, 20000, shares, 0.5, 0.95)
+
+    assert SIMULATIONS >= 1000
+    assert simulated == pytest.approx(float(stats.chi2.ppf(0.95, 2)) * (1 / 5000 + 1 / 20000), rel=0.12)
+
+
+def test_small_cells_have_a_simulated_critical_value_exceeded_five_times_in_a_hundred() -> None:
+    rng, shares = np.random.default_rng(3), np.asarray([0.01, 0.04, 0.15, 0.3, 0.5])
+    exceeded = 0
+    for _ in range(400):
+        reference = rng.multinomial(2000, shares)
+        sides = both(reference.tolist(), rng.multinomial(200, shares).tolist())
+        index = stability_index(*sides).value
+        critical = stability_index_critical(cells_of(*sides)).value
+        assert index is not None
+        assert critical is not None
+        exceeded += index > critical
+
+    assert 0.02 <= exceeded / 400 <= 0.09
+
+
+def test_windows_of_about_one_size_share_a_simulation() -> None:
+    one = stability_index_critical(cells_of(*both([100, 300], [21, 80])))
+    other = stability_index_critical(cells_of(*both([300, 100], [80, 22])))
+
+    assert one.value == other.value
+
+
+def test_one_cell_can_not_shift() -> None:
+    cells = cells_of(*both([1000], [800]))
+
+    assert stability_index(*both([1000], [800])).value == 0
+    assert stability_index_critical(cells).value == 0
+    assert stability_index_bias(cells).value == 0
+
+
+def test_other_grids_are_refused() -> None:
+    one, other = feature_grid(np.arange(20.0)), feature_grid(np.arange(30.0))
+
+    with pytest.raises(GridMismatch, match="different grids"):
+        stability_index(counted(one, np.arange(5.0)), counted(other, np.arange(5.0)))
+
+
+def test_nothing_regular_on_one_side_has_no_distance() -> None:
+    grid = feature_grid(np.arange(20.0))
+    full, empty = counted(grid, np.arange(20.0)), counted(grid, np.empty(0), missing=4)
+
+    assert ks_distance(full, empty) == Measurement.absent(Reason.NO_RECORDS, n=0)
+    assert ks_distance(empty, full) == Measurement.absent(Reason.NO_REFERENCE, n=20)
+    assert ks_p_value(ks_distance(empty, full), 0).reason is Reason.NO_REFERENCE
+
+
+def test_without_reference_only_the_outputs_are_absent() -> None:
+    counting = counting_without_reference(binary_reading())
+
+    found = shift(counting, None, Counters.empty(counting.records), Ask())
+
+    assert {result.subject for result in found} == {"score", "prediction"}
+    assert {result.measurement.reason for result in found} == {Reason.NO_REFERENCE}
+
+
+def reference_and_window(*, with_feature: bool = True) -> tuple[Counters, Counters, Counting]:
+    rng = np.random.default_rng(5)
+    reading = replace(binary_reading(), numeric=("x",), categorical=("c",))
+    columns = {
+        "score": pa.array(rng.random(600)),
+        "feature_x": pa.array(rng.normal(size=600)),
+        "feature_c": pa.array(rng.choice(["a", "b"], 600).tolist()),
+    }
+    rows = table(**columns)
+    reference = reference_of(rows.drop_columns(["id", "event_time"]), reading)
+    window = rows if with_feature else rows.drop_columns(["feature:x"])
+    return reference.records, records_part(window, reference.counting), reference.counting
+
+
+def test_every_subject_of_an_unshifted_window_is_at_rest() -> None:
+    reference, window, counting = reference_and_window()
+
+    measured = by_name(shift(counting, reference, window, Ask()))
+
+    for subject in ("score", "prediction", "feature:x", "feature:c"):
+        assert measured[f"stability_index {subject}"].value == pytest.approx(0, abs=1e-15)
+    assert measured["ks_distance feature:x"].value == 0
+    assert measured["ks_p_value score"].value == 1
+    assert "ks_distance feature:c" not in measured
+    without = shift(counting, reference, window, Ask(), features=False)
+    assert {result.subject for result in without} == {"score", "prediction"}
+
+
+def test_a_dropped_column_is_not_counted_and_stops_no_other() -> None:
+    reference, window, counting = reference_and_window(with_feature=False)
+
+    measured = by_name(shift(counting, reference, window, Ask()))
+
+    assert measured["stability_index feature:x"].reason is Reason.NOT_COUNTED
+    assert measured["ks_distance feature:x"].reason is Reason.NOT_COUNTED
+    assert measured["stability_index feature:c"].value is not None
