@@ -92,8 +92,9 @@ def _semantic_faults(merged: Mapping[str, Any], unfilled: Sequence[Fault]) -> li
 def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checked:
     """Make a model of those keys that are well-formed by themselves, and name the others."""
     meant = _as_meant(("models", at), table)
-    unsound = {loc[2] for loc in failed if loc[:2] == ("models", at) and len(loc) > len(("models", at))}
-    unsound |= {loc[1] for loc in failed if loc[0] == "defaults"}
+    own = (loc[2:3] for loc in failed if loc[:2] == ("models", at))
+    inherited = (loc[1:2] for loc in failed if loc[0] == "defaults")
+    unsound = {key for keys in (*own, *inherited) for key in keys}
     model = Model.model_construct()
     for key, info in Model.model_fields.items():
         if key not in meant:

@@ -1,5 +1,7 @@
 """What a model's keys say together."""
 
+from typing import assert_never
+
 from monitor.config.schema import Model
 from monitor.windows.ends import Window, window_of
 
@@ -18,6 +20,8 @@ def classes_of(model: Model) -> tuple[str, ...]:
             return tuple(sorted(named, key=str.encode))
         case "regression":
             return ()
+        case task:
+            assert_never(task)
 
 
 def probabilities_of(model: Model) -> dict[str, str]:

@@ -8,17 +8,22 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import BaseModel, BeforeValidator, Field
 
 from monitor.config.messages import did_you_mean, quoted
-from monitor.core.clock import from_iso, parse_duration
+from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
 from monitor.records.values import canonical
+
+_LONGEST = 36_500 * DAY  # a century: sums of durations stay far below the ends of int64
 
 
 def _duration(value: object) -> int:
-    return parse_duration(value if isinstance(value, str) else str(value))
+    duration = parse_duration(value if isinstance(value, str) else str(value))
+    if duration > _LONGEST:
+        raise ValueError(f"a duration is at most {format_duration(_LONGEST)}: got {quoted(value)}")
+    return duration
 
 
 def _length(value: object) -> object:
     if isinstance(value, str) and value != "month":
-        parse_duration(value)
+        _duration(value)
     return value
 
 

@@ -23,6 +23,7 @@ from monitor.core.errors import ConfigurationError
             '[sources."my db"]\nurl = "sqlite://"',
             'sources."my db": a name is made of letters, digits, _, . and -: got "my db"',
         ),
+        ('[sources.a]\nurl = "sqlite://"\ntimezone = 1', "sources.a.timezone: must be text: got 1"),
         ("[sources.a]", "sources.a.url: required, but missing"),
         (
             '[sources.a]\nurl = "sqlite://"\ntimezone = "Europe/Viena"',

@@ -132,6 +132,8 @@ REGRESSION = [
 ]
 
 TIMES = [
+    (model(keys='horizon = "99999d"'), '.horizon: a duration is at most 36500d: got "99999d"'),
+    (model(keys='windows = ["99999d"]'), '.windows[0]: a duration is at most 36500d: got "99999d"'),
     (model(keys='every = "7h"'), '.every: must divide a day or be a multiple of one: got "7h"'),
     (model(keys='every = "0s"'), '.every: must be greater than 0: got "0s"'),
     (model(keys="every = 60"), f'.every: {DURATION}: got "60"'),
@@ -280,6 +282,10 @@ TABLES = [
 ]
 
 NUMBERS = [
+    (
+        model(predictions="prediction = 2013-01-01"),
+        ".predictions.prediction: must be text: got 2013-01-01",
+    ),
     (model(keys="level = 1"), ".level: must be less than 1: got 1"),
     (model(keys="settled_share = 1.1"), ".settled_share: must be at most 1: got 1.1"),
     (model(keys="resamples = 4.5"), ".resamples: must be a whole number: got 4.5"),
