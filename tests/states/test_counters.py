@@ -1,0 +1,90 @@
+"""Counters: blocks, forms, refusals. Their laws are in laws.py."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from monitor.core.errors import GridMismatch
+from monitor.states import grids, sums
+from monitor.states.counters import Block, Counters, Layout
+from monitor.states.views import Histogram, Sums
+
+LAYOUT = Layout(
+    (Block("tally", (3,), "t"), Block("sums", (4, 2), "s", sums=True), Block("table", (2, 2), "u"))
+)
+
+
+def counters(**blocks: list[int]) -> Counters:
+    """Return counters of some blocks' flat contents."""
+    dense = np.zeros(LAYOUT.size, dtype=np.int64)
+    for name, content in blocks.items():
+        dense[LAYOUT.slice(name)] = content
+    return Counters.of(LAYOUT, dense)
+
+
+def test_a_block_comes_back_in_its_shape() -> None:
+    state = counters(tally=[1, 0, 5], table=[0, 7, 0, 2])
+
+    assert state.block("tally").tolist() == [1, 0, 5]
+    assert state.block("table").tolist() == [[0, 7], [0, 2]]
+    assert state.block("sums").tolist() == [[0, 0]] * 4
+
+
+def test_only_counts_that_are_not_zero_are_kept() -> None:
+    assert counters(tally=[1, 0, 5]).index.tolist() == [0, 2]
+
+
+def test_carries_of_sums_are_moved_to_the_high_half() -> None:
+    state = counters(sums=[1, 1, 0, 0, 2, -1, sums.HALF + 3, -4])
+
+    assert state.block("sums")[2:].tolist() == [[3, -2], [3, sums.HALF - 4]]
+
+
+def test_opposite_sums_cancel_to_the_one_form_of_nothing() -> None:
+    one, other = counters(sums=[0] * 4 + [5, 0, 7, 0]), counters(sums=[0] * 4 + [-6, 0, sums.HALF - 7, 0])
+
+    assert one.merge(other) == Counters.empty(LAYOUT)
+
+
+def test_counters_of_different_layouts_do_not_merge() -> None:
+    other = Layout((*LAYOUT.blocks[:2], Block("table", (2, 2), "another grid")))
+
+    with pytest.raises(GridMismatch, match="counters of different layouts do not merge"):
+        Counters.empty(LAYOUT).merge(Counters.empty(other))
+
+
+def test_a_vector_of_another_length_is_refused() -> None:
+    with pytest.raises(GridMismatch, match=r"a vector of 15 counters is needed: got \(3,\)"):
+        Counters.of(LAYOUT, np.zeros(3, dtype=np.int64))
+
+
+def test_counters_equal_nothing_but_counters() -> None:
+    assert counters(tally=[1, 2, 3]) != "counters"
+    assert counters(tally=[1, 2, 3]) != counters(tally=[1, 2, 4])
+
+
+def test_equal_layouts_made_apart_merge() -> None:
+    again = Layout(tuple(LAYOUT.blocks))
+
+    assert Counters.empty(again).merge(counters(tally=[1, 2, 3])).block("tally").tolist() == [1, 2, 3]
+    assert again.hash == LAYOUT.hash
+
+
+def test_a_layout_without_sums_has_no_halves() -> None:
+    assert Layout((Block("tally", (3,), "t"),)).hi.tolist() == []
+
+
+def test_a_histogram_names_its_extra_cells() -> None:
+    seen = Histogram(grids.CategoryGrid(("a", "b")), np.asarray([5, 4, 3, 2, 1, 0]))
+
+    assert seen.regular.tolist() == [5, 4, 3]
+    assert (seen.unseen, seen.missing, seen.invalid, seen.n) == (2, 1, 0, 15)
+
+
+def test_a_mean_leaves_out_what_did_not_fit() -> None:
+    view = Sums(np.asarray([[3], [1], [5], [sums.HALF // 2]]), ("error",), (4.0,))
+
+    assert (view.n("error"), view.out_of_range("error")) == (3, 1)
+    assert view.total("error") == Fraction(22)
+    assert view.mean("error") == Fraction(11)

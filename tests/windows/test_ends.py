@@ -1,0 +1,123 @@
+"""Ends of windows, against the calendar."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
+from monitor.windows.ends import Window, window_of
+
+MONTH = window_of("month", HOUR)
+moments = st.integers(from_iso("1960-01-01"), from_iso("2100-01-01"))
+windows = st.sampled_from(
+    [
+        MONTH,
+        window_of("1h", HOUR),
+        window_of("1d", HOUR),
+        window_of("7d", HOUR),
+        window_of("30d", HOUR),
+        window_of("30h", HOUR, 5 * HOUR),
+        window_of("30d", HOUR, 36 * HOUR),
+        window_of("28d", HOUR, 7 * DAY),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "step"), [("1h", HOUR), ("1d", HOUR), ("25h", 6 * HOUR), ("7d", 6 * HOUR), ("8d", DAY)]
+)
+def test_longer_windows_end_less_often(name: str, step: int) -> None:
+    assert window_of(name, HOUR).step == step
+
+
+@pytest.mark.parametrize(
+    ("pane", "step"), [(15 * MINUTE, HOUR), (45 * MINUTE, 90 * MINUTE), (3 * HOUR, 3 * HOUR)]
+)
+def test_a_default_step_is_never_finer_than_the_pane(pane: int, step: int) -> None:
+    assert window_of("9h", pane).step == step
+
+
+def test_ends_fall_on_multiples_of_the_step() -> None:
+    window = window_of("7d", HOUR)
+
+    end = window.newest_end(from_iso("2013-03-31T17:59:59.999999Z"))
+
+    assert to_iso(end) == "2013-03-31T12:00:00Z"
+    assert to_iso(window.start(end)) == "2013-03-24T12:00:00Z"
+    assert to_iso(window.previous_end(end)) == "2013-03-31T06:00:00Z"
+
+
+def test_a_moment_on_an_end_is_that_end() -> None:
+    assert window_of("1d", HOUR).newest_end(from_iso("2013-03-31T17:00:00Z")) == from_iso(
+        "2013-03-31T17:00:00Z"
+    )
+
+
+@pytest.mark.parametrize(
+    ("moment", "start", "end"),
+    [
+        ("2013-03-31T23:59:59Z", "2013-02-01", "2013-03-01"),
+        ("2012-03-01T00:00:00Z", "2012-02-01", "2012-03-01"),
+        ("2014-01-01T00:00:00Z", "2013-12-01", "2014-01-01"),
+        ("1969-12-31T00:00:00Z", "1969-11-01", "1969-12-01"),
+    ],
+)
+def test_a_month_is_the_calendars(moment: str, start: str, end: str) -> None:
+    found = MONTH.newest_end(from_iso(moment))
+
+    assert found == from_iso(end)
+    assert MONTH.start(found) == from_iso(start)
+    assert MONTH.previous_end(found) == from_iso(start)
+
+
+@given(windows, moments)
+def test_the_newest_end_is_the_last_one_not_after_the_moment(window: Window, moment: int) -> None:
+    end = window.newest_end(moment)
+
+    assert end <= moment < end + (window.step or window.length)
+    assert window.newest_end(end) == end
+    assert window.newest_end(end - 1) == window.previous_end(end) < end
+
+
+@given(windows, moments, st.integers(0, 100))
+def test_kept_ends_are_all_ends_that_are_kept(window: Window, until: int, days: int) -> None:
+    after = until - days * DAY
+    expected, end = [], window.newest_end(until)
+    while end > after:
+        expected += [end] if window.kept(end) else []
+        end = window.previous_end(end)
+
+    assert window.kept_ends(after, until) == expected
+
+
+@given(windows, moments)
+def test_one_end_a_day_is_kept_or_all_where_there_are_fewer(window: Window, moment: int) -> None:
+    day = moment - moment % DAY
+    ends = window.kept_ends(day - 1, day + DAY - 1)
+
+    assert len(ends) <= 1
+    if not window.calendar and window.step <= DAY:
+        assert ends == [day + -day % window.step]
+
+
+def test_kept_ends_come_newest_first() -> None:
+    ends = MONTH.kept_ends(from_iso("2013-01-01"), from_iso("2013-04-15"))
+
+    assert [to_iso(end)[:10] for end in ends] == ["2013-04-01", "2013-03-01", "2013-02-01"]
+
+
+@pytest.mark.parametrize("name", ["", "1.5h", "week", "-1d", "7 d"])
+def test_a_window_that_is_no_duration_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="a duration is a whole number and one of s, m, h, d, w"):
+        window_of(name, HOUR)
+
+
+@pytest.mark.parametrize(("name", "step"), [("0h", None), ("90m", None), ("2d", 0), ("2d", 90 * MINUTE)])
+def test_a_length_or_step_that_panes_do_not_fill_is_refused(name: str, step: int | None) -> None:
+    with pytest.raises(ValueError, match="length and step must be multiples of the pane"):
+        window_of(name, HOUR, step)
+
+
+def test_panes_that_do_not_fill_a_day_fill_no_month() -> None:
+    with pytest.raises(ValueError, match='window "month": a day must be a multiple of the pane'):
+        window_of("month", 5 * HOUR)
