@@ -43,13 +43,15 @@ def label_delay(delays: DelayTable, share: float) -> Measurement:
     return Measurement(value=delays.edges[cell], n=n, resolution=delays.edges[cell] - lower)
 
 
-def results(tally: Ints, delays: DelayTable | None, level: float) -> Iterator[Result]:
-    """All measures of the labels; `delays` is None where a slice of the records does not count them."""
+def results(tally: Ints, delays: DelayTable, level: float) -> Iterator[Result]:
+    """All measures of the labels; versions and arms do not count delays."""
     counted = dict(zip(TALLY, tally.tolist(), strict=True))
-    records = counted["records"]
-    yield Result("coverage", "", rate(counted["labelled"], records, level, Reason.NO_RECORDS))
+    records, labelled = counted["records"], counted["labelled"]
+    yield Result("coverage", "", rate(labelled, records, level, Reason.NO_RECORDS))
     for name, measure in TALLY_MEASURES.items():
         yield Result(measure, "", Measurement(value=float(counted[name]), n=records))
     for measure, share in SHARES.items():
-        delay = label_delay(delays, share) if delays is not None else None
-        yield Result(measure, "", delay or Measurement.absent(Reason.NOT_COUNTED, n=counted["labelled"]))
+        delay = label_delay(delays, share)
+        if delay.reason is Reason.NO_LABELS and labelled:
+            delay = Measurement.absent(Reason.NOT_COUNTED, n=labelled)
+        yield Result(measure, "", delay)

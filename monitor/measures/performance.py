@@ -203,7 +203,7 @@ PERFORMANCE: tuple[Measure, ...] = (
         "Largest absolute difference between the cumulative shares of positives and of negatives, "
         "at the cells' edges: never above the value of the raw scores, and below it by at most "
         "the resolution.",
-        "basic bootstrap on at most 64 merged cells, within [0, 1]",
+        "basic bootstrap on at most 64 merged cells, within [0, 1], made to hold the value",
         "SciPy `ks_2samp`",
         headline=True,
     ),

@@ -76,7 +76,8 @@ def ks_separation(
 
     Between two edges the difference of the raw scores is at most the one class's share at the upper edge less
     the other's at the lower one; the resolution is what that bound exceeds the value by. The interval is the
-    basic bootstrap's within each class, on at most 64 merged cells, moved to the value of all cells.
+    basic bootstrap's within each class, on at most 64 merged cells, moved to the value of all cells, cut to
+    [0, 1] and made to hold the value.
     """
     negative, positive = table.negative, table.positive
     n, p = int(negative.sum()), int(positive.sum())
@@ -156,4 +157,4 @@ def _ks_interval(
     distances = np.abs(drawn[0] - drawn[1]).max(axis=1)
     low, high = np.quantile(distances, [0.5 - level / 2, 0.5 + level / 2]).tolist()
     lower, upper = (min(1.0, max(0.0, value + coarse - bound)) for bound in (high, low))
-    return Interval(lower, upper, level)
+    return Interval(min(lower, value), max(upper, value), level)

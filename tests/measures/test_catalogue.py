@@ -1,0 +1,269 @@
+"""Laws that hold for every measure of the catalogue."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.measures.ask import Ask
+from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Unit
+from monitor.measures.documentation import markdown
+from monitor.measures.evaluate import comparison, label_quality, performance, quality, shift
+from monitor.records.count_labels import count_labels
+from monitor.records.counting import Counting
+from monitor.records.reading import Arms, Reading, Task
+from monitor.records.reference import Reference, reference_of
+from monitor.states.counters import Counters
+from monitor.states.strata import Stratum
+
+TASKS = tuple(Task)
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A model with its reference and one window of all that can be counted."""
+
+    reference: Reference
+    rows: pa.Table
+    records: Counters
+    labels: Counters
+    arms: Mapping[str, Counters]
+
+    @property
+    def counting(self) -> Counting:
+        return self.reference.counting
+
+
+def reading_of(task: Task) -> Reading:
+    reading = replace(
+        binary_reading(),
+        task=task,
+        numeric=("x",),
+        categorical=("c",),
+        arms=Arms(column="arm", control="control", treatment="treatment"),
+    )
+    if task is Task.BINARY:
+        return reading
+    classes = ("ant", "bee", "cat") if task is Task.MULTICLASS else ()
+    return replace(
+        reading, classes=classes, has_score=False, threshold=None, score_range=(-math.inf, math.inf)
+    )
+
+
+def rows_of(task: Task, seed: int, n: int) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    columns: dict[str, object] = {
+        "feature_x": pa.array(rng.normal(size=n), mask=rng.random(n) < 0.03),
+        "feature_c": pa.array(rng.choice(["red", "green", "blue"], n).tolist()),
+        "reported_at": pa.array(rng.integers(0, 10**11, n)),
+        "arm": pa.array(rng.choice(["control", "treatment"], n).tolist()),
+    }
+    none = rng.random(n) < 0.1
+    match task:
+        case Task.BINARY:
+            label = rng.integers(0, 2, n)
+            columns["score"] = pa.array(np.clip(rng.normal(0.4 + 0.2 * label, 0.2), 0, 1))
+            columns["label"] = pa.array(label.astype(str).tolist(), mask=none)
+        case Task.MULTICLASS:
+            names = rng.choice(["ant", "bee", "cat"], n)
+            columns["prediction"] = pa.array(np.where(rng.random(n) < 0.7, names, "bee").tolist())
+            columns["label"] = pa.array(names.tolist(), mask=none)
+        case Task.REGRESSION:
+            number = rng.normal(3, 2, n)
+            columns["prediction"] = pa.array(number + rng.normal(size=n))
+            columns["label"] = pa.array(number, mask=none)
+    return table(**columns)
+
+
+@cache
+def example(task: Task) -> Example:
+    plain = rows_of(task, 1, 3000).drop_columns(["id", "event_time", "reported_at", "arm"])
+    reference, rows = reference_of(plain, reading_of(task)), rows_of(task, 2, 900)
+    return counted(reference, rows)
+
+
+def counted(reference: Reference, rows: pa.Table) -> Example:
+    counting = reference.counting
+    strata = count_labels(rows, counting, panes=PANE, as_of=LATER)[0].strata
+    arms = {arm: strata[Stratum(segment=f"arm={arm}")] for arm in ("control", "treatment")}
+    return Example(reference, rows, records_part(rows, counting), labels_part(rows, counting), arms)
+
+
+def profit_of(counting: Counting) -> dict[Key, float]:
+    return {(name, name): 5.0 for name in counting.reading.classes}
+
+
+def measured(case: Example) -> dict[Key, Measurement]:
+    counting, ask = case.counting, Ask(resamples=60, profit=profit_of(case.counting))
+    results = [
+        *performance(counting, case.labels, ask),
+        *shift(counting, case.reference.records, case.records, ask),
+        *quality(counting, case.records),
+        *label_quality(counting, case.labels, ask),
+        *comparison(counting, case.arms["control"], case.arms["treatment"], ask),
+    ]
+    named = {(result.measure, result.subject): result.measurement for result in results}
+    assert len(named) == len(results)
+    return named
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_is_measured_is_what_the_catalogue_lists_for_the_task(task: Task) -> None:
+    names = {name for name, _ in measured(example(task))}
+
+    assert names == {measure.name for measure in CATALOGUE if task in measure.tasks}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_values_are_plain_numbers_within_the_range_of_their_unit(task: Task) -> None:
+    for (name, subject), measurement in measured(example(task)).items():
+        value = measurement.value
+        assert type(value) is float, (name, subject, measurement)
+        assert type(measurement.n) is int
+        assert type(measurement.resolution) is float
+        assert math.isfinite(value)
+        if BY_NAME[name].unit is Unit.RATIO and not name.endswith("difference"):
+            assert 0 <= value <= 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_intervals_are_where_the_catalogue_says_and_hold_the_value(task: Task) -> None:
+    for (name, subject), measurement in measured(example(task)).items():
+        promised = BY_NAME[name].interval != "none" and not BY_NAME[name].interval.startswith("see ")
+        assert (measurement.interval is not None) == promised, (name, subject)
+        if measurement.interval is not None:
+            assert measurement.value is not None
+            assert type(measurement.interval.lower) is float
+            assert measurement.interval.lower <= measurement.value <= measurement.interval.upper, name
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_order_of_the_records_changes_nothing(task: Task) -> None:
+    case = example(task)
+    order = np.random.default_rng(0).permutation(case.rows.num_rows)
+
+    shuffled = counted(case.reference, case.rows.take(pa.array(order)))
+
+    assert measured(shuffled) == measured(case)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_equal_states_have_equal_results_however_they_were_merged(task: Task) -> None:
+    case = example(task)
+    half = case.rows.num_rows // 2
+    parts = [counted(case.reference, case.rows.slice(*bounds)) for bounds in ((half, None), (0, half))]
+    merged = Example(
+        case.reference,
+        case.rows,
+        parts[0].records.merge(parts[1].records),
+        parts[0].labels.merge(parts[1].labels),
+        {arm: parts[0].arms[arm].merge(parts[1].arms[arm]) for arm in case.arms},
+    )
+
+    assert measured(merged) == measured(case)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: Task) -> None:
+    case = example(task)
+    doubled = Example(
+        case.reference,
+        case.rows,
+        case.records.merge(case.records),
+        case.labels.merge(case.labels),
+        {arm: counters.merge(counters) for arm, counters in case.arms.items()},
+    )
+    moved = {
+        "profit",
+        "stability_index",
+        "stability_index_bias",
+        "stability_index_critical",
+        "ks_p_value",
+    }
+
+    once, twice = measured(case), measured(doubled)
+
+    for (name, subject), measurement in once.items():
+        if name in moved:
+            continue
+        factor = 2 if BY_NAME[name].unit is Unit.RECORDS else 1
+        other = twice[name, subject]
+        assert measurement.value is not None
+        assert other.value == pytest.approx(factor * measurement.value, rel=1e-12), name
+        assert other.n == 2 * measurement.n
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_nothing_counted_is_a_reason_or_a_count_of_zero(task: Task) -> None:
+    counting = example(task).counting
+    labels, records = Counters.empty(counting.labels), Counters.empty(counting.records)
+    empty = Example(
+        example(task).reference,
+        pa.table({}),
+        records,
+        labels,
+        dict.fromkeys(("control", "treatment"), labels),
+    )
+
+    for (name, _), measurement in measured(empty).items():
+        if BY_NAME[name].unit is Unit.RECORDS:
+            assert measurement == Measurement(value=0.0, n=0), name
+        else:
+            assert measurement.reason in {Reason.NO_LABELS, Reason.NO_RECORDS, Reason.NOT_COUNTED}, name
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_without_resamples_only_bootstraps_are_left_out(task: Task) -> None:
+    case = example(task)
+    ask = Ask(resamples=60, profit=profit_of(case.counting))
+
+    closed = performance(case.counting, case.labels, replace(ask, resamples=0))
+
+    for one, full in zip(closed, performance(case.counting, case.labels, ask), strict=True):
+        bootstrap = "bootstrap" in BY_NAME[one.measure].interval
+        expected = replace(full.measurement, interval=None) if bootstrap else full.measurement
+        assert one == replace(full, measurement=expected)
+
+
+def test_wider_levels_have_wider_intervals() -> None:
+    case = example(Task.BINARY)
+    narrow, wide = (
+        {(r.measure, r.subject): r.measurement.interval for r in performance(case.counting, case.labels, ask)}
+        for ask in (Ask(level=0.8), Ask(level=0.99))
+    )
+
+    for key, interval in narrow.items():
+        other = wide[key]
+        if interval is not None:
+            assert other is not None
+            assert other.lower <= interval.lower <= interval.upper <= other.upper
+            assert (interval.level, other.level) == (0.8, 0.99)
+
+
+def test_names_are_unique_and_say_their_direction() -> None:
+    assert len(BY_NAME) == len(CATALOGUE)
+    endings = {"_error": Direction.LOWER, "_loss": Direction.LOWER, "_distance": Direction.LOWER}
+    for measure in CATALOGUE:
+        for ending, direction in endings.items():
+            assert not measure.name.endswith(ending) or measure.direction is direction, measure.name
+        if measure.name.endswith("_score") and measure.name != "brier_score":
+            assert measure.direction is Direction.HIGHER
+        assert measure.definition.endswith((".", "`"))
+
+
+def test_every_family_has_a_headline_measure() -> None:
+    assert {measure.family for measure in CATALOGUE if measure.headline} == set(Family)
+
+
+def test_the_documentation_is_that_of_the_catalogue() -> None:
+    path = Path(__file__).parents[2] / "docs" / "measures.md"
+
+    assert path.read_text(encoding="utf-8") == markdown()

@@ -1,0 +1,54 @@
+"""Intervals in closed form, against SciPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from monitor.measures.intervals import newcombe_difference, normal, percentile, student, wilson
+
+COUNTS = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(COUNTS, st.sampled_from([0.8, 0.95, 0.99]))
+def test_wilson_equals_scipy(counts: tuple[int, int], level: float) -> None:
+    expected = stats.binomtest(*counts).proportion_ci(level, method="wilson")
+
+    interval = wilson(*counts, level)
+
+    assert interval.lower == pytest.approx(expected.low, rel=1e-9, abs=1e-12)
+    assert interval.upper == pytest.approx(expected.high, rel=1e-9, abs=1e-12)
+
+
+@given(COUNTS)
+def test_wilson_holds_the_rate(counts: tuple[int, int]) -> None:
+    interval = wilson(*counts)
+
+    assert 0 <= interval.lower <= counts[0] / counts[1] <= interval.upper <= 1
+
+
+@given(COUNTS, COUNTS)
+def test_newcombe_changes_sign_with_the_order(first: tuple[int, int], second: tuple[int, int]) -> None:
+    value, interval = newcombe_difference(first, second)
+    opposite, mirrored = newcombe_difference(second, first)
+
+    assert -1 <= interval.lower <= value <= interval.upper <= 1
+    assert opposite == -value
+    assert [mirrored.lower, mirrored.upper] == pytest.approx([-interval.upper, -interval.lower])
+
+
+@pytest.mark.parametrize("variance", [0.0, float("inf"), float("nan")])
+def test_without_variance_there_is_no_interval(variance: float) -> None:
+    assert normal(1.0, variance, 0.95) is None
+    assert student(1.0, variance, 4, 0.95) is None
+
+
+def test_percentile_leaves_undefined_draws_out_until_they_are_half() -> None:
+    draws = np.asarray([np.nan, 1.0, 2.0, 3.0])
+
+    interval = percentile(draws, 0.5)
+
+    assert interval is not None
+    assert (interval.lower, interval.upper) == (1.5, 2.5)
+    assert percentile(np.asarray([np.nan, np.nan, 1.0, 2.0]), 0.5) is None

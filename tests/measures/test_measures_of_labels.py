@@ -1,0 +1,106 @@
+"""Labels: coverage, delays, oddities."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from measure_states import binary_counting, binary_reading, by_name, labels_part, table
+
+from monitor.core.clock import DAY, HOUR, SECOND
+from monitor.core.measurement import Measurement, Reason
+from monitor.measures.evaluate import Ask, label_quality, performance
+from monitor.measures.labels import label_delay, results
+from monitor.records.counting import DELAY_EDGES, TALLY
+from monitor.records.reference import counting_without_reference
+from monitor.states.counters import Counters
+from monitor.states.views import DelayTable
+
+
+def measured(labels: list[str | None], reported: list[int | None]) -> dict[str, Measurement]:
+    counting = binary_counting()
+    rows = table(
+        score=pa.array([0.5] * len(labels)),
+        label=pa.array(labels, pa.string()),
+        reported_at=pa.array(reported, pa.int64()),
+    )
+    return by_name(label_quality(counting, labels_part(rows, counting), Ask()))
+
+
+def test_coverage_and_oddities() -> None:
+    found = measured(["1", None, "0", None], [HOUR, None, 90 * DAY, 2 * HOUR])
+
+    assert found["coverage"].value == 0.5
+    assert found["labelled_records"].value == 2
+    assert found["retracted_labels"].value == 1
+    assert found["stale_labels"].value == 1
+    assert found["coverage"].interval is not None
+
+
+@given(st.lists(st.integers(2, 10**7), min_size=1, max_size=60), st.sampled_from([0.5, 0.9]))
+def test_delay_lies_above_the_order_statistic_by_at_most_its_resolution(
+    seconds: list[int], share: float
+) -> None:
+    name = "label_delay_median" if share == 0.5 else "label_delay_p90"
+
+    found = measured(["1"] * len(seconds), [second * SECOND for second in seconds])[name]
+
+    exact = float(np.quantile(seconds, share, method="inverted_cdf"))
+    assert found.value is not None
+    assert found.value - found.resolution <= exact <= found.value
+    assert found.resolution <= 0.011 * found.value
+
+
+def test_early_labels_count_as_one_second() -> None:
+    counting = binary_counting()
+    rows = table(
+        score=pa.array([0.5]),
+        label=pa.array(["1"]),
+        event_time=pa.array([HOUR // 2]),
+        reported_at=pa.array([HOUR // 4]),
+    )
+
+    found = by_name(label_quality(counting, labels_part(rows, counting), Ask()))
+
+    assert found["early_labels"].value == 1
+    assert found["label_delay_median"].value == 1
+
+
+def test_no_label_has_no_delay() -> None:
+    assert measured([None], [None])["label_delay_median"].reason is Reason.NO_LABELS
+    assert measured([None], [None])["coverage"].value == 0
+
+
+def test_a_delay_beyond_the_last_edge_is_out_of_range() -> None:
+    counts = np.zeros(len(DELAY_EDGES) + 1, dtype=np.int64)
+    counts[-1] = 3
+
+    assert label_delay(DelayTable(DELAY_EDGES, counts), 0.5).reason is Reason.OUT_OF_RANGE
+
+
+def test_labels_whose_delays_were_not_counted_say_so() -> None:
+    delays = DelayTable(DELAY_EDGES, np.zeros(len(DELAY_EDGES) + 1, dtype=np.int64))
+    tally = np.asarray([9 if name in ("records", "labelled") else 0 for name in TALLY])
+
+    found = by_name(list(results(tally, delays, 0.95)))
+
+    assert found["label_delay_median"] == Measurement.absent(Reason.NOT_COUNTED, n=9)
+
+
+def test_a_model_without_labels_has_no_measures_of_them() -> None:
+    counting = counting_without_reference(replace(binary_reading(), labelled=False))
+    counters = Counters.empty(counting.labels)
+
+    assert label_quality(counting, counters, Ask()) == []
+    assert performance(counting, counters, Ask()) == []
+
+
+def test_empty_counters_have_no_records() -> None:
+    counting = binary_counting()
+
+    found = by_name(label_quality(counting, Counters.empty(counting.labels), Ask()))
+
+    assert found["coverage"].reason is Reason.NO_RECORDS
+    assert found["labelled_records"].value == pytest.approx(0)
