@@ -124,6 +124,12 @@ def test_only_secrets_are_masked(text: str, masked: str) -> None:
     assert hide_secrets(None, "info", {"event": text}) == {"event": masked}
 
 
+def test_values_of_any_type_are_masked_as_they_are_shown() -> None:
+    masked = hide_secrets(None, "info", {"event": "x", "error": ValueError(f"cannot connect to {SECRET}")})
+
+    assert masked["error"] == "cannot connect to postgresql+psycopg://monitor:***@db.example:5432/store"
+
+
 def test_values_of_secret_keys_are_masked_and_numbers_left() -> None:
     event = {"event": "x", "api_key": "abc", "rows": 5, "share": 0.5, "nothing": None, "nested": {"token": 1}}
 

@@ -195,6 +195,28 @@ def test_a_failing_restore_ends_the_service_and_closes_the_server() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_cycle_that_does_not_end_in_time_is_given_up() -> None:
+    began, release = threading.Event(), threading.Event()
+    codes: list[int] = []
+
+    def deaf(_model: str, _as_of: int) -> None:
+        began.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+        release.wait(5.0)
+
+    schedule = Schedule({"late": DAY}, deaf, lambda: DAY, stopping=threading.Event())
+    health = Health({}, now=lambda: 0.0)
+    service = Service(schedule, Recorder([]), health, lambda: None, grace=0.1, abandon=codes.append)
+
+    with capture_logs() as logs:
+        service.run_until_signal()
+    release.set()
+
+    assert began.is_set()
+    assert codes == [0]
+    assert "did not end in time" in str(logs)
+
+
 def started(manner: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-W", "error", str(SCRIPT), manner]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -208,7 +230,6 @@ def lines(process: subprocess.Popen[str], count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("manner", "sent", "said", "logged"),
     [
-        ("idle", signal.SIGTERM, "cycle begins\n", '"signal": "SIGTERM"'),
         ("idle", signal.SIGINT, "cycle begins\n", '"signal": "SIGINT"'),
         ("patient", signal.SIGTERM, "cycle begins\ncycle ends in order\n", '"event": "stopped"'),
         ("deaf", signal.SIGTERM, "cycle begins\n", "did not end in time"),

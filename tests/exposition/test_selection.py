@@ -112,6 +112,13 @@ def test_of_two_ends_of_a_window_the_newer_one_is_served() -> None:
     assert values(found, WINDOW_RECORDS) == {("", "", "7d", "", ""): 1_000}
 
 
+def test_figures_of_the_cycle_have_no_window_and_so_no_end() -> None:
+    found = exposed(row("stale_records", 3, window=""))
+
+    assert values(found, "model_monitor_stale_records") == {("", "", "", ""): 3}
+    assert values(found, WINDOW_END) == {}
+
+
 def test_no_series_is_there_twice() -> None:
     label_shift = [
         row("stability_index", 0.2, subject="label", truth=truth) for truth in (Truth.SETTLED, Truth.NONE)
