@@ -99,7 +99,7 @@ def _instants(array: pa.Array, zone: str, invalid: int) -> Times:
     if array.type.tz is None and zone != "UTC":
         earliest = pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="latest")
         latest = pc.assume_timezone(array, zone, ambiguous="latest", nonexistent="earliest")
-        adjusted = np.asarray(pc.not_equal(earliest, latest).fill_null(value=False))
+        adjusted = np.asarray(pc.not_equal(earliest, latest).fill_null(fill_value=False))
         array = earliest
     return Times(np.asarray(array.cast(pa.int64()).fill_null(0)), known, invalid, adjusted)
 

@@ -22,7 +22,8 @@ def neighbours(edges: Floats) -> Floats:
     largest = np.finfo(np.float64).max
     with np.errstate(over="ignore"):
         around = [edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf), edges - 1, edges + 1]
-    return np.clip(np.concatenate(around), -largest, largest)
+    beside: Floats = np.clip(np.concatenate(around), -largest, largest)
+    return beside
 
 
 @given(st.data())
