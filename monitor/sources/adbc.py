@@ -1,0 +1,234 @@
+"""Rows through ADBC into Arrow: SQLite files and PostgreSQL. No value becomes a Python object."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import adbc_driver_manager
+import adbc_driver_postgresql.dbapi
+import adbc_driver_sqlite.dbapi
+import pyarrow as pa
+from sqlalchemy import pool
+
+from monitor.core.clock import SECOND
+from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.sources.address import Address, libpq_uri, sqlite_uri
+from monitor.sources.dialects import Dialect, dialect_of
+from monitor.sources.failures import refused, unavailable, unreachable_state
+from monitor.sources.statements import Kind, Output, Statement, join_numbers, join_texts
+from monitor.specs.model import SourceSpec
+
+_BUSY_TIMEOUT_MS = 10_000
+_BYTES_A_ROW = 200  # of a batch in memory: PostgreSQL's batches are asked for by size
+_LOST = (
+    adbc_driver_manager.AdbcStatusCode.IO,
+    adbc_driver_manager.AdbcStatusCode.CANCELLED,
+    adbc_driver_manager.AdbcStatusCode.TIMEOUT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AdbcSession:
+    """A connection in a transaction."""
+
+    connection: Any
+    dialect: str
+    batch_rows: int
+
+    def read(self, statement: Statement) -> pa.Table:
+        """All rows of a statement."""
+        if self.dialect == "sqlite":
+            return unguarded(statement, self._fetch(guarded(statement)).slice(1))
+        table = self._fetch(statement.text())
+        return table.rename_columns([output.name for output in statement.outputs])
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a small query."""
+        table = self._fetch(sql)
+        return [tuple(row.values()) for row in table.to_pylist()]
+
+    def names(self, sql: str) -> list[str]:
+        """Names of a query's columns."""
+        return list(self._fetch(sql).column_names)
+
+    def settle(self, sql: str) -> None:
+        """Run a statement without rows."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    def _fetch(self, sql: str) -> pa.Table:
+        with self.connection.cursor() as cursor:
+            cursor.adbc_statement.set_options(**self._options(sql))
+            cursor.execute(sql)
+            return cursor.fetch_arrow_table()
+
+    def _options(self, sql: str) -> dict[str, str]:
+        if self.dialect == "sqlite":
+            return {"adbc.sqlite.query.batch_rows": str(self.batch_rows)}
+        copied = not sql.startswith("EXPLAIN")  # COPY takes queries only
+        return {
+            "adbc.postgresql.batch_size_hint_bytes": str(self.batch_rows * _BYTES_A_ROW),
+            "adbc.postgresql.use_copy": "true" if copied else "false",
+        }
+
+
+class SqliteReader:
+    """A SQLite file, opened anew and read-only for every session."""
+
+    def __init__(self, spec: SourceSpec, address: Address, file: Path) -> None:
+        self.dialect: Dialect = dialect_of(address.url)
+        self._file, self._address, self._batch_rows = file, address, spec.batch_rows
+
+    @contextmanager
+    def session(self) -> Iterator[AdbcSession]:
+        """Open the file; close it in any case."""
+        if not self._file.is_file():
+            raise SourceUnavailable(f"{self._address.shown}: there is no file {self._file}")
+        try:
+            connection = adbc_driver_sqlite.dbapi.connect(sqlite_uri(self._file), autocommit=True)
+        except adbc_driver_manager.Error as error:
+            raise unavailable(self._address, error) from error
+        with connection:
+            session = AdbcSession(connection, "sqlite", self._batch_rows)
+            try:
+                session.rows(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+                yield session
+            except adbc_driver_manager.Error as error:
+                raise self._failure(session, error) from error
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _failure(self, session: AdbcSession, error: adbc_driver_manager.Error) -> SourceError:
+        """Locked, no database, or a statement that it refuses: asked of the file, not of the message."""
+        try:
+            session.rows("PRAGMA busy_timeout = 0")
+            session.rows("SELECT count(*) AS tables FROM sqlite_master")
+        except adbc_driver_manager.Error as again:
+            return unavailable(self._address, again)
+        return refused(self._address, error)
+
+
+class PostgresReader:
+    """PostgreSQL; connections are pooled, every session is one read-only transaction."""
+
+    def __init__(self, spec: SourceSpec, address: Address) -> None:
+        self.dialect: Dialect = dialect_of(address.url)
+        self._address, self._batch_rows = address, spec.batch_rows
+        self._timeout_ms = spec.statement_timeout * 1000 // SECOND
+        self._pool = pool.QueuePool(
+            self._connect, pool_size=spec.max_connections, max_overflow=0, reset_on_return=None, timeout=600
+        )
+
+    @contextmanager
+    def session(self) -> Iterator[AdbcSession]:
+        """Take a connection, begin, read, end."""
+        connection, session = self._begin()
+        try:
+            yield session
+            session.settle("COMMIT")
+        except adbc_driver_manager.Error as error:
+            connection.invalidate()
+            lost = unreachable_state(error.sqlstate) or (
+                error.sqlstate is None and error.status_code in _LOST
+            )
+            raise (unavailable if lost else refused)(self._address, error) from error
+        except BaseException:
+            with suppress(adbc_driver_manager.Error):
+                session.settle("ROLLBACK")
+            raise
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Close the pooled connections."""
+        self._pool.dispose()
+
+    def _connect(self) -> Any:
+        return adbc_driver_postgresql.dbapi.connect(libpq_uri(self._address.url), autocommit=True)
+
+    def _begin(self) -> tuple[pool.PoolProxiedConnection, AdbcSession]:
+        """Begin on a connection that lives: one that died since it was used last is replaced, once."""
+        try:
+            connection = self._pool.connect()
+            try:
+                return connection, self._settled(connection)
+            except adbc_driver_manager.Error:
+                connection.invalidate()
+                connection.close()
+            connection = self._pool.connect()
+            return connection, self._settled(connection)
+        except adbc_driver_manager.Error as error:
+            raise unavailable(self._address, error) from error
+
+    def _settled(self, connection: pool.PoolProxiedConnection) -> AdbcSession:
+        session = AdbcSession(connection, "postgresql", self._batch_rows)
+        session.settle("BEGIN TRANSACTION READ ONLY")
+        session.settle(f"SET LOCAL statement_timeout = {self._timeout_ms}")
+        session.settle("SET LOCAL TIME ZONE 'UTC'")
+        return session
+
+
+def guarded(statement: Statement) -> str:
+    """SQL whose types SQLite cannot change in mid-stream: literals first, numbers and texts apart."""
+    literals: list[str] = []
+    selected: list[str] = []
+    for output in statement.outputs:
+        for literal, sql in _guards(output):
+            selected.append(f"{sql} AS c{len(literals)}")
+            literals.append(literal)
+    first = f"SELECT {', '.join(literals)}"
+    return f"{statement.before}{first} UNION ALL SELECT {', '.join(selected)} {statement.body}"
+
+
+def unguarded(statement: Statement, table: pa.Table) -> pa.Table:
+    """Columns of the statement, of those of its guarded form."""
+    columns: dict[str, pa.ChunkedArray] = {}
+    at = 0
+    for output in statement.outputs:
+        width = len(_guards(output))
+        columns[output.name] = _joined(output.kind, [table.column(at + place) for place in range(width)])
+        at += width
+    return pa.table(columns)
+
+
+def _guards(output: Output) -> list[tuple[str, str]]:
+    """(Literal of the type, expression) of each column that is fetched for an output."""
+    sql = output.sql
+    text = ("''", f"CASE WHEN typeof({sql}) IN ('text', 'blob') THEN CAST({sql} AS TEXT) END")
+    number = f"CASE WHEN typeof({sql}) IN ('real', 'integer') THEN CAST({sql} AS %s) END"
+    match output.kind:
+        case Kind.TEXT:
+            return [("''", f"CAST({sql} AS TEXT)")]
+        case Kind.NUMBER | Kind.VALUE:
+            return [("0.0", number % "REAL"), text]
+        case _:
+            return [("0", number % "INTEGER"), text]
+
+
+def _joined(kind: Kind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+    match kind:
+        case Kind.TEXT:
+            return _decoded(columns[0])
+        case Kind.NUMBER:
+            return join_numbers(columns[0], _decoded(columns[1]))
+        case _:
+            return join_texts(columns[0], _decoded(columns[1]))
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """SQLite does not check that text is UTF-8: what is not is replaced."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        raw = column.cast(pa.binary()).to_pylist()
+        return pa.chunked_array(
+            [
+                pa.array(
+                    [None if value is None else value.decode(errors="replace") for value in raw], pa.string()
+                )
+            ]
+        )
+    return column

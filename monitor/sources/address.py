@@ -1,0 +1,112 @@
+"""Which reader a database URL asks for, and what each reader is handed."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from monitor.core.errors import SourceError
+
+
+class How(StrEnum):
+    """How rows are fetched."""
+
+    ADBC = "adbc"
+    FETCHMANY = "fetchmany"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A database URL, taken apart.
+
+    Parameters
+    ----------
+    shown
+        without password and without query parameters: the only form that messages may hold.
+    file
+        of SQLite.
+    """
+
+    url: URL = field(repr=False)
+    shown: str
+    how: How
+    file: Path | None = None
+
+    @property
+    def dialect(self) -> str:
+        """Name of the SQL dialect, as in sqlite, postgresql, mysql."""
+        return self.url.get_backend_name()
+
+    def hide(self, text: str) -> str:
+        """Text of a driver without the password, should it hold it."""
+        password = self.url.password
+        if not password:
+            return text
+        return text.replace(password, "***").replace(quote(password, safe=""), "***")
+
+
+def address_of(url: str, *, store_url: str | None = None, reader: str | None = None) -> Address:
+    """Take a SQLAlchemy URL apart.
+
+    Parameters
+    ----------
+    store_url
+        our own database: a SQLite file that is also the store is read without ADBC, whose own SQLite
+        library would drop the locks of the other one.
+    reader
+        "adbc" or "fetchmany" to choose; so does ``?reader=fetchmany`` in the URL.
+
+    Raises
+    ------
+    SourceError
+        if the text is no database URL, or ADBC was asked for where it has no driver.
+    """
+    parsed = _parse(url)
+    asked = reader or parsed.query.get("reader")
+    parsed = parsed.difference_update_query(["reader"])
+    shown = parsed.set(query={}).render_as_string(hide_password=True)
+    file = sqlite_file(parsed)
+    fit = file is not None or parsed.get_backend_name() == "postgresql"
+    if asked is None:
+        shared = file is not None and store_url is not None and file == sqlite_file(_parse(store_url))
+        asked = How.ADBC if fit and not shared else How.FETCHMANY
+    if asked not in tuple(How) or (asked == How.ADBC and not fit):
+        raise SourceError(
+            f'{shown}: the reader is "adbc" (SQLite files, PostgreSQL) or "fetchmany": got "{asked}"'
+        )
+    return Address(parsed, shown, How(str(asked)), file)
+
+
+def sqlite_file(url: URL) -> Path | None:
+    """File of a SQLite URL."""
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        return None
+    name = str(url.database)
+    if name.startswith("file:"):
+        name = unquote(name.removeprefix("file:").partition("?")[0])
+    return Path(name).resolve()
+
+
+def sqlite_uri(file: Path) -> str:
+    """Read-only SQLite URI of a file."""
+    return f"file:{quote(str(file))}?mode=ro"
+
+
+def libpq_uri(url: URL) -> str:
+    """URI for libpq: no driver name, and an application name."""
+    plain = url.set(drivername="postgresql")
+    if "application_name" not in plain.query:
+        plain = plain.update_query_dict({"application_name": "monitor"})
+    if "connect_timeout" not in plain.query:
+        plain = plain.update_query_dict({"connect_timeout": "10"})
+    return plain.render_as_string(hide_password=False)
+
+
+def _parse(url: str) -> URL:
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError):
+        raise SourceError("the URL of a source is no database URL: dialect://user@host/name") from None

@@ -1,0 +1,183 @@
+"""Ranges of time as intervals of what a column holds: integers, timestamps, text. Widened, never narrowed."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from monitor.core.clock import DAY, MINUTE, SECOND, from_iso, to_datetime
+
+Range = tuple[int, int]
+Interval = tuple[str, str]
+
+_FACTOR = {"s": SECOND, "ms": 1_000, "us": 1}
+_TEXT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(?P<zone>Z|[+-]\d\d(:?\d\d)?)?)?")
+_FIRST, _LAST = from_iso("0001-01-03"), from_iso("9999-12-29")
+
+
+class Shape(StrEnum):
+    """How a column of times is compared. UNKNOWN: not at all, parsing decides. NOTHING: it has no values."""
+
+    EPOCH = "epoch"
+    TEXT = "text"
+    INSTANT = "instant"
+    NAIVE = "naive"
+    UNKNOWN = "unknown"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """A column of times that can be compared.
+
+    Parameters
+    ----------
+    sql
+        what the intervals' literals are compared with.
+    unit
+        of EPOCH; `zone` is that of naive times; `offsets`: texts bear offsets other than Z.
+    odd
+        condition of rows that are no times and hence in no interval, where there may be any.
+    """
+
+    sql: str
+    shape: Shape
+    unit: str = "us"
+    zone: str = "UTC"
+    offsets: bool = False
+    odd: str | None = None
+
+    def intervals(self, ranges: Sequence[Range]) -> list[Interval]:
+        """Disjoint half-open intervals, as SQL literals, that hold every time of the ranges.
+
+        An empty list says that there is nothing to read; UNKNOWN has no intervals at all.
+        """
+        merged = merge([one for one in ranges if one[0] < one[1]])
+        match self.shape:
+            case Shape.EPOCH:
+                factor = _FACTOR[self.unit]
+                wide = merge([(lo // factor - 1, -(-hi // factor) + 1) for lo, hi in merged])
+                return [(str(lo), str(hi)) for lo, hi in wide]
+            case Shape.INSTANT:
+                return [
+                    (_literal("TIMESTAMPTZ", lo, "+00"), _literal("TIMESTAMPTZ", hi, "+00"))
+                    for lo, hi in merged
+                ]
+            case Shape.NAIVE:
+                wide = local(merged, self.zone)
+                return [(_literal("TIMESTAMP", lo, ""), _literal("TIMESTAMP", hi, "")) for lo, hi in wide]
+            case Shape.TEXT:
+                return [(f"'{lo}'", f"'{hi}'") for lo, hi in texts(self._text_ranges(merged))]
+            case _:
+                return []
+
+    def within(self, interval: Interval) -> str:
+        """Condition of one interval."""
+        return f"{self.sql} >= {interval[0]} AND {self.sql} < {interval[1]}"
+
+    def condition(self, lo: int, hi: int) -> str:
+        """Condition of one range of time, widened."""
+        if self.shape is Shape.UNKNOWN:
+            return "1 = 1"
+        intervals = self.intervals([(lo, hi)])
+        return " OR ".join(f"({self.within(one)})" for one in intervals) if intervals else "1 = 0"
+
+    def _text_ranges(self, merged: list[Range]) -> list[Range]:
+        if self.offsets:
+            return merge([(lo - DAY, hi + DAY) for lo, hi in merged])
+        return local(merged, self.zone)
+
+
+def merge(ranges: Sequence[Range]) -> list[Range]:
+    """Ranges in order, those that touch made one."""
+    result: list[Range] = []
+    for lo, hi in sorted(ranges):
+        if result and lo <= result[-1][1]:
+            result[-1] = (result[-1][0], max(hi, result[-1][1]))
+        else:
+            result.append((lo, hi))
+    return result
+
+
+def coalesce(ranges: Sequence[Range], most: int) -> list[Range]:
+    """At most so many ranges that hold the given ones: the smallest gaps are closed."""
+    merged = merge(ranges)
+    if len(merged) <= most:
+        return merged
+    gaps = sorted(range(1, len(merged)), key=lambda at: merged[at][0] - merged[at - 1][1])
+    closed = set(gaps[: len(merged) - most])
+    starts = [at for at in range(len(merged)) if at not in closed]
+    ends = [*(at - 1 for at in starts[1:]), len(merged) - 1]
+    return [(merged[first][0], merged[last][1]) for first, last in zip(starts, ends, strict=True)]
+
+
+def local(ranges: Sequence[Range], zone: str) -> list[Range]:
+    """Naive times of the zone that read as the ranges' instants; near a change of clocks, wider."""
+    if zone == "UTC":
+        return merge(ranges)
+    return merge([(lo + min(_offsets(lo, zone)), hi + max(_offsets(hi, zone))) for lo, hi in ranges])
+
+
+def texts(ranges: Sequence[Range]) -> list[Interval]:
+    """Intervals of ISO text: whole minutes, both separators, prefixes without seconds, fraction and zone.
+
+    `…00Z` sorts after `…00.5Z`, `00:00Z` after `00:00:30Z`, and ` ` before `T`: hence bounds are prefixes, a
+    whole day is bounded by its date alone, and a part of a day has an interval for each separator.
+    """
+    found: list[Interval] = []
+    for lo, hi in ranges:
+        first, last = max(lo, _FIRST) // MINUTE * MINUTE, -(-min(hi, _LAST) // MINUTE) * MINUTE
+        found.extend(_text_intervals(first, last))
+    result: list[Interval] = []
+    for low, high in sorted(found):
+        if result and low <= result[-1][1]:
+            result[-1] = (result[-1][0], max(high, result[-1][1]))
+        else:
+            result.append((low, high))
+    return result
+
+
+def text_zones(samples: Sequence[str]) -> tuple[bool, bool]:
+    """Whether any sample is an ISO time, and whether any has an offset other than Z."""
+    found = [match for match in map(_TEXT.fullmatch, samples) if match]
+    return bool(found), any(match["zone"] not in (None, "Z") for match in found)
+
+
+def _text_intervals(lo: int, hi: int) -> list[Interval]:
+    if lo >= hi:
+        return []
+    midnight = -(-lo // DAY) * DAY
+    if hi <= midnight:
+        return _part_of_day(lo, hi)
+    last = hi // DAY * DAY
+    days = [(_date(midnight), _date(last))] if last > midnight else []
+    head = _part_of_day(lo, midnight) if lo < midnight else []
+    return [*head, *days, *(_part_of_day(last, hi) if hi > last else [])]
+
+
+def _part_of_day(lo: int, hi: int) -> list[Interval]:
+    day = _date(lo)
+    starts = (day, f"{day}T") if lo % DAY == 0 else (f"{day} {_time(lo)}", f"{day}T{_time(lo)}")
+    ends = (f"{day}!", f"{day}U") if hi % DAY == 0 else (f"{day} {_time(hi)}", f"{day}T{_time(hi)}")
+    return list(zip(starts, ends, strict=True))
+
+
+def _date(us: int) -> str:
+    return to_datetime(us).date().isoformat()
+
+
+def _time(us: int) -> str:
+    return to_datetime(us).strftime("%H:%M")
+
+
+def _literal(kind: str, us: int, zone: str) -> str:
+    moment = to_datetime(min(max(us, _FIRST), _LAST)).replace(tzinfo=None)
+    return f"{kind} '{moment.isoformat(sep=' ', timespec='microseconds')}{zone}'"
+
+
+def _offsets(us: int, zone: str) -> list[int]:
+    moments = (to_datetime(min(max(us + shift, _FIRST), _LAST)) for shift in (-DAY, 0, DAY))
+    offsets = (moment.astimezone(ZoneInfo(zone)).utcoffset() for moment in moments)
+    return [(offset or timedelta()) // timedelta(microseconds=1) for offset in offsets]

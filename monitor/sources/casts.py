@@ -1,0 +1,116 @@
+"""What a column must be cast to in the SELECT, by engine and by the database's type, and what comes of it."""
+
+from enum import StrEnum
+
+from monitor.core.errors import SourceError
+from monitor.sources.statements import Kind, Output
+
+
+class Want(StrEnum):
+    """What a role needs."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    TIME = "time"
+    VALUE = "value"
+
+
+_NUMBERS = ("smallint", "integer", "bigint", "real", "double precision", "numeric", "oid")
+_WHOLE = ("smallint", "integer", "bigint", "oid")
+_DATES = ("timestamp with time zone", "timestamp without time zone", "date")
+_REFUSED = ("money", "interval", "bytea")
+_FIRST, _LAST = (
+    "0001-01-01 00:00:00",
+    "9999-12-31 23:59:59.999999",
+)  # infinities and what Python has no year for
+
+
+def output(dialect: str, want: Want, name: str, ref: str, kind: str, *, unit: str | None = None) -> Output:
+    """Column of a SELECT that reads a role.
+
+    Parameters
+    ----------
+    ref
+        qualified column.
+    kind
+        the database's type of it.
+    unit
+        of integer epochs.
+
+    Raises
+    ------
+    SourceError
+        if the type cannot be read as what is wanted; the message names column and type.
+    """
+    if dialect == "postgresql":
+        _refuse(want, name, ref, kind)
+        return _POSTGRES[want](name, ref, kind)
+    if want is Want.TIME:
+        return Output(name, ref, Kind.MOMENT if unit is None else Kind.EPOCH)
+    return Output(name, ref, _PLAIN[want])
+
+
+def _refuse(want: Want, name: str, ref: str, kind: str) -> None:
+    refused = kind in _REFUSED or kind.endswith("[]")
+    if want is Want.TIME:
+        refused = refused or kind in ("boolean", "json", "jsonb", "time without time zone")
+    if refused:
+        raise SourceError(
+            f"column {ref.partition('.')[2]} ({name}) has the type {kind}, which is not read as a {want}: "
+            "cast it in a view or in `query`"
+        )
+
+
+def _postgres_text(name: str, ref: str, _kind: str) -> Output:
+    return Output(name, f"{ref}::text", Kind.TEXT)
+
+
+def _postgres_number(name: str, ref: str, kind: str) -> Output:
+    if kind == "numeric":  # a cast out of range would end the query
+        return Output(
+            name,
+            f"CASE WHEN {ref} = 0 OR abs({ref}) BETWEEN 1e-300 AND 1.7e308 THEN {ref}::double precision "
+            f"WHEN abs({ref}) < 1e-300 THEN 0 WHEN {ref} IS NOT NULL THEN 'NaN'::double precision END",
+            Kind.NUMBER,
+        )
+    if kind in _NUMBERS:
+        return Output(name, f"{ref}::double precision", Kind.NUMBER)
+    if kind == "boolean":
+        return Output(name, f"{ref}::int::double precision", Kind.NUMBER)
+    return Output(name, f"{ref}::text", Kind.TEXT)
+
+
+def _postgres_time(name: str, ref: str, kind: str) -> Output:
+    if kind in _DATES:
+        zoned = kind == _DATES[0]
+        exact, zone = ("timestamptz", "+00") if zoned else ("timestamp", "")
+        first, last = f"{exact} '{_FIRST}{zone}'", f"{exact} '{_LAST}{zone}'"
+        if kind == "date":
+            first, last = "date '0001-01-01'", "date '9999-12-31'"
+        clamped = f"least(greatest({ref}, {first}), {last})::{exact}"
+        return Output(
+            name, f"CASE WHEN {ref} IS NOT NULL THEN {clamped} END", Kind.INSTANT if zoned else Kind.NAIVE
+        )
+    if kind in _WHOLE:
+        return Output(name, f"{ref}::bigint", Kind.EPOCH)
+    if kind in _NUMBERS:
+        return Output(
+            name,
+            f"CASE WHEN abs({ref}) < 9.2e18 THEN trunc({ref})::bigint "
+            f"WHEN {ref} IS NOT NULL THEN {2**63 - 1} END",
+            Kind.EPOCH,
+        )
+    return Output(name, f"{ref}::text", Kind.TEXT)
+
+
+def _postgres_value(name: str, ref: str, kind: str) -> Output:
+    return _postgres_number(name, ref, kind) if kind in _NUMBERS else _postgres_text(name, ref, kind)
+
+
+_POSTGRES = {
+    Want.TEXT: _postgres_text,
+    Want.NUMBER: _postgres_number,
+    Want.TIME: _postgres_time,
+    Want.VALUE: _postgres_value,
+}
+_PLAIN = {Want.TEXT: Kind.TEXT, Want.NUMBER: Kind.NUMBER, Want.VALUE: Kind.VALUE}

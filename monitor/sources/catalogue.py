@@ -1,0 +1,148 @@
+"""What the database says of its tables: columns and their types, and whether an index serves a condition."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from monitor.core.errors import SourceError
+from monitor.sources.dialects import Dialect, text
+from monitor.sources.statements import Session
+from monitor.specs.model import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A relation as it stands now.
+
+    Parameters
+    ----------
+    alias
+        by which a statement qualifies its columns; `item` is the relation in FROM.
+    title
+        what messages call it.
+    types
+        the database's types by column.
+    """
+
+    alias: str
+    item: str
+    title: str
+    types: Mapping[str, str]
+    dialect: Dialect
+
+    def ref(self, column: str, role: str) -> str:
+        """Qualified column.
+
+        Raises
+        ------
+        SourceError
+            if it is not there; the message names the nearest one.
+        """
+        if column not in self.types:
+            raise SourceError(f'{self.title} has no column "{column}" ({role}){nearest(column, self.types)}')
+        return f"{self.alias}.{self.dialect.quote(column)}"
+
+
+def look(session: Session, dialect: Dialect, relation: Relation, alias: str) -> Looked:
+    """Look a relation up.
+
+    Raises
+    ------
+    SourceError
+        if there is no such table.
+    """
+    item, title = dialect.relation(relation, alias), title_of(relation)
+    return Looked(alias, item, title, types_of(session, dialect, relation), dialect)
+
+
+def title_of(relation: Relation) -> str:
+    """What messages call a relation."""
+    if relation.table is not None:
+        return f'table "{relation.table}"'
+    start = " ".join((relation.query or "").split())
+    return f'query "{start[:40]}{"…" if len(start) > 40 else ""}"'
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Suggestion of the known name that looks most like it, or nothing."""
+    by_lower = {one.lower(): one for one in known}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return f'; did you mean "{by_lower[found[0]]}"?' if found else ""
+
+
+def types_of(session: Session, dialect: Dialect, relation: Relation) -> dict[str, str]:
+    """The database's types by column, in the table's order; lower case, empty where there are none."""
+    whole = Relation(table=relation.table, query=relation.query)
+    if dialect.name == "sqlite" and relation.table is not None:
+        return _sqlite_types(session, dialect, relation.table)
+    if relation.table is not None:
+        _require_table(session, dialect, relation.table)
+    names = session.names(f"SELECT * FROM {dialect.relation(whole, 'q')} LIMIT 0")
+    if dialect.name == "postgresql" and names:
+        return _postgres_types(session, dialect, whole, names)
+    return dict.fromkeys(names, "")
+
+
+def has_index(session: Session, dialect: Dialect, item: str, condition: str) -> bool:
+    """Whether an index finds the rows of a condition, as the planner says."""
+    sql = f"SELECT 1 FROM {item} WHERE {condition}"
+    if dialect.name == "sqlite":
+        plan = session.rows(f"EXPLAIN QUERY PLAN {sql}")
+        return any(str(row[3]).startswith("SEARCH") for row in plan)
+    if dialect.name == "postgresql":
+        session.settle("SET LOCAL enable_seqscan = off")
+        plan = session.rows(f"EXPLAIN {sql}")
+        session.settle("SET LOCAL enable_seqscan TO DEFAULT")
+        return any("Index Cond" in str(row[0]) for row in plan)
+    return False
+
+
+def tables(session: Session, dialect: Dialect) -> list[str]:
+    """Names of the tables and views; of PostgreSQL those of other schemas with the schema."""
+    if dialect.name == "sqlite":
+        sql = "SELECT '' AS name UNION ALL SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+        return sorted(str(row[0]) for row in session.rows(sql) if row[0])
+    schema = "CASE WHEN table_schema IN ('public', current_schema()) THEN '' ELSE table_schema || '.' END"
+    if dialect.name != "postgresql":
+        return []
+    sql = (
+        f"SELECT ({schema} || table_name)::text FROM information_schema.tables "
+        "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+    )
+    return sorted(str(row[0]) for row in session.rows(sql))
+
+
+def _require_table(session: Session, dialect: Dialect, name: str) -> None:
+    if dialect.name != "postgresql":
+        return
+    found = session.rows(f"SELECT (to_regclass({text(dialect.table(name))}) IS NOT NULL)::int")
+    if found[0][0] != 1:
+        raise _no_table(session, dialect, name)
+
+
+def _no_table(session: Session, dialect: Dialect, name: str) -> SourceError:
+    return SourceError(f'there is no table or view "{name}"{nearest(name, tables(session, dialect))}')
+
+
+def _sqlite_types(session: Session, dialect: Dialect, name: str) -> dict[str, str]:
+    *schema, table = name.split(".")
+    owner = "".join(f"{dialect.quote(part)}." for part in schema)
+    rows = session.rows(f"PRAGMA {owner}table_xinfo({dialect.quote(table)})")
+    if not rows:
+        raise _no_table(session, dialect, name)
+    return {str(row[1]): str(row[2] or "").lower() for row in rows if row[6] != 1}
+
+
+def _postgres_types(
+    session: Session, dialect: Dialect, relation: Relation, names: list[str]
+) -> dict[str, str]:
+    """Types of the columns, which the planner knows without a row; domains are taken off."""
+    listed = ", ".join(f"({at}, pg_typeof(q.{dialect.quote(name)})::oid)" for at, name in enumerate(names))
+    sql = (
+        "SELECT (CASE t.typtype WHEN 'e' THEN 'enum' ELSE "
+        "format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL) END)::text AS type "
+        f"FROM (SELECT 1) AS one LEFT JOIN {dialect.relation(relation, 'q')} ON false "
+        f"CROSS JOIN LATERAL (VALUES {listed}) AS c(at, type) "
+        "JOIN pg_type AS t ON t.oid = c.type ORDER BY c.at"
+    )
+    return {name: str(row[0]) for name, row in zip(names, session.rows(sql), strict=True)}

@@ -1,0 +1,143 @@
+"""Which rows changed: logged, or labelled, since a moment."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.errors import SourceError
+from monitor.records.times import parse_times
+from monitor.sources import casts
+from monitor.sources.bounds import Comparable, Range
+from monitor.sources.casts import Want
+from monitor.sources.catalogue import Looked, has_index, look
+from monitor.sources.dialects import Dialect
+from monitor.sources.moments import comparable
+from monitor.sources.scan import has_own_table, look_labels, same_id
+from monitor.sources.statements import Output, Session, Statement, concat
+from monitor.specs.model import ModelSpec, Relation
+
+
+def read_changed_records(
+    session: Session, dialect: Dialect, model: ModelSpec, since: int | None, as_of: int, bounds: Range
+) -> pa.Table:
+    """`event_time` and, if there is such a column, `logged_at` of rows logged since then (and some more)."""
+    looked = look(session, dialect, model.predictions, "p")
+    event = _event_time(session, looked, model)
+    logged = _time(session, looked, model, model.predictions, "logged_at")
+    outputs = [_output(looked, model, model.predictions, "event_time")]
+    if logged is None:
+        odd = event.odd if since is None else None
+        return _select(session, outputs, looked.item, [_either(event.condition(*bounds), odd)])
+    outputs.append(_output(looked, model, model.predictions, "logged_at"))
+    conditions = _since(session, looked, event, logged, since, as_of, bounds)
+    return _select(session, outputs, looked.item, conditions)
+
+
+def read_changed_labels(
+    session: Session, dialect: Dialect, model: ModelSpec, since: int | None, as_of: int, bounds: Range
+) -> pa.Table:
+    """`event_time` of predictions and `reported_at` of their labels reported since then (and some more)."""
+    if model.labels is None:
+        raise SourceError(f'model "{model.name}" has no labels')
+    looked = look(session, dialect, model.predictions, "p")
+    labels = look_labels(session, dialect, model.labels, looked)
+    event = _event_time(session, looked, model)
+    reported = _time(session, labels, model, model.labels, "reported_at")
+    outputs = [_output(looked, model, model.predictions, "event_time")]
+    if labels is looked:
+        source, there = looked.item, _labelled(looked, model.labels)
+    else:
+        join = same_id(model.predictions, model.labels, looked, labels)
+        source, there = f"{labels.item} JOIN {looked.item} ON {join}", "1 = 1"
+    if reported is None:
+        return _select(session, outputs, source, [f"{there} AND ({event.condition(*bounds)})"])
+    outputs.append(_output(labels, model, model.labels, "reported_at"))
+    conditions = _since(session, labels, event, reported, since, as_of, bounds)
+    return _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
+
+
+def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> int:
+    """Labels reported within the bounds whose prediction is not there; without such a time, all of them."""
+    if model.labels is None or not has_own_table(model.labels):
+        return 0
+    looked, labels = look(session, dialect, model.predictions, "p"), look(session, dialect, model.labels, "l")
+    same = same_id(model.predictions, model.labels, looked, labels)
+    alone = f"NOT EXISTS (SELECT 1 FROM {looked.item} WHERE {same})"
+    reported = _time(session, labels, model, model.labels, "reported_at")
+    if reported is None:
+        return int(session.rows(f"SELECT count(*) AS orphans FROM {labels.item} WHERE {alone}")[0][0])
+    outputs = [_output(labels, model, model.labels, "reported_at")]
+    table = _select(session, outputs, labels.item, [f"{alone} AND ({reported.condition(*bounds)})"])
+    times = parse_times(
+        table["reported_at"],
+        name="reported_at",
+        zone=model.reading.zone,
+        unit=model.reading.unit("reported_at"),
+    )
+    return int(np.sum(times.known & (times.us >= bounds[0]) & (times.us < bounds[1])))
+
+
+def _labelled(looked: Looked, labels: Relation) -> str:
+    """Condition of rows of the prediction table that hold a label, or a report that retracts it."""
+    roles = [role for role in ("label", "reported_at") if labels.column(role)]
+    there = " OR ".join(f"{looked.ref(str(labels.column(role)), role)} IS NOT NULL" for role in roles)
+    return f"({there})"
+
+
+def _since(
+    session: Session,
+    looked: Looked,
+    event: Comparable,
+    seen: Comparable,
+    since: int | None,
+    as_of: int,
+    bounds: Range,
+) -> list[str]:
+    """Conditions of disjoint sets of rows: those seen since then, and those of whom that is not known."""
+    if since is None:
+        return [_either(event.condition(*bounds), event.odd)]
+    recent = _either(seen.condition(since, as_of + 1), seen.odd)
+    within, odd = event, event.odd
+    if looked.dialect.name == "sqlite" and has_index(session, looked.dialect, looked.item, recent):
+        within = replace(
+            event, sql=f"+{event.sql}"
+        )  # the plus keeps SQLite from the index on the wider range
+    unseen = event.condition(max(bounds[0], since), bounds[1])
+    return [
+        f"({recent}) AND {seen.sql} IS NOT NULL AND ({_either(within.condition(*bounds), odd)})",
+        f"{seen.sql} IS NULL AND ({unseen})",
+    ]
+
+
+def _either(condition: str, odd: str | None) -> str:
+    return condition if odd is None else f"({condition}) OR ({odd})"
+
+
+def _select(session: Session, outputs: list[Output], source: str, conditions: list[str]) -> pa.Table:
+    body = [f"FROM {source} WHERE {condition}" for condition in conditions]
+    return concat([session.read(Statement(tuple(outputs), one)) for one in body])
+
+
+def _event_time(session: Session, looked: Looked, model: ModelSpec) -> Comparable:
+    column = str(model.predictions.column("event_time"))
+    return comparable(session, looked, column, "event_time", model.reading)
+
+
+def _time(
+    session: Session, looked: Looked, model: ModelSpec, relation: Relation, role: str
+) -> Comparable | None:
+    column = relation.column(role)
+    return None if column is None else comparable(session, looked, column, role, model.reading)
+
+
+def _output(looked: Looked, model: ModelSpec, relation: Relation, role: str) -> Output:
+    column = str(relation.column(role))
+    return casts.output(
+        looked.dialect.name,
+        Want.TIME,
+        role,
+        looked.ref(column, role),
+        looked.types[column],
+        unit=model.reading.unit(role),
+    )

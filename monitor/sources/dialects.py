@@ -1,0 +1,51 @@
+"""Names and relations in the SQL of each engine: nothing reaches a statement unquoted from elsewhere."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import URL
+from sqlalchemy.sql.compiler import IdentifierPreparer
+
+from monitor.specs.model import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """An engine's way to write names.
+
+    Parameters
+    ----------
+    name
+        sqlite, postgresql, mysql, mariadb, …
+    """
+
+    name: str
+    preparer: IdentifierPreparer
+
+    def quote(self, name: str) -> str:
+        """A name of one part, always quoted."""
+        return self.preparer.quote_identifier(name)
+
+    def table(self, name: str) -> str:
+        """A table's name, split at dots."""
+        return ".".join(self.quote(part) for part in name.split("."))
+
+    def relation(self, relation: Relation, alias: str) -> str:
+        """A relation as an item of FROM; the owner's own SQL stands alone on its lines."""
+        if relation.query is not None:
+            item = f"(\n{relation.query.rstrip().rstrip(';')}\n)"
+        else:
+            item = self.table(relation.table or "")
+        if relation.where is not None:
+            item = f"(SELECT * FROM {item} AS t WHERE (\n{relation.where}\n))"
+        return f"{item} AS {alias}"
+
+
+def dialect_of(url: URL) -> Dialect:
+    """Dialect of a database URL; its driver need not be there."""
+    dialect = url.set(drivername=url.get_backend_name()).get_dialect()()
+    return Dialect(dialect.name, dialect.identifier_preparer)
+
+
+def text(value: str) -> str:
+    """Literal of a text that is ours: a name looked up in a catalogue."""
+    return "'" + value.replace("'", "''") + "'"

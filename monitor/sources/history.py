@@ -1,0 +1,71 @@
+"""A time range of the log as a table: one row a prediction, with its winning label."""
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.typing import Ints
+from monitor.records.dedupe import combine, smallest
+from monitor.records.reading import Reading, Task
+from monitor.records.rows import logged_times, times
+from monitor.records.values import categories, codes_of, numbers
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Range, Source
+
+
+def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
+    """Outputs, features and labels of the predictions of a range; repeats and corrections are settled."""
+    records = _first_of_each(source.records(model, [span]), model.reading, span)
+    if model.labels is None:
+        return records
+    labels = _winning_labels(source.labelled(model, [span]), model.reading)
+    mine, theirs = _shared_codes(records["id"], labels["id"])
+    order = np.argsort(theirs, kind="stable")
+    place = np.searchsorted(theirs[order], mine)
+    found = place < len(order)
+    found[found] = theirs[order][place[found]] == mine[found]
+    rows = np.where(found, order[np.where(found, place, 0)] if len(order) else 0, 0)
+    return records.append_column("label", labels["label"].take(pa.array(rows, mask=~found)))
+
+
+def _first_of_each(table: pa.Table, reading: Reading, span: Range) -> pa.Table:
+    event = times(table, "event_time", reading)
+    logged, _ = logged_times(table, event, reading)
+    inside = event.known & (event.us >= span[0]) & (event.us < span[1])
+    inside &= np.asarray(table["id"].is_valid().combine_chunks())
+    at = np.flatnonzero(inside)
+    group = _groups(table.take(pa.array(at)), reading)
+    winners, _ = smallest(group, [logged[at]])
+    return table.take(pa.array(at[winners]))
+
+
+def _groups(table: pa.Table, reading: Reading) -> Ints:
+    codes = [codes_of(table["id"])]
+    if reading.versioned:
+        codes.append(categories(table["version"]).codes + 1)
+    return np.unique(combine(codes), return_inverse=True)[1] if table.num_rows else codes[0]
+
+
+def _winning_labels(table: pa.Table, reading: Reading) -> pa.Table:
+    """Highest revision, then latest report, then smallest value; one row an id."""
+    keys: list[Ints] = []
+    there = np.asarray(table["label"].is_valid().combine_chunks())
+    if "revision" in table.column_names:
+        keys.append(-numbers(table["revision"]).rank())
+        there |= np.asarray(table["revision"].is_valid().combine_chunks())
+    if "reported_at" in table.column_names:
+        reported = times(table, "reported_at", reading)
+        event = times(table, "event_time", reading)
+        keys.append(-np.where(reported.known, reported.us, event.us))
+        there |= reported.known
+    label = table["label"]
+    keys.append((numbers(label) if reading.task is Task.REGRESSION else categories(label)).rank())
+    there &= np.asarray(table["id"].is_valid().combine_chunks())
+    at = np.flatnonzero(there)
+    group = codes_of(table["id"].take(pa.array(at)))
+    winners, _ = smallest(group, [key[at] for key in keys])
+    return table.select(["id", "label"]).take(pa.array(at[winners]))
+
+
+def _shared_codes(first: pa.ChunkedArray, second: pa.ChunkedArray) -> tuple[Ints, Ints]:
+    codes = codes_of(pa.chunked_array([*first.chunks, *second.chunks], pa.string()))
+    return codes[: len(first)], codes[len(first) :]

@@ -1,0 +1,103 @@
+"""How a column of times can be compared: from the database's type, or from a look at some values."""
+
+from dataclasses import replace
+from datetime import date, datetime
+
+from monitor.core.errors import SourceError
+from monitor.records.reading import Reading
+from monitor.sources.bounds import Comparable, Shape, text_zones
+from monitor.sources.catalogue import Looked
+from monitor.sources.statements import Session
+
+_SAMPLES = 100
+_WHOLE = ("smallint", "integer", "bigint", "oid", "numeric", "real", "double precision")
+_POSTGRES = {
+    "timestamp with time zone": Shape.INSTANT,
+    "timestamp without time zone": Shape.NAIVE,
+    "date": Shape.NAIVE,
+}
+
+
+def comparable(session: Session, looked: Looked, column: str, role: str, reading: Reading) -> Comparable:
+    """Column of times, ready to be compared.
+
+    Raises
+    ------
+    SourceError
+        if the column is not there, or holds integers and no unit is configured.
+    """
+    ref, unit = looked.ref(column, role), reading.unit(role)
+    found = Comparable(ref, Shape.UNKNOWN, unit=unit or "us", zone=reading.zone)
+    kind = looked.types[column]
+    if looked.dialect.name == "sqlite":
+        return _sqlite(session, looked, found, epochs=unit is not None, title=(column, role))
+    if looked.dialect.name == "postgresql":
+        if kind in _POSTGRES:
+            return replace(found, shape=_POSTGRES[kind])
+        if kind in _WHOLE:
+            _require_unit(looked, column, role, unit)
+            return replace(found, shape=Shape.EPOCH)
+        if unit is not None:
+            return found
+        samples = _samples(session, looked, f"{ref}::text")
+        return _text(
+            replace(found, sql=f'{ref}::text COLLATE "C"'), samples, rf"{ref}::text !~ '^\d{{4}}-\d\d-\d\d'"
+        )
+    return _by_value(session, looked, found, unit, (column, role))
+
+
+def _sqlite(
+    session: Session, looked: Looked, found: Comparable, *, epochs: bool, title: tuple[str, str]
+) -> Comparable:
+    ref = found.sql
+    rows = session.rows(
+        f"SELECT typeof({ref}) AS kind, CAST({ref} AS TEXT) AS value FROM {looked.item} "
+        f"WHERE {ref} IS NOT NULL LIMIT {_SAMPLES}"
+    )
+    kinds = {str(row[0]) for row in rows}
+    if not rows:
+        return replace(found, shape=Shape.NOTHING)
+    if epochs:
+        if "text" not in kinds:
+            return replace(found, shape=Shape.EPOCH, odd=f"typeof({ref}) IN ('text', 'blob')")
+        return replace(found, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
+    if kinds <= {"integer", "real"}:
+        _require_unit(looked, *title, None)
+    samples = [str(value) for kind, value in rows if kind == "text"]
+    return _text(found, samples, f"{ref} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'")
+
+
+def _by_value(
+    session: Session, looked: Looked, found: Comparable, unit: str | None, title: tuple[str, str]
+) -> Comparable:
+    samples = _samples(session, looked, found.sql)
+    sample = samples[0] if samples else None
+    if sample is None:
+        return replace(found, shape=Shape.NOTHING)
+    if isinstance(sample, date):
+        zoned = isinstance(sample, datetime) and sample.tzinfo is not None
+        return replace(found, shape=Shape.INSTANT if zoned else Shape.NAIVE)
+    if isinstance(sample, str):
+        return found if unit is not None else _text(found, samples, None)
+    _require_unit(looked, *title, unit)
+    return replace(found, shape=Shape.EPOCH)
+
+
+def _samples(session: Session, looked: Looked, sql: str) -> list[object]:
+    rows = session.rows(f"SELECT {sql} AS value FROM {looked.item} WHERE {sql} IS NOT NULL LIMIT {_SAMPLES}")
+    return [row[0] for row in rows]
+
+
+def _text(found: Comparable, samples: list[str] | list[object], odd: str | None) -> Comparable:
+    if not samples:
+        return replace(found, shape=Shape.NOTHING)
+    times, offsets = text_zones([str(sample) for sample in samples])
+    return replace(found, shape=Shape.TEXT if times else Shape.UNKNOWN, offsets=offsets, odd=odd)
+
+
+def _require_unit(looked: Looked, column: str, role: str, unit: str | None) -> None:
+    if unit is None:
+        raise SourceError(
+            f'{looked.title}: column "{column}" ({role}) holds integers: '
+            f'say their unit, as in {role}_unit = "ms"'
+        )

@@ -1,0 +1,155 @@
+"""Loading a reference: a file, a table or query, or a time range of the log, with role-named columns."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from monitor.core.errors import SourceError
+from monitor.records.reading import Reading
+from monitor.sources import casts, features, history
+from monitor.sources.casts import Want
+from monitor.sources.catalogue import look, nearest
+from monitor.sources.features import Candidate
+from monitor.sources.scan import feature_column, outcome
+from monitor.sources.source import SqlSource
+from monitor.sources.statements import Statement
+from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.protocols import Source
+
+
+def load_reference(model: ModelSpec, source: Source, base_dir: Path) -> tuple[pa.Table, Reading]:
+    """Reference of a model, and its reading with the features filled in.
+
+    Parameters
+    ----------
+    base_dir
+        directory at which relative paths of files start.
+
+    Raises
+    ------
+    SourceError
+        if the reference, or a column that the model needs, is not there.
+    """
+    given = model.reference
+    if given is None:
+        raise SourceError(f'model "{model.name}" has no reference')
+    if given.file is not None:
+        return _from_columns(model, source, _file(base_dir / given.file), f'file "{given.file}"')
+    if given.relation is not None:
+        return _from_relation(model, source, given.relation)
+    return _from_log(model, source, (given.start, given.end))
+
+
+def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, Want, bool]]:
+    """Column, type and whether it must be there, by role: the names are those of predictions and labels."""
+    reading, relation = model.reading, _columns(model)
+    wanted = {"score": Want.NUMBER, "prediction": outcome(reading), "label": outcome(reading)}
+    wanted |= {f"probability:{name}": Want.NUMBER for name in reading.probabilities}
+    found = {
+        role: (column, want, role != "label")
+        for role, want in wanted.items()
+        if (column := relation.get(role))
+    }
+    for names, want in ((reading.numeric, Want.NUMBER), (reading.categorical, Want.TEXT)):
+        found |= {f"feature:{name}": (feature_column(model, name), want, True) for name in names}
+    return found
+
+
+def _columns(model: ModelSpec) -> dict[str, str]:
+    columns = dict(model.predictions.columns)
+    if model.labels is not None and (label := model.labels.column("label")):
+        columns["label"] = label
+    if model.reference is not None and model.reference.relation is not None:
+        columns |= dict(model.reference.relation.columns)
+    return columns
+
+
+def _file(path: Path) -> pa.Table:
+    if not path.is_file():
+        raise SourceError(f"there is no reference file {path}")
+    try:
+        if path.suffix.lower() == ".csv":
+            options = pyarrow.csv.ConvertOptions(
+                null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+            )
+            return pyarrow.csv.read_csv(path, convert_options=options)
+        return pyarrow.parquet.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(f"reference file {path} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def _from_columns(model: ModelSpec, source: Source, table: pa.Table, title: str) -> tuple[pa.Table, Reading]:
+    if model.find_features:
+        model = _with_features(model, source, [Candidate(name, table[name]) for name in table.column_names])
+    columns: dict[str, pa.ChunkedArray] = {}
+    for role, (column, want, must) in wanted_columns(model).items():
+        if column in table.column_names:
+            columns[role] = plain(table[column], want)
+        elif must:
+            raise _missing(title, column, role, table.column_names)
+    return pa.table(columns), model.reading
+
+
+def _from_relation(model: ModelSpec, source: Source, relation: Relation) -> tuple[pa.Table, Reading]:
+    if not isinstance(source, SqlSource):
+        raise SourceError(f'model "{model.name}": a reference table is read from a database only')
+    dialect = source.reader.dialect
+    with source.reader.session() as session:
+        looked = look(session, dialect, relation, "f")
+        if model.find_features:
+            names = [name for name in looked.types if features.may_be(looked.types[name])]
+            read = [
+                casts.output(dialect.name, Want.VALUE, name, looked.ref(name, "feature"), looked.types[name])
+                for name in names
+            ]
+            values = session.read(Statement(tuple(read), f"FROM {looked.item}"))
+            model = _with_features(
+                model, source, [Candidate(name, values[name], looked.types[name]) for name in names]
+            )
+        outputs = [
+            casts.output(dialect.name, want, role, looked.ref(column, role), looked.types[column])
+            for role, (column, want, must) in wanted_columns(model).items()
+            if must or column in looked.types
+        ]
+        return session.read(Statement(tuple(outputs), f"FROM {looked.item}")), model.reading
+
+
+def _from_log(
+    model: ModelSpec, source: Source, ends: tuple[int | None, int | None]
+) -> tuple[pa.Table, Reading]:
+    if ends[0] is None or ends[1] is None:
+        raise SourceError(
+            f'model "{model.name}": a reference is a file, a table, a query, or from … to … of the log'
+        )
+    span = (ends[0], ends[1])
+    if model.find_features:
+        types = source.columns(model)
+        names = [name for name in types if features.may_be(types[name])]
+        loose = replace(model, reading=replace(model.reading, numeric=(), categorical=tuple(names)))
+        table = source.records(loose, [span])
+        model = _with_features(
+            model, source, [Candidate(name, table[f"feature:{name}"], types[name]) for name in names]
+        )
+    return history.read_history(model, source, span), model.reading
+
+
+def _with_features(model: ModelSpec, source: Source, candidates: Sequence[Candidate]) -> ModelSpec:
+    numeric, categorical = features.find_features(model, candidates, source.columns(model))
+    return replace(model, reading=replace(model.reading, numeric=numeric, categorical=categorical))
+
+
+def plain(column: pa.ChunkedArray, want: Want) -> pa.ChunkedArray:
+    """Column of a file as readers hand it over: strings, or doubles where it holds numbers."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if want is Want.TEXT or pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return column.cast(pa.string())
+    return column.cast(pa.float64(), safe=False)
+
+
+def _missing(title: str, column: str, role: str, known: Sequence[str]) -> SourceError:
+    return SourceError(f'the reference {title} has no column "{column}" ({role}){nearest(column, known)}')

@@ -1,0 +1,193 @@
+"""Rows of the prediction table, with and without their labels: statements, and role-named columns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from monitor.records.reading import Reading, Task
+from monitor.sources import casts
+from monitor.sources.bounds import Comparable, Interval, Range, Shape, coalesce
+from monitor.sources.casts import Want
+from monitor.sources.catalogue import Looked, has_index, look
+from monitor.sources.dialects import Dialect
+from monitor.sources.moments import comparable
+from monitor.sources.statements import Output, Session, Statement, concat
+from monitor.specs.model import ModelSpec, Relation
+
+_MOST_RANGES = 400  # of a statement that finds them by an index
+_MOST_FILTERS = 50  # of a statement that compares each row with them
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a statement that picks rows by ranges: what comes before SELECT, after FROM and after WHERE."""
+
+    before: str
+    source: str
+    where: str = "1 = 1"
+
+
+def read_records(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+    """Rows with event times in the ranges (and some more): all but labels. A missing feature is left out."""
+    looked = look(session, dialect, model.predictions, "p")
+    outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
+    return _read(session, looked, model, ranges, outputs, "")
+
+
+def read_labelled(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+    """The same rows without features, joined (outer) with their labels."""
+    looked = look(session, dialect, model.predictions, "p")
+    outputs = prediction_outputs(looked, model)
+    if model.labels is None:
+        return _read(session, looked, model, ranges, outputs, "")
+    labels = look_labels(session, dialect, model.labels, looked)
+    join = (
+        ""
+        if labels is looked
+        else f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, looked, labels)}"
+    )
+    return _read(
+        session, looked, model, ranges, (*outputs, *label_outputs(labels, model.labels, model.reading)), join
+    )
+
+
+def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
+    """Id, times, version, arm and outputs of the model.
+
+    Raises
+    ------
+    SourceError
+        if one of their columns is missing.
+    """
+    reading, relation = model.reading, model.predictions
+    wanted = [("id", Want.TEXT), ("event_time", Want.TIME), ("logged_at", Want.TIME)]
+    wanted += [("version", Want.TEXT)] if reading.versioned else []
+    wanted += [("score", Want.NUMBER), ("prediction", outcome(reading))]
+    wanted += [(f"probability:{name}", Want.NUMBER) for name in reading.probabilities]
+    columns = [(role, want, relation.column(role)) for role, want in wanted]
+    if reading.arms is not None:
+        columns.append(("arm", Want.TEXT, relation.column("arm") or reading.arms.column))
+    return tuple(_output(looked, role, want, column, reading) for role, want, column in columns if column)
+
+
+def label_outputs(looked: Looked, relation: Relation, reading: Reading) -> tuple[Output, ...]:
+    """Label, time of its report, revision."""
+    wanted = [("label", outcome(reading)), ("reported_at", Want.TIME), ("revision", Want.NUMBER)]
+    columns = [(role, want, relation.column(role)) for role, want in wanted]
+    return tuple(_output(looked, role, want, column, reading) for role, want, column in columns if column)
+
+
+def feature_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
+    """Features whose columns are there."""
+    wanted = [(name, Want.NUMBER) for name in model.reading.numeric]
+    wanted += [(name, Want.TEXT) for name in model.reading.categorical]
+    columns = [(name, want, feature_column(model, name)) for name, want in wanted]
+    return tuple(
+        _output(looked, f"feature:{name}", want, column, model.reading)
+        for name, want, column in columns
+        if column in looked.types
+    )
+
+
+def feature_column(model: ModelSpec, name: str) -> str:
+    """Column of a feature: its name, unless the relation says otherwise."""
+    return model.predictions.column(f"feature:{name}") or name
+
+
+def outcome(reading: Reading) -> Want:
+    """What predictions and labels are."""
+    return Want.NUMBER if reading.task is Task.REGRESSION else Want.TEXT
+
+
+def look_labels(session: Session, dialect: Dialect, labels: Relation, predictions: Looked) -> Looked:
+    """The relation of the labels: their own, or that of the predictions."""
+    return look(session, dialect, labels, "l") if has_own_table(labels) else predictions
+
+
+def has_own_table(labels: Relation) -> bool:
+    """Labels stand in a table or query of their own."""
+    return labels.table is not None or labels.query is not None
+
+
+def same_id(predictions: Relation, labels: Relation, there: Looked, here: Looked) -> str:
+    """Condition of the join; ids of different types are compared as text."""
+    name = str(predictions.column("id"))
+    other = labels.column("id") or name
+    left, right = there.ref(name, "id"), here.ref(other, "id of the labels")
+    if there.dialect.name == "postgresql" and there.types[name] != here.types[other]:
+        left, right = f"{left}::text", f"{right}::text"
+    return f"{right} = {left}"
+
+
+def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[Range]) -> Iterator[Piece]:
+    """Parts of the statements that together pick every row of the ranges once."""
+    if time.shape is Shape.UNKNOWN:
+        yield Piece("", looked.item)
+        return
+    intervals = time.intervals(ranges)
+    if len(intervals) == 1:
+        yield Piece("", looked.item, time.within(intervals[0]))
+    elif intervals and not has_index(session, looked.dialect, looked.item, time.within(intervals[0])):
+        intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
+        covering = time.within((intervals[0][0], intervals[-1][1]))
+        chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined(time)})"
+        yield Piece(_values(looked.dialect, intervals), looked.item, f"{covering} AND {chosen}")
+    elif intervals:
+        for first in range(0, len(intervals), _MOST_RANGES):
+            yield _by_index(looked, time, intervals[first : first + _MOST_RANGES])
+
+
+def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
+    before, condition = _values(looked.dialect, intervals), _joined(time)
+    match looked.dialect.name:
+        case "sqlite":  # CROSS JOIN holds SQLite to the order of the tables
+            return Piece(before, f"r CROSS JOIN {looked.item}", condition)
+        case "postgresql":  # OFFSET 0 keeps the planner from comparing every row with every range
+            inner = f"SELECT * FROM {looked.item} WHERE {condition} OFFSET 0"
+            return Piece(before, f"r CROSS JOIN LATERAL ({inner}) AS {looked.alias}")
+        case _:
+            return Piece(before, f"r JOIN {looked.item} ON {condition}")
+
+
+def _joined(time: Comparable) -> str:
+    return time.within(("r.lo", "r.hi"))
+
+
+def _values(dialect: Dialect, intervals: Sequence[Interval]) -> str:
+    if dialect.name in ("sqlite", "postgresql"):
+        rows = "VALUES " + ", ".join(f"({lo}, {hi})" for lo, hi in intervals)
+    else:
+        rows = " UNION ALL ".join(f"SELECT {lo} AS lo, {hi} AS hi" for lo, hi in intervals)
+    return f"WITH r(lo, hi) AS ({rows}) "
+
+
+def _read(
+    session: Session,
+    looked: Looked,
+    model: ModelSpec,
+    ranges: Sequence[Range],
+    outputs: tuple[Output, ...],
+    join: str,
+) -> pa.Table:
+    time = comparable(
+        session, looked, str(model.predictions.column("event_time")), "event_time", model.reading
+    )
+    statements = [
+        Statement(outputs, f"FROM {piece.source}{join} WHERE {piece.where}", piece.before)
+        for piece in pieces(session, looked, time, ranges)
+    ]
+    if not statements:
+        return Statement(outputs, "").empty()
+    return concat([session.read(statement) for statement in statements])
+
+
+def _output(looked: Looked, role: str, want: Want, column: str, reading: Reading) -> Output:
+    return casts.output(
+        looked.dialect.name,
+        want,
+        role,
+        looked.ref(column, role),
+        looked.types[column],
+        unit=reading.unit(role),
+    )

@@ -1,0 +1,143 @@
+"""What a reader is asked for: typed columns of a SELECT, and what their values become in Arrow."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from monitor.records.values import numbers
+from monitor.sources.dialects import Dialect
+
+
+class Kind(StrEnum):
+    """What a column of a result holds.
+
+    TEXT becomes a string; NUMBER a double (NaN where the value is no number); EPOCH an int64, or a string
+    where a value is no integer; INSTANT and NAIVE a timestamp with and without a zone; MOMENT whichever of
+    these its values are; VALUE a double or a string. EPOCH, MOMENT and VALUE have Arrow's type null where
+    all of their values are missing.
+    """
+
+    TEXT = "text"
+    NUMBER = "number"
+    EPOCH = "epoch"
+    INSTANT = "instant"
+    NAIVE = "naive"
+    MOMENT = "moment"
+    VALUE = "value"
+
+
+TYPES = {
+    Kind.TEXT: pa.string(),
+    Kind.NUMBER: pa.float64(),
+    Kind.EPOCH: pa.int64(),
+    Kind.INSTANT: pa.timestamp("us", "UTC"),
+    Kind.NAIVE: pa.timestamp("us"),
+    Kind.MOMENT: pa.null(),
+    Kind.VALUE: pa.null(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of a result: role name, SQL expression of qualified columns, kind."""
+
+    name: str
+    sql: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A SELECT: its outputs, what comes before it (WITH …) and after them (FROM … WHERE …)."""
+
+    outputs: tuple[Output, ...]
+    body: str
+    before: str = ""
+
+    def text(self) -> str:
+        """Plain SQL, as `fetchmany` and PostgreSQL run it."""
+        selected = ", ".join(f"{output.sql} AS c{at}" for at, output in enumerate(self.outputs))
+        return f"{self.before}SELECT {selected} {self.body}"
+
+    def empty(self) -> pa.Table:
+        """Result without rows."""
+        return pa.table({output.name: pa.array([], TYPES[output.kind]) for output in self.outputs})
+
+
+class Session(Protocol):
+    """One connection in one read-only transaction."""
+
+    def read(self, statement: Statement) -> pa.Table:
+        """All rows of a statement; its cursor is closed."""
+        ...
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a small query about the tables."""
+        ...
+
+    def names(self, sql: str) -> list[str]:
+        """Names of a query's columns."""
+        ...
+
+    def settle(self, sql: str) -> None:
+        """Run a statement without rows: a setting of this transaction."""
+        ...
+
+
+class Reader(Protocol):
+    """A way to fetch rows."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the engine writes names."""
+        ...
+
+    def session(self) -> AbstractContextManager[Session]:
+        """Connect, begin; end the transaction in any case.
+
+        Raises
+        ------
+        SourceUnavailable
+            if the database does not answer.
+        SourceError
+            if it refuses a statement.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        ...
+
+
+def join_numbers(doubles: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """One column of doubles of numbers and texts that stood in one column; NaN where a text is no number."""
+    if texts.null_count == len(texts):
+        return doubles
+    parsed = pa.array(numbers(texts).values)
+    return pa.chunked_array([pc.if_else(texts.is_valid().combine_chunks(), parsed, doubles.combine_chunks())])
+
+
+def join_texts(other: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers where there is no text, strings where there is any, of the type null where there is nothing."""
+    if texts.null_count < len(texts):
+        return pa.chunked_array(
+            [pc.coalesce(texts.combine_chunks(), other.combine_chunks().cast(pa.string()))]
+        )
+    return other if other.null_count < len(other) else pa.chunked_array([pa.nulls(len(other))])
+
+
+def concat(tables: list[pa.Table]) -> pa.Table:
+    """Tables below one another; a column that is text in one of them becomes text."""
+    if len(tables) == 1:
+        return tables[0]
+    schemas = [table.schema for table in tables]
+    fields = [max((schema.field(name) for schema in schemas), key=_breadth) for name in schemas[0].names]
+    return pa.concat_tables([table.cast(pa.schema(fields)) for table in tables])
+
+
+def _breadth(field: pa.Field) -> tuple[bool, bool]:
+    return pa.types.is_string(field.type), not pa.types.is_null(field.type)
