@@ -5,8 +5,8 @@ from monitor.records.reading import Task
 
 _HEAD = """# Measures
 
-This page is made from the catalogue of measures, and a test holds it to that:
-`python -c "from monitor.measures.documentation import markdown as m; print(m(), end='')" > docs/measures.md`.
+What the catalogue (`monitor/measures/catalogue.py`) says; `make docs` writes this page from it, and a test
+holds it to that.
 
 Every measure is a function of merged counts. It gives a value, the number n of records behind it, an
 interval where theory or a bootstrap gives one (95 % unless `level` says otherwise), and the *resolution*:
@@ -28,10 +28,13 @@ Records are taken as independent. An estimate whose estimated variance is 0 has 
 
 **Subjects** are `score`, `prediction`, `feature:NAME`, `class:NAME`, `actual:NAME,predicted:NAME`, or empty:
 the whole model. Binary models have two classes: their precision, recall and the like are those of the
-positive one. *Exposed* measures are on the metrics page by default; `show` and the store have all of them.
+positive one.
+
+↑: higher is better, ↓: lower is. Bold ones are exposed to Prometheus by default for the whole model; all are
+in the store and in `monitor show`.
 """
 _TITLES = {
-    Family.PERFORMANCE: "Performance",
+    Family.PERFORMANCE: "Performance: once labels are in",
     Family.SHIFT: "Shift against the reference",
     Family.QUALITY: "Quality of the data",
     Family.COMPARISON: "Control against treatment",
@@ -39,36 +42,32 @@ _TITLES = {
     Family.VOLUME: "Volume",
 }
 _UNITS = {
-    Unit.RATIO: "ratio (1 is all)",
-    Unit.SECONDS: "seconds",
+    Unit.RATIO: "ratio",
+    Unit.SECONDS: "s",
     Unit.RECORDS: "records",
-    Unit.PLAIN: "plain number",
-    Unit.LABEL: "unit of the label",
-    Unit.LABEL_SQUARED: "square of the label's unit",
-    Unit.AMOUNT: "amount, as configured",
+    Unit.PLAIN: "",
+    Unit.LABEL: "label",
+    Unit.LABEL_SQUARED: "label²",
+    Unit.AMOUNT: "amount",
 }
-_DIRECTIONS = {Direction.HIGHER: "higher", Direction.LOWER: "lower", Direction.NONE: "neither"}
+_BETTER = {Direction.HIGHER: "↑", Direction.LOWER: "↓", Direction.NONE: ""}
 
 
 def markdown() -> str:
-    """Text of `docs/measures.md`."""
-    parts = [_HEAD]
-    for family, title in _TITLES.items():
-        parts.append(f"## {title}\n")
-        parts.extend(_section(measure) for measure in CATALOGUE if measure.family is family)
-    return "\n".join(parts)
+    """Text of `docs/measures.md`: all measures, by family."""
+    return "\n".join([_HEAD, *(_section(family) for family in _TITLES)])
 
 
-def _section(measure: Measure) -> str:
+def _section(family: Family) -> str:
+    rows = [_row(measure) for measure in CATALOGUE if measure.family is family]
+    head = ["| measure | models | unit | definition | interval | reference |", "|---|---|---|---|---|---|"]
+    return "\n".join([f"## {_TITLES[family]}", "", *head, *rows, ""])
+
+
+def _row(measure: Measure) -> str:
+    name = f"**`{measure.name}`**" if measure.headline else f"`{measure.name}`"
     tasks = "all" if measure.tasks == frozenset(Task) else ", ".join(sorted(measure.tasks))
-    facts = [
-        f"Unit: {_UNITS[measure.unit]}",
-        f"better: {_DIRECTIONS[measure.direction]}",
-        f"models: {tasks}",
-        f"interval: {measure.interval}",
-        f"exposed: {'yes' if measure.headline else 'no'}",
-    ]
-    lines = [f"### `{measure.name}`\n", f"{measure.definition}\n", f"{'; '.join(facts)}."]
-    if measure.reference:
-        lines.append(f"Reference: {measure.reference}.")
-    return "\n".join(lines) + "\n"
+    unit = f"{_UNITS[measure.unit]} {_BETTER[measure.direction]}".strip()
+    interval = "" if measure.interval == "none" else measure.interval
+    cells = [name, tasks, unit, measure.definition, interval, measure.reference]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -136,3 +136,11 @@ def test_bootstrap_intervals_hold_the_value() -> None:
         assert value is not None
         assert interval is not None
         assert interval.lower < value < interval.upper
+
+
+def test_amounts_of_classes_that_the_model_does_not_know_are_passed_over() -> None:
+    ask = Ask(resamples=0, profit={("1", "1"): 10.0, ("9", "1"): 1000.0})
+
+    measured = by_name(performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), ask))
+
+    assert measured["profit"].value == 70

@@ -272,3 +272,9 @@ def test_a_dropped_column_is_not_counted_and_stops_no_other() -> None:
     assert measured["stability_index feature:x"].reason is Reason.NOT_COUNTED
     assert measured["ks_distance feature:x"].reason is Reason.NOT_COUNTED
     assert measured["stability_index feature:c"].value is not None
+
+
+def test_critical_value_without_pseudocount_is_undefined_where_simulated_cells_are_empty() -> None:
+    cells = cells_of(*both([1, 500], [1, 60]))
+
+    assert stability_index_critical(cells, pseudocount=0).reason is Reason.UNDEFINED
