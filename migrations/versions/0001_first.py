@@ -209,9 +209,9 @@ def _create_measurements() -> None:
             "model",
             "window",
             "window_end",
-            "truth",
-            "version",
             "segment",
+            "version",
+            "truth",
             "measure",
             "subject",
             name="pk_current",
@@ -257,31 +257,16 @@ def _create_measurements() -> None:
             "model",
             "window",
             "window_end",
+            "segment",
+            "version",
             "as_of",
             "truth",
-            "version",
-            "segment",
             "measure",
             "subject",
             name="pk_snapshots",
         ),
         comment="kept measurements; append-only, the revision of a window is the rank by as_of",
         sqlite_with_rowid=False,
-    )
-    whole_performance = sa.text("truth <> '' AND version = '' AND segment = ''")
-    op.create_index(
-        "ix_snapshots_measure",
-        "snapshots",
-        ["run", "model", "measure", "subject", "window", "window_end"],
-        unique=False,
-    )
-    op.create_index(
-        "ix_snapshots_performance",
-        "snapshots",
-        ["run", "model", "window", "window_end", "measure", "subject", "as_of"],
-        unique=False,
-        sqlite_where=whole_performance,
-        postgresql_where=whole_performance,
     )
 
 

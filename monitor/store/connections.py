@@ -16,6 +16,7 @@ _PRAGMAS = (
     "PRAGMA journal_mode = WAL",  # readers go on while a cycle writes
     "PRAGMA synchronous = NORMAL",  # a power cut may lose the last cycles, never damage the file
     "PRAGMA foreign_keys = ON",
+    "PRAGMA cache_size = -32768",  # KiB a connection
 )
 
 

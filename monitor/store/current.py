@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, delete, insert, select
 
 from monitor.specs.rows import MeasurementRow
-from monitor.store.measured import columns_of, params_of, row_of
+from monitor.store.measured import columns_of, row_of, values_of
+from monitor.store.statements import write_many
 from monitor.store.tables import current
 
 
 def replace(connection: Connection, run: str, model: str, as_of: int, rows: Sequence[MeasurementRow]) -> None:
     """Put the rows in place of the model's current ones."""
     connection.execute(delete(current).where(current.c.run == run, current.c.model == model))
-    if rows:
-        connection.execute(insert(current), [params_of(run, model, as_of, row) for row in rows])
+    write_many(connection, insert(current), current, [values_of(run, model, as_of, row) for row in rows])
 
 
 def read(connection: Connection, run: str, model: str | None) -> list[tuple[str, int, MeasurementRow]]:

@@ -8,7 +8,6 @@ from sqlalchemy import ColumnElement, Table
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.specs.rows import MeasurementRow, Truth
-from monitor.store.statements import Params
 
 COLUMNS = (
     "window", "window_end", "truth", "version", "segment", "measure", "subject", "value", "reason", "n",
@@ -25,37 +24,42 @@ def columns_of(table: Table) -> tuple[ColumnElement[Any], ...]:
     return tuple(table.c[name] for name in COLUMNS)
 
 
-def params_of(run: str, model: str, as_of: int, row: MeasurementRow) -> Params:
-    """Column values of a row. Numbers become plain ones: SQLite would keep NumPy's as bytes."""
-    measurement = row.measurement
-    interval = measurement.interval
-    return {
-        "run": run,
-        "model": model,
-        "as_of": as_of,
-        "window": row.window,
-        "window_end": int(row.window_end),
-        "truth": str(row.truth),
-        "version": _text(row.version),
-        "segment": _text(row.segment),
-        "measure": row.measure,
-        "subject": row.subject,
-        "value": _number(measurement.value),
-        "reason": None if measurement.reason is None else str(measurement.reason),
-        "n": int(measurement.n),
-        "lower": None if interval is None else float(interval.lower),
-        "upper": None if interval is None else float(interval.upper),
-        "level": None if interval is None else float(interval.level),
-        "resolution": float(measurement.resolution),
-        "coverage": _number(row.coverage),
-        "warning": row.warning,
-    }
+def values_of(run: str, model: str, as_of: int, row: MeasurementRow) -> tuple[Any, ...]:
+    """Values in the order of the tables. Numbers become plain ones: SQLite would keep NumPy's as bytes."""
+    measured = row.measurement
+    interval = measured.interval
+    return (
+        run,
+        model,
+        row.window,
+        int(row.window_end),
+        as_of,
+        row.truth.value,
+        "" if row.version is None else row.version or _EMPTY,
+        "" if row.segment is None else row.segment or _EMPTY,
+        row.measure,
+        row.subject,
+        None if measured.value is None else float(measured.value),
+        None if measured.reason is None else measured.reason.value,
+        int(measured.n),
+        None if interval is None else float(interval.lower),
+        None if interval is None else float(interval.upper),
+        None if interval is None else float(interval.level),
+        float(measured.resolution),
+        None if row.coverage is None else float(row.coverage),
+        row.warning,
+    )
+
+
+def key_of(found: Sequence[Any]) -> tuple[int, str, str]:
+    """(end, measure, subject) of the values of COLUMNS."""
+    return found[1], found[5], found[6]
 
 
 def row_of(found: Sequence[Any]) -> MeasurementRow:
     """Row of the values of COLUMNS."""
-    window, end, truth, version, segment, measure, subject, value, reason, n, *rest = found
-    lower, upper, level, resolution, coverage, warning = rest
+    window, end, truth, version, segment, measure, subject, value, reason, n, *sure = found
+    lower, upper, level, resolution, coverage, warning = sure
     return MeasurementRow(
         window=window,
         window_end=end,
@@ -74,11 +78,3 @@ def row_of(found: Sequence[Any]) -> MeasurementRow:
         coverage=coverage,
         warning=warning,
     )
-
-
-def _text(name: str | None) -> str:
-    return "" if name is None else name or _EMPTY
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None else float(value)

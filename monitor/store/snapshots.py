@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, Select, and_, func, literal_column, select, text
+from sqlalchemy import Connection, Select, func, select
 
 from monitor.specs.rows import MeasurementRow, Provenance
-from monitor.store.measured import columns_of, params_of, row_of
-from monitor.store.statements import add
-from monitor.store.tables import WHOLE_PERFORMANCE, provenance, snapshots
+from monitor.store.measured import columns_of, key_of, row_of, values_of
+from monitor.store.statements import add, insert, write_many
+from monitor.store.tables import provenance, snapshots
 
 Kept = tuple[str, int, MeasurementRow]
 
@@ -37,54 +37,30 @@ def append(
             }
         ],
     )
-    add(connection, snapshots, [params_of(run, model, int(behind.as_of), row) for row in rows])
+    as_of = int(behind.as_of)
+    statement = insert(connection, snapshots).on_conflict_do_nothing()
+    write_many(connection, statement, snapshots, [values_of(run, model, as_of, row) for row in rows])
 
 
 def last_kept(
     connection: Connection, run: str, model: str, window: str, ends: Sequence[int]
 ) -> dict[tuple[int, str, str], MeasurementRow]:
     """Newest whole-model performance rows of the given ends, by (end, measure, subject)."""
-    newest = (
-        select(
-            snapshots.c.window_end,
-            snapshots.c.measure,
-            snapshots.c.subject,
-            func.max(snapshots.c.as_of).label("as_of"),
-        )
+    found = connection.execute(
+        select(*columns_of(snapshots))
         .where(
             snapshots.c.run == run,
             snapshots.c.model == model,
             snapshots.c.window == window,
             snapshots.c.window_end.in_([int(end) for end in ends]),
-            text(WHOLE_PERFORMANCE),
+            snapshots.c.segment == "",
+            snapshots.c.version == "",
+            snapshots.c.truth != "",
         )
-        .group_by(snapshots.c.window_end, snapshots.c.measure, snapshots.c.subject)
-        .subquery()
+        .order_by(snapshots.c.window_end, snapshots.c.as_of, snapshots.c.truth)
     )
-    found = connection.execute(
-        select(*columns_of(snapshots))
-        .join_from(
-            newest,
-            snapshots,
-            and_(
-                *(
-                    snapshots.c[name] == newest.c[name]
-                    for name in ("window_end", "measure", "subject", "as_of")
-                )
-            ),
-        )
-        .where(
-            snapshots.c.run == run,
-            snapshots.c.model == model,
-            snapshots.c.window == window,
-            snapshots.c.version == literal_column("''"),
-            snapshots.c.segment == literal_column("''"),
-            snapshots.c.truth != literal_column("''"),
-        )
-        .order_by(snapshots.c.truth)
-    )
-    rows = [row_of(row) for row in found]
-    return {(row.window_end, row.measure, row.subject): row for row in rows}
+    newest = {key_of(row): row for row in found}
+    return {key: row_of(row) for key, row in newest.items()}
 
 
 def history(connection: Connection, run: str, filters: dict[str, str], as_of: int | None) -> list[Kept]:

@@ -68,8 +68,8 @@ def write_windows(connection: Connection, run: str, model: str, states: Sequence
                 "first_as_of": state.first_as_of,
                 "settled_as_of": state.settled_as_of,
                 "measured_as_of": state.measured_as_of,
-                "records_seen": state.records_seen,
-                "labels_seen": state.labels_seen,
+                "records_seen": int(state.records_seen),
+                "labels_seen": int(state.labels_seen),
                 "warning": state.warning,
             }
             for state in states
