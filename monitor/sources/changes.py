@@ -63,12 +63,14 @@ def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: 
         return 0
     looked, labels = look(session, dialect, model.predictions, "p"), look(session, dialect, model.labels, "l")
     same = same_id(model.predictions, model.labels, looked, labels)
-    alone = f"NOT EXISTS (SELECT 1 FROM {looked.item} WHERE {same})"
+    # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
+    source = f"{labels.item} LEFT JOIN {looked.item} ON {same}"
+    alone = f"{looked.ref(str(model.predictions.column('id')), 'id')} IS NULL"
     reported = _time(session, labels, model, model.labels, "reported_at")
     if reported is None:
-        return int(session.rows(f"SELECT count(*) AS orphans FROM {labels.item} WHERE {alone}")[0][0])
+        return int(session.rows(f"SELECT count(*) AS orphans FROM {source} WHERE {alone}")[0][0])
     outputs = [_output(labels, model, model.labels, "reported_at")]
-    table = _select(session, outputs, labels.item, [f"{alone} AND ({reported.condition(*bounds)})"])
+    table = _select(session, outputs, source, [f"{alone} AND ({reported.condition(*bounds)})"])
     times = parse_times(
         table["reported_at"],
         name="reported_at",
