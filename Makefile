@@ -30,10 +30,12 @@ test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 check: $(VENV)/installed-dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	@failed=; \
+	for tool in "ruff check ." "ruff format --check ." mypy lint-imports; do \
+	  echo "$$tool"; \
+	  $(BIN)/$$tool || failed="$$failed $${tool%% *}"; \
+	done; \
+	[ -z "$$failed" ] || { echo "make check: failed:$$failed" >&2; exit 1; }
 
 fix: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
