@@ -96,18 +96,22 @@ def _since(
     as_of: int,
     bounds: Range,
 ) -> list[str]:
-    """Conditions of disjoint sets of rows: those seen since then, and those of whom that is not known."""
+    """Conditions of disjoint sets of rows: those seen since then, and those of whom that is not known.
+
+    Rows whose times are no times lie in no interval: they are looked for only where no index could be used
+    anyway, in the first read and in audits.
+    """
     if since is None:
         return [_either(event.condition(*bounds), event.odd)]
-    recent = _either(seen.condition(since, as_of + 1), seen.odd)
-    within, odd = event, event.odd
+    recent = seen.condition(since, as_of + 1)
+    within = event
     if looked.dialect.name == "sqlite" and has_index(session, looked.dialect, looked.item, recent):
         within = replace(
             event, sql=f"+{event.sql}"
         )  # the plus keeps SQLite from the index on the wider range
     unseen = event.condition(max(bounds[0], since), bounds[1])
     return [
-        f"({recent}) AND {seen.sql} IS NOT NULL AND ({_either(within.condition(*bounds), odd)})",
+        f"({recent}) AND {seen.sql} IS NOT NULL AND ({within.condition(*bounds)})",
         f"{seen.sql} IS NULL AND ({unseen})",
     ]
 
