@@ -1,0 +1,340 @@
+"""Panes counted from small tables, by hand and against scikit-learn's losses."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.metrics import brier_score_loss, log_loss
+from strategies import AS_OF, FIRST, PANES, Row, counting_of, table_of
+
+from monitor.core.clock import DAY, HOUR, SECOND
+from monitor.records.count_labels import count_labels
+from monitor.records.count_records import cells_of, count_records
+from monitor.records.counting import Counting
+from monitor.records.pane import PanePart
+from monitor.records.values import numbers
+from monitor.states.counters import Counters
+from monitor.states.grids import CategoryGrid
+from monitor.states.strata import WHOLE, Stratum
+
+PREDICTIONS = ["id", "event_time", "logged_at", "version", "arm", "score", "prediction"]
+LABELS = ["label", "reported_at", "revision"]
+
+
+def row(name: str | None = "a", **more: Any) -> Row:
+    """Return a prediction joined with a label."""
+    predicted = {"id": name, "event_time": FIRST, "logged_at": FIRST, "version": "v1", "arm": "control"}
+    return predicted | {"score": "0.5", "prediction": "1"} | more
+
+
+def labelled(*found: Row, kind: str = "binary", as_of: int = AS_OF, without: str = "") -> PanePart:
+    """Count the labels part of the first pane."""
+    names = [name for name in (*PREDICTIONS, *LABELS) if name != without]
+    table = table_of(found, [name for name in names if kind != "regression" or name != "score"])
+    return count_labels(table, counting_of(kind), panes=PANES[:1], as_of=as_of)[0]
+
+
+def tally(part: PanePart) -> Any:
+    """Return the tallies of the whole."""
+    return counting_of("binary").tally(part.strata[WHOLE])
+
+
+def label_counts(part: PanePart, kind: str = "binary") -> list[int]:
+    """Return the label's cells: classes, other, unseen, missing, invalid."""
+    return [int(count) for count in counting_of(kind).histogram(part.strata[WHOLE], "label").counts]
+
+
+def test_the_highest_revision_wins_then_the_latest_report_then_the_smallest_value() -> None:
+    for labels in (
+        [("0", 9, "1"), ("1", 5, "2")],
+        [("0", 5, "1"), ("1", 9, "1")],
+        [("0", 5, None), ("1", 9, None)],
+        [("0", 9, None), ("1", 5, "0")],
+    ):
+        rows = [row(label=one, reported_at=FIRST + at, revision=no) for one, at, no in labels]
+        assert label_counts(labelled(*rows)) == label_counts(labelled(*rows[::-1])) == [0, 1, 0, 0, 0, 0]
+
+    tie = [row(label=one, reported_at=FIRST, revision="1") for one in ("1", "0")]
+    assert label_counts(labelled(*tie)) == [1, 0, 0, 0, 0, 0]
+
+
+def test_labels_times_repeated_predictions_are_one_record_and_its_corrections() -> None:
+    rows = [
+        row(label=label, reported_at=FIRST + at, revision=str(at), logged_at=FIRST + again)
+        for again in (0, 1)
+        for at, label in enumerate(["0", "1", "1"])
+    ]
+
+    part = labelled(*rows)
+
+    assert (part.rows, part.records, part.labelled) == (6, 1, 1)
+    assert tally(part).corrections == 2
+    assert label_counts(part) == [0, 1, 0, 0, 0, 0]
+
+
+def test_an_equal_label_twice_is_no_correction() -> None:
+    assert tally(labelled(*[row(label="1", reported_at=FIRST, revision="0")] * 2)).corrections == 0
+
+
+def test_a_null_that_was_reported_retracts() -> None:
+    part = labelled(
+        row(label="1", reported_at=FIRST + 1, revision="0"),
+        row(label=None, reported_at=FIRST + 2, revision="1"),
+    )
+
+    assert (part.labelled, part.checksum) == (0, 0)
+    assert (tally(part).retracted, tally(part).corrections, tally(part).labelled) == (1, 1, 0)
+
+
+def test_a_prediction_without_a_label_is_unlabelled() -> None:
+    part = labelled(row(label=None, reported_at=None, revision=None))
+
+    assert (part.records, part.labelled, part.newest) == (1, 0, None)
+    assert tally(part).retracted == 0
+    assert label_counts(part) == [0, 0, 0, 0, 1, 0]
+
+
+def test_a_label_reported_later_is_not_known_yet() -> None:
+    rows = [
+        row(label="0", reported_at=FIRST, revision="0"),
+        row(label="1", reported_at=AS_OF + 1, revision="1"),
+    ]
+
+    assert label_counts(labelled(*rows)) == [1, 0, 0, 0, 0, 0]
+    assert label_counts(labelled(*rows, as_of=AS_OF + 1)) == [0, 1, 0, 0, 0, 0]
+
+
+def test_a_label_that_nobody_dated_is_known_from_its_event_on() -> None:
+    part = labelled(row(label="1", reported_at=None, revision=None))
+
+    assert part.labelled == 1
+    assert part.newest == FIRST
+
+
+def test_without_reports_there_are_labels_but_no_delays() -> None:
+    part = labelled(row(label="1"), without="reported_at")
+
+    assert (part.labelled, part.newest) == (1, None)
+    assert counting_of("binary").delays(part.strata[WHOLE]).counts.sum() == 0
+
+
+def test_unseen_classes_are_counted_apart() -> None:
+    part = labelled(row("a", label="what"), row("b", label="1", prediction="who"), row("c", label="1.0"))
+
+    assert label_counts(part) == [0, 2, 0, 1, 0, 0]
+    assert counting_of("binary").confusion(part.strata[WHOLE]).counts.tolist() == [
+        [0, 0, 0],
+        [0, 1, 1],
+        [0, 1, 0],
+    ]
+
+
+def test_numbers_that_are_none_are_invalid_labels() -> None:
+    rows = [
+        row(str(at), label=label, prediction="1") for at, label in enumerate(["1", "x", "inf", "NaN", None])
+    ]
+
+    part = labelled(*rows, kind="regression")
+
+    assert (part.records, part.labelled) == (5, 1)
+    assert tally(part).invalid == 3
+
+
+def test_the_delay_is_that_of_the_first_report_of_a_value() -> None:
+    delay = 3 * HOUR
+    rows = [(None, 0, "0"), ("0", delay, "1"), ("1", 2 * delay, "2")]
+
+    part = labelled(
+        *(row(label=label, reported_at=FIRST + at, revision=no) for label, at, no in rows), as_of=AS_OF + DAY
+    )
+
+    table = counting_of("binary").delays(part.strata[WHOLE])
+    cell = int(np.flatnonzero(table.counts)[0])
+    assert table.edges[cell - 1] <= delay / SECOND < table.edges[cell]
+    assert table.counts.sum() == 1
+    assert part.newest == FIRST + 2 * delay
+
+
+def test_a_label_before_its_prediction_is_early_and_in_the_first_cell() -> None:
+    part = labelled(row(label="1", reported_at=FIRST - HOUR, revision="0"))
+
+    assert part.strata[WHOLE].block("tally")[7] == 1
+    assert counting_of("binary").delays(part.strata[WHOLE]).counts[0] == 1
+
+
+def test_delays_are_counted_for_the_whole_alone() -> None:
+    part = labelled(row(label="1", reported_at=FIRST, revision="0"))
+
+    assert part.strata[WHOLE].block("delays").sum() == 1
+    assert part.strata[Stratum(version="v1")].block("delays").sum() == 0
+
+
+def test_an_invalid_score_with_a_valid_prediction_counts_in_the_confusion_alone() -> None:
+    rows = [
+        row("a", label="1", score="1.7"),
+        row("b", label="0", score="NaN"),
+        row("c", label="0", score="0.2"),
+    ]
+    state = labelled(*rows).strata[WHOLE]
+
+    assert counting_of("binary").confusion(state).counts.sum() == 3
+    assert counting_of("binary").score_table(state).negative.sum() == 1
+    assert counting_of("binary").score_table(state).positive.sum() == 0
+    assert counting_of("binary").losses(state).n("brier") == 1
+
+
+def test_a_threshold_says_nothing_of_an_invalid_score() -> None:
+    table = table_of(
+        [row("a", label="1", score="1.7"), row("b", label="1", score="0.9")], [*PREDICTIONS[:6], *LABELS]
+    )
+
+    part = count_labels(table, counting_of("threshold"), panes=PANES[:1], as_of=AS_OF)[0]
+
+    assert counting_of("threshold").confusion(part.strata[WHOLE]).counts.tolist() == [
+        [0] * 3,
+        [0, 1, 0],
+        [0] * 3,
+    ]
+
+
+def test_losses_are_scikit_learns() -> None:
+    rng = np.random.default_rng(0)
+    score, label = rng.random(500), rng.integers(0, 2, 500)
+    score[:4], label[:4] = [0.0, 1.0, 0.0, 1.0], [0, 1, 1, 0]
+    rows = [row(str(at), label=str(label[at]), score=repr(float(score[at]))) for at in range(500)]
+
+    state = labelled(*rows).strata[WHOLE]
+
+    losses = counting_of("binary").losses(state)
+    assert float(losses.mean("log_loss")) == pytest.approx(log_loss(label, score), abs=1e-11)
+    assert float(losses.mean("brier")) == pytest.approx(brier_score_loss(label, score), abs=1e-11)
+    assert state.block("tally")[6] == 4
+
+
+def test_moments_of_errors_and_labels_are_those_of_the_numbers() -> None:
+    rng = np.random.default_rng(1)
+    label, prediction = rng.normal(3, 2, 300), rng.normal(3, 2, 300)
+    rows = [
+        row(str(at), label=repr(float(label[at])), prediction=repr(float(prediction[at])))
+        for at in range(300)
+    ]
+
+    sums = counting_of("regression").errors(labelled(*rows, kind="regression").strata[WHOLE])
+
+    error = prediction - label
+    expected = {
+        "error": error,
+        "absolute_error": abs(error),
+        "squared_error": error**2,
+        "quartic_error": error**4,
+        "label": label,
+        "squared_label": label**2,
+        "cubed_label": label**3,
+        "quartic_label": label**4,
+        "squared_error_label": error**2 * label,
+        "squared_error_squared_label": error**2 * label**2,
+    }
+    assert set(sums.terms) == set(expected)
+    for term, values in expected.items():
+        assert float(sums.mean(term)) == pytest.approx(np.mean(values), rel=1e-10, abs=1e-10)
+
+
+def test_terms_too_large_to_add_are_counted() -> None:
+    part = labelled(row(label="1e300", prediction="-1e300"), kind="regression")
+
+    sums = counting_of("regression").errors(part.strata[WHOLE])
+    assert [sums.out_of_range(term) for term in sums.terms] == [1] * len(sums.terms)
+
+
+def test_checksums_tell_labels_apart() -> None:
+    assert labelled(row(label="0")).checksum == 1
+    assert labelled(row("a", label="1"), row("b", label="0")).checksum == 3
+    assert labelled(row(label="41.6", prediction="1"), kind="regression").checksum == 42
+    assert labelled(row(label="1e300", prediction="1"), kind="regression").checksum == 2**40
+
+
+def test_without_labels_records_are_tallied() -> None:
+    part = labelled(row("a"), row("b"), kind="unlabelled")
+
+    assert (part.records, part.labelled, part.newest) == (2, 0, None)
+    assert part.strata[WHOLE].block("tally").tolist() == [2, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_binary_model_may_have_scores_alone() -> None:
+    bare = counting_of("binary")
+    table = table_of([row(label="1", score="0.4")], [*PREDICTIONS[:6], *LABELS])
+
+    records = count_records(table, bare, panes=PANES[:1], as_of=AS_OF)[0].strata[WHOLE]
+    labels = count_labels(table, bare, panes=PANES[:1], as_of=AS_OF)[0].strata[WHOLE]
+
+    assert bare.histogram(records, "prediction").n == 0
+    assert bare.histogram(records, "score").n == 1
+    assert bare.confusion(labels).counts.sum() == 0
+    assert bare.score_table(labels).positive.sum() == 1
+
+
+def test_features_are_counted_for_the_whole_and_one_may_be_gone() -> None:
+    rows = [row("a") | {"feature:width": "1", "feature:color": "new"}, row("b") | {"feature:width": "x"}]
+    counting = counting_of("binary")
+
+    for columns, widths in ((["feature:width", "feature:color"], 2), (["feature:color"], 0)):
+        table = table_of(rows, [*PREDICTIONS, *columns])
+        part = count_records(table, counting, panes=PANES[:1], as_of=AS_OF)[0]
+        width = counting.histogram(part.strata[WHOLE], "feature:width")
+        color = counting.histogram(part.strata[WHOLE], "feature:color")
+        assert (width.n, width.invalid) == (widths, widths // 2)
+        assert (color.n, color.unseen, color.missing) == (2, 1, 1)
+        assert part.strata[Stratum(version="v1")].block("feature:color").sum() == 0
+
+
+def test_an_unchanged_feature_is_not_confused_with_a_column_of_another_kind() -> None:
+    with pytest.raises(TypeError, match="categories levels: got CategoryGrid"):
+        cells_of(numbers(pa.chunked_array([[1.0]])), CategoryGrid(("a",)))
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.null()])
+def test_empty_tables_give_empty_panes(kind: Any) -> None:
+    names = [*PREDICTIONS, *LABELS, "feature:width", "feature:color"]
+    empty = pa.table({name: pa.array([], kind) for name in names})
+    plain: Counting = replace(
+        counting_of("binary"), reading=replace(counting_of("binary").reading, time_units=())
+    )
+
+    for count in (count_records, count_labels):
+        assert count(empty, plain, panes=PANES, as_of=AS_OF) == [
+            PanePart(start, {}) for start in PANES.tolist()
+        ]
+        assert count(empty, plain, panes=PANES[:0], as_of=AS_OF) == []
+
+
+def test_columns_of_nulls_are_missing_and_stop_nothing() -> None:
+    names = [*PREDICTIONS[3:], *LABELS, "feature:width", "feature:color"]
+    times = {"id": ["a", "b"], "event_time": [FIRST, FIRST], "logged_at": [FIRST, FIRST]}
+    table = pa.table({**times, **{name: pa.nulls(2) for name in names}})
+    counting = counting_of("binary")
+
+    records = count_records(table, counting, panes=PANES[:1], as_of=AS_OF)[0]
+    labels = count_labels(table, counting, panes=PANES[:1], as_of=AS_OF)[0]
+
+    for name in counting.outputs:
+        assert counting.histogram(records.strata[WHOLE], name).missing == 2
+    assert (labels.records, labels.labelled) == (2, 0)
+
+
+def test_a_panes_facts_tell_what_was_read() -> None:
+    table = table_of([row("a"), row("a", logged_at=FIRST + 7), row(None)], [*PREDICTIONS])
+
+    part = count_records(table, counting_of("binary"), panes=PANES[:1], as_of=AS_OF)[0]
+
+    assert (part.rows, part.records, part.newest) == (3, 1, FIRST + 7)
+
+
+def test_a_pane_without_records_is_the_identity() -> None:
+    layout = counting_of("binary").records
+
+    assert Counters.merge_all(layout, []) == Counters.empty(layout)
+    assert count_records(table_of([], PREDICTIONS), counting_of("binary"), panes=PANES[:1], as_of=AS_OF) == [
+        PanePart(int(PANES[0]), {})
+    ]
