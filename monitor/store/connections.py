@@ -96,8 +96,8 @@ def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        what = getattr(error, "orig", None) or error
-        raise StoreError(f"store {shown(engine.url)}: {str(what).strip()}") from error
+        what = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+        raise StoreError(f"store {shown(engine.url)}: {what}") from error
 
 
 def _sqlite(url: URL) -> Engine:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, select
 
 from monitor.specs.rows import MeasurementRow
 from monitor.store.measured import columns_of, row_of, values_of
@@ -13,7 +13,7 @@ from monitor.store.tables import current
 def replace(connection: Connection, run: str, model: str, as_of: int, rows: Sequence[MeasurementRow]) -> None:
     """Put the rows in place of the model's current ones."""
     connection.execute(delete(current).where(current.c.run == run, current.c.model == model))
-    write_many(connection, insert(current), current, [values_of(run, model, as_of, row) for row in rows])
+    write_many(connection, current, [values_of(run, model, as_of, row) for row in rows])
 
 
 def read(connection: Connection, run: str, model: str | None) -> list[tuple[str, int, MeasurementRow]]:

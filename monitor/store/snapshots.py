@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Select, func, select
 
 from monitor.specs.rows import MeasurementRow, Provenance
 from monitor.store.measured import columns_of, key_of, row_of, values_of
-from monitor.store.statements import add, insert, write_many
+from monitor.store.statements import add, write_many
 from monitor.store.tables import provenance, snapshots
 
 Kept = tuple[str, int, MeasurementRow]
@@ -38,8 +38,7 @@ def append(
         ],
     )
     as_of = int(behind.as_of)
-    statement = insert(connection, snapshots).on_conflict_do_nothing()
-    write_many(connection, statement, snapshots, [values_of(run, model, as_of, row) for row in rows])
+    write_many(connection, snapshots, [values_of(run, model, as_of, row) for row in rows], keep=True)
 
 
 def last_kept(
