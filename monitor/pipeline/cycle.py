@@ -137,9 +137,11 @@ def _kept_rows(measured: Measured, due: Due, last: list[MeasurementRow]) -> list
     rows = measured.records(due.end) if due.first or due.records else []
     if not measured.monitored.counting.reading.labelled:
         return rows
-    if due.first or due.settles is not Settled.NO or (due.labels and measured.moved(due.end, last)):
+    if due.first or due.settles is not Settled.NO:
         warning = Settled.LOW_COVERAGE.value if due.settles is Settled.LOW_COVERAGE else ""
-        rows = rows + measured.labels(due.end, truth, warning)
+        return rows + measured.labels(due.end, truth, warning)
+    if due.labels and measured.moved(due.end, last):
+        return rows + measured.revised(due.end, truth)
     return rows
 
 

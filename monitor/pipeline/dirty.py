@@ -72,24 +72,36 @@ def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tup
     table = monitored.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
     event = times(table, "event_time", reading)
     wanted = event.known & (event.us >= bounds[0]) & (event.us < bounds[1])
+    new = wanted
     if dated:
         reported = times(table, "reported_at", reading)
         moment = np.where(reported.known, reported.us, event.us)
         wanted &= (moment <= as_of) & (moment >= (since or moment.min(initial=0)))
+        new = wanted if state.reported_cursor is None else wanted & (moment > state.reported_cursor)
         newest = int(moment[wanted].max(initial=state.reported_cursor or 0))
         if newest:
             state = replace(state, reported_cursor=min(as_of, newest))
-    counts = _by_pane(event.us[wanted], reading.pane)
-    waiting = [
-        WaitingPane(start=start, part=Part.LABELS, since=as_of, labels=labels)
-        for start, labels in sorted(counts.items())
-    ]
+    waiting = _relabelled(monitored, event.us[wanted], event.us[new], as_of)
     return replace(
         changes,
         state=state,
         waiting=[*changes.waiting, *waiting],
         read=changes.read + table.num_rows,
     )
+
+
+def _relabelled(monitored: Monitored, changed: Ints, new: Ints, as_of: int) -> list[WaitingPane]:
+    """Panes with changed labels, those counted as of this moment left out.
+
+    Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up.
+    """
+    pane = monitored.counting.reading.pane
+    labels, facts = _by_pane(new, pane), monitored.panes.facts(Part.LABELS)
+    return [
+        WaitingPane(start=start, part=Part.LABELS, since=as_of, labels=labels.get(start, 0))
+        for start in sorted(_by_pane(changed, pane))
+        if start not in facts or facts[start].counted_as_of != as_of
+    ]
 
 
 def _tail(monitored: Monitored, state: ModelState, as_of: int, oldest: int) -> list[int]:

@@ -57,29 +57,41 @@ def ask_of(monitored: Monitored) -> Ask:
 
 
 def record_rows(target: Target) -> list[MeasurementRow]:
-    """Shift, data quality and volume of a window."""
+    """Shift, data quality and volume of a window; of strata only the outputs'."""
     monitored, counting = target.monitored, target.monitored.counting
+    ask = ask_of(monitored)
     folded = monitored.panes.window(Part.RECORDS, target.start, target.end)
-    records = folded.get(WHOLE, Counters.empty(counting.records))
+    folded.setdefault(WHOLE, Counters.empty(counting.records))
     reference = monitored.reference.records if monitored.reference else None
-    results = [*shift(counting, reference, records, ask_of(monitored)), *quality(counting, records)]
-    return [target.row(result, Truth.NONE, WHOLE, None) for result in results]
+    rows: list[MeasurementRow] = []
+    for stratum, records in in_order(folded):
+        features = stratum == WHOLE
+        shifted = shift(counting, reference, records, ask, features=features)
+        checked = quality(counting, records, level=ask.level, features=features)
+        rows += [target.row(result, Truth.NONE, stratum, None) for result in (*shifted, *checked)]
+    return rows
 
 
-def label_rows(target: Target, truth: Truth) -> list[MeasurementRow]:
+def label_rows(target: Target, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
     """Performance and labels of a window: the whole with intervals, strata in closed forms, the arms."""
     monitored, counting = target.monitored, target.monitored.counting
     ask = ask_of(monitored)
     folded = monitored.panes.window(Part.LABELS, target.start, target.end)
-    folded.setdefault(WHOLE, Counters.empty(counting.labels))
-    rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], ask)
-    closed = replace(ask, resamples=0)
-    for stratum, counters in sorted(folded.items(), key=lambda item: tuple(part or "" for part in item[0])):
-        if stratum != WHOLE:
-            rows += _of_stratum(target, truth, stratum, counters, closed)
+    whole = folded.setdefault(WHOLE, Counters.empty(counting.labels))
+    rows = _of_stratum(target, truth, WHOLE, whole, ask)
     coverage = rows[0].coverage
-    rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, ask)]
+    if strata:
+        closed = replace(ask, resamples=0)
+        for stratum, counters in in_order(folded):
+            if stratum != WHOLE:
+                rows += _of_stratum(target, truth, stratum, counters, closed)
+        rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, ask)]
     return rows
+
+
+def in_order(folded: Mapping[Stratum, Counters]) -> list[tuple[Stratum, Counters]]:
+    """Strata by version and segment, the whole first."""
+    return sorted(folded.items(), key=lambda item: tuple(part or "" for part in item[0]))
 
 
 def performance_values(target: Target) -> dict[tuple[str, str], Result]:
@@ -130,11 +142,15 @@ class Measured:
         return self._rows[key]
 
     def labels(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
-        """Performance and labels of the window that ends at `end`."""
+        """Performance and labels of the window that ends at `end`, and of its strata."""
         key = (end, truth, warning)
         if key not in self._rows:
             self._rows[key] = label_rows(self._target(end, warning), truth)
         return self._rows[key]
+
+    def revised(self, end: int, truth: Truth) -> list[MeasurementRow]:
+        """Performance and labels of the whole, for a revision."""
+        return label_rows(self._target(end), truth, strata=False)
 
     def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""

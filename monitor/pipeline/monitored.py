@@ -45,8 +45,9 @@ class Monitored:
         return -(-(as_of - self.counting.reading.horizon) // pane) * pane
 
     def first_counted(self, state: ModelState) -> int:
-        """Windows that reach before this moment are partial: the first day of the log, as counted."""
-        return floor_to(state.oldest or 0, DAY)
+        """Windows that reach before this moment are partial: the log's first day, or the first horizon's cut."""
+        cut = 0 if state.first_as_of is None else self.oldest_pane(state.first_as_of)
+        return max(floor_to(state.oldest or 0, DAY), cut)
 
     def longest_window(self) -> int:
         """Length of the longest window."""

@@ -26,7 +26,7 @@ class _Parts:
     strata: dict[int, Strata] = field(default_factory=dict)
     days: dict[int, Strata] = field(default_factory=dict)
     delays: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
-    seen: tuple[Ints, Ints] | None = None
+    columns: Ints | None = None  # start, counted_as_of, rows, records, labelled by ascending start
 
 
 class Panes:
@@ -73,7 +73,7 @@ class Panes:
         """Save counted parts and keep them."""
         layout = self._parts[part].layout.hash
         self._store.save_panes(self._model, part, panes, layout=layout, as_of=as_of)
-        self._parts[part].seen = None
+        self._parts[part].columns = None
         for pane in panes:
             self._keep(part, pane)
             self._parts[part].facts[pane.start] = PaneFacts(
@@ -105,14 +105,9 @@ class Panes:
 
     def seen(self, part: Part, start: int, end: int) -> int:
         """A number that grows with every row and label counted in [start, end)."""
-        parts = self._parts[part]
-        if parts.seen is None:
-            facts = sorted(parts.facts.values(), key=lambda one: one.start)
-            total = np.cumsum(_ints([0, *(one.rows + one.labelled for one in facts)]))
-            parts.seen = (_ints(one.start for one in facts), total)
-        starts, total = parts.seen
+        starts, _, rows, _, labelled = self._columns(part)
         first, last = np.searchsorted(starts, [start, end])
-        return int(total[last] - total[first])
+        return int(rows[first:last].sum() + labelled[first:last].sum())
 
     def labelled(self, as_of: int, waiting: Mapping[int, int]) -> LabelledPanes:
         """Labels parts as settling sees them; a pane that does not wait is as good as counted now.
@@ -122,13 +117,18 @@ class Panes:
         waiting
             labels reported since the last count, by start, of the panes that wait.
         """
-        facts = sorted(self._parts[Part.LABELS].facts.values(), key=lambda one: one.start)
+        starts, counted, _, records, labelled = self._columns(Part.LABELS)
+        uncounted = np.zeros_like(starts)
+        late = np.zeros(len(starts), dtype=bool)
+        for at, start in zip(np.searchsorted(starts, _ints(waiting)).tolist(), waiting, strict=True):
+            if at < len(starts) and starts[at] == start:
+                late[at], uncounted[at] = True, waiting[start]
         return LabelledPanes(
-            start=_ints(one.start for one in facts),
-            counted_as_of=_ints(one.counted_as_of if one.start in waiting else as_of for one in facts),
-            records=_ints(one.records for one in facts),
-            labelled=_ints(one.labelled for one in facts),
-            uncounted=_ints(waiting.get(one.start, 0) for one in facts),
+            start=starts,
+            counted_as_of=np.where(late, counted, as_of),
+            records=records,
+            labelled=labelled,
+            uncounted=uncounted,
         )
 
     def delays(self, as_of: int, waiting: Mapping[int, int]) -> Delays:
@@ -149,6 +149,16 @@ class Panes:
             age=np.repeat(ages, [len(one) for one in index]),
         )
 
+    def _columns(self, part: Part) -> Ints:
+        parts = self._parts[part]
+        if parts.columns is None:
+            facts = sorted(
+                (one.start, one.counted_as_of, one.rows, one.records, one.labelled)
+                for one in parts.facts.values()
+            )
+            parts.columns = np.asarray(facts, dtype=np.int64).reshape(-1, 5).T.copy()
+        return parts.columns
+
     def _keep(self, part: Part, pane: PanePart) -> None:
         parts = self._parts[part]
         parts.strata[pane.start] = pane.strata
@@ -158,7 +168,7 @@ class Panes:
 
     def _forget(self, since: int) -> None:
         for parts in self._parts.values():
-            parts.seen = None
+            parts.columns = None
             for table in (parts.facts, parts.strata, parts.days, parts.delays):
                 for start in [start for start in table if start < since - DAY]:
                     del table[start]
