@@ -1,6 +1,6 @@
 """Count the records part of panes: volumes, outputs, features."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,14 @@ from monitor.states.grids import CategoryGrid, Grid, NumericGrid
 from monitor.states.strata import WHOLE, Stratum
 
 _NEVER = np.iinfo(np.int64).min
+
+
+class Fill(Protocol):
+    """Adds the winning rows to a table; `whole`: the groups are panes, not strata of panes."""
+
+    def __call__(self, tabulated: Table, /, *, whole: bool) -> None:
+        """Add the rows."""
+        ...
 
 
 def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
@@ -49,10 +57,8 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     ]
 
 
-def by_stratum(
-    rows: Rows, reading: Reading, layout: Layout, fill: Callable[..., None]
-) -> list[dict[Stratum, Counters]]:
-    """Counters of every pane by stratum; `fill(table, whole=...)` adds the winning rows to a table."""
+def by_stratum(rows: Rows, reading: Reading, layout: Layout, fill: Fill) -> list[dict[Stratum, Counters]]:
+    """Counters of every pane by stratum."""
     strata: list[dict[Stratum, Counters]] = [{} for _ in rows.panes]
     for names, code in rows.strata(reading):
         present, group = np.unique(rows.pane * len(names) + code, return_inverse=True)

@@ -119,16 +119,6 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
-    """Outcomes of one arm: a count of positives for classes, sums for numbers."""
-
-    n: int
-    positive: int | None = None
-    mean: float | None = None
-    variance: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class LabelTally:
     """What is known of the labels of a set of records.
 

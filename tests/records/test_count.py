@@ -10,10 +10,12 @@ from sklearn.metrics import brier_score_loss, log_loss
 from strategies import AS_OF, FIRST, PANES, Row, counting_of, table_of
 
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.records.count_labels import count_labels
+from monitor.records.count_labels import count_labels, winning_labels
 from monitor.records.count_records import cells_of, count_records
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
+from monitor.records.rows import read_rows
+from monitor.records.tabulate import Table
 from monitor.records.values import numbers
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid
@@ -289,7 +291,7 @@ def test_features_are_counted_for_the_whole_and_one_may_be_gone() -> None:
         assert part.strata[Stratum(version="v1")].block("feature:color").sum() == 0
 
 
-def test_an_unchanged_feature_is_not_confused_with_a_column_of_another_kind() -> None:
+def test_numbers_have_no_cells_among_levels() -> None:
     with pytest.raises(TypeError, match="categories levels: got CategoryGrid"):
         cells_of(numbers(pa.chunked_array([[1.0]])), CategoryGrid(("a",)))
 
@@ -321,6 +323,31 @@ def test_columns_of_nulls_are_missing_and_stop_nothing() -> None:
     for name in counting.outputs:
         assert counting.histogram(records.strata[WHOLE], name).missing == 2
     assert (labels.records, labels.labelled) == (2, 0)
+
+
+def test_scores_that_are_no_probabilities_have_no_losses() -> None:
+    wide = replace(
+        counting_of("binary"), reading=replace(counting_of("binary").reading, score_range=(0.0, 2.0))
+    )
+    table = table_of([row(label="1", score="0.4")], [*PREDICTIONS, *LABELS])
+
+    state = count_labels(table, wide, panes=PANES[:1], as_of=AS_OF)[0].strata[WHOLE]
+
+    assert "losses" not in wide.labels.by_name
+    assert wide.score_table(state).positive.sum() == 1
+
+
+def test_labels_without_a_grid_are_refused() -> None:
+    counting = counting_of("unlabelled")
+    table = table_of([row(label="1")], [*PREDICTIONS, *LABELS])
+    rows = read_rows(table, counting, PANES, AS_OF)
+
+    with pytest.raises(ValueError, match="labels are counted on a grid: the model has none"):
+        winning_labels(table, rows, counting, AS_OF)
+
+
+def test_a_table_without_blocks_has_no_counters() -> None:
+    assert list(Table(counting_of("binary").records, np.zeros(3, dtype=np.int64), 1).counters()) == []
 
 
 def test_a_panes_facts_tell_what_was_read() -> None:

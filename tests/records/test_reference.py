@@ -68,6 +68,15 @@ def test_classes_come_from_the_reference_where_none_are_configured() -> None:
     assert reference.counting.reading.classes == ("1", "a", "b")
 
 
+def test_classes_may_be_known_from_probabilities_alone() -> None:
+    reading = replace(reading_of("multiclass"), classes=(), probabilities=("1.0", "a"))
+
+    reference = referenced(reading, **{"probability:1.0": ["0.3"], "probability:a": ["0.7"]})
+
+    assert reference.counting.reading.classes == ("1", "a")
+    assert reference.counting.histogram(reference.records, "prediction").counts.tolist() == [0, 1, 0, 0, 0, 0]
+
+
 def test_a_reference_may_lack_an_output_a_label_or_a_feature() -> None:
     reference = referenced(reading_of("binary"), feature__width=["1", "2", "3"])
 
