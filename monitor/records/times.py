@@ -18,6 +18,7 @@ _ZONE = r"(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)"
 _TIME = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?"
 _ISO = rf"^(\d{{4}}-({_LONG}|{_SHORT})|{_LEAP})([T ]{_TIME}{_ZONE}?)?$"
 _SHAPE = r"^0000-00-00([T ]00:00(:00)?(Z|±00(:?00)?)?)?$"  # of an ISO time: digits as 0, no fraction
+_PLAIN = r"0000-00-00[T ]00:00:00(Z|\+00:00)?"
 _LISTED = 4  # shapes that a message names
 
 
@@ -109,12 +110,32 @@ def _none(array: pa.Array) -> Bools:
 
 
 def _text(array: pa.Array, name: str, zone: str) -> Times:
+    shape = _shared_shape(array)
+    if shape is not None and re.fullmatch(_PLAIN, shape):
+        try:
+            return _instants(array.cast(pa.timestamp("us", "UTC" if shape[19:] else None)), zone, 0)
+        except pa.ArrowInvalid:
+            pass  # a month 13: value by value, below
     _refuse_mixed_formats(array, name)
     times = pc.if_else(pc.match_substring_regex(array, _ISO), array, None)
     zoned = bool(pc.any(pc.match_substring_regex(times, rf":\d\d(\.\d+)?{_ZONE}$")).as_py())
     trimmed = pc.replace_substring_regex(times, r"(\.\d{6})\d+", r"\1")
     instants = trimmed.cast(pa.timestamp("us", "UTC" if zoned else None))
     return _instants(instants, zone, int(times.null_count - array.null_count))
+
+
+def _shared_shape(array: pa.Array) -> str | None:
+    """Shape of texts that all have the same one, digits as 0: ten times faster than patterns."""
+    if len(array) == 0 or array.null_count:
+        return None
+    _, offsets, data = array.cast(pa.string()).buffers()
+    ends = np.frombuffer(offsets, dtype=np.int32)[array.offset : array.offset + len(array) + 1]
+    lengths = np.diff(ends)
+    if data is None or lengths[0] == 0 or (lengths != lengths[0]).any():
+        return None
+    texts = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]].reshape(len(array), -1)
+    shapes = np.where((texts >= ord("0")) & (texts <= ord("9")), ord("0"), texts)
+    return bytes(shapes[0].tolist()).decode("utf-8", "replace") if (shapes == shapes[0]).all() else None
 
 
 def _refuse_mixed_formats(array: pa.Array, name: str) -> None:
