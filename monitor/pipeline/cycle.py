@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
+from monitor.core.typing import Ints
 from monitor.pipeline.count import Counted, count_waiting
 from monitor.pipeline.dirty import Changes, find_changes
 from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, truths
@@ -62,14 +63,17 @@ def run_cycle(
     changes = find_changes(monitored, state, as_of)
     audited = audit(monitored, changes.state, as_of)
     outdated = [
-        WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in monitored.panes.outdated()
+        WaitingPane(start=start, part=Part.RECORDS, since=as_of)
+        for start in monitored.panes.outdated()
+        if start >= monitored.oldest_pane(as_of)
     ]
     store.note_waiting(monitored.name, changes.state, [*changes.waiting, *audited.waiting, *outdated])
     counted = _count(monitored, changes, as_of, stopping)
 
     waiting = store.waiting(monitored.name)
     truth = truths(monitored, changes.state, as_of, waiting)
-    current, snapshots, windows = _measure(monitored, changes.state, truth)
+    lacking = monitored.panes.lacking(pane.start for pane in waiting)
+    current, snapshots, windows = _measure(monitored, changes.state, truth, lacking)
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of)
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
     rows = [*current, *audited.rows]
@@ -96,7 +100,7 @@ def _count(monitored: Monitored, changes: Changes, as_of: int, stopping: Callabl
 
 
 def _measure(
-    monitored: Monitored, state: ModelState, truth: Truths
+    monitored: Monitored, state: ModelState, truth: Truths, lacking: Ints
 ) -> tuple[list[MeasurementRow], list[MeasurementRow], list[WindowState]]:
     """Current rows of the newest and the newest settled window of each kind, and the kept rows."""
     current: list[MeasurementRow] = []
@@ -106,7 +110,7 @@ def _measure(
         return current, snapshots, windows
     for window in monitored.spec.windows:
         newest = window.newest_end(truth.as_of - monitored.spec.ready_after)
-        measured = Measured(monitored, window, monitored.first_counted(state))
+        measured = Measured(monitored, window, monitored.first_counted(state), lacking)
         if newest > monitored.first_counted(state):
             current += _current(measured, newest, truth)
         due = due_windows(monitored, state, window, newest, truth)
@@ -127,7 +131,7 @@ def _current(measured: Measured, newest: int, truth: Truths) -> list[Measurement
     rows = rows + measured.labels(newest, Truth.PROVISIONAL)
     if end is not None:
         monitored.settled_ends[window.name] = end
-        rows += measured.labels(end, Truth.SETTLED)
+        rows += measured.labels(end, Truth.SETTLED, _warning(truth.of(window, end)))
     return rows
 
 
@@ -138,11 +142,14 @@ def _kept_rows(measured: Measured, due: Due, last: list[MeasurementRow]) -> list
     if not measured.monitored.counting.reading.labelled:
         return rows
     if due.first or due.settles is not Settled.NO:
-        warning = Settled.LOW_COVERAGE.value if due.settles is Settled.LOW_COVERAGE else ""
-        return rows + measured.labels(due.end, truth, warning)
+        return rows + measured.labels(due.end, truth, _warning(due.settles))
     if due.labels and measured.moved(due.end, last):
-        return rows + measured.revised(due.end, truth)
+        return rows + measured.revised(due.end, truth, due.state.warning if due.state else "")
     return rows
+
+
+def _warning(settles: Settled) -> str:
+    return settles.value if settles is Settled.LOW_COVERAGE else ""
 
 
 def _last_kept(monitored: Monitored, window: Window, due: list[Due]) -> dict[int, list[MeasurementRow]]:
@@ -165,7 +172,7 @@ def _window_state(monitored: Monitored, due: Due, truth: Truths) -> WindowState:
         measured_as_of=truth.as_of,
         records_seen=monitored.panes.seen(Part.RECORDS, start, due.end),
         labels_seen=monitored.panes.seen(Part.LABELS, start, due.end),
-        warning=due.settles.value if due.settles is Settled.LOW_COVERAGE else before.warning,
+        warning=_warning(due.settles) or before.warning,
     )
 
 

@@ -37,7 +37,7 @@ def audit(monitored: Monitored, state: ModelState, as_of: int) -> Audited:
     stale = visible & (logged - event.us > reading.horizon)
     figures = {
         "future_records": int(future.sum()),
-        "stale_records": int(stale.sum()),
+        "stale_log_records": int(stale.sum()),
         "invalid_times": event.invalid,
     }
     if reading.labelled:

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from monitor.core.typing import Ints
 from monitor.measures.evaluate import (
     Ask,
     Result,
@@ -127,11 +130,14 @@ class Measured:
     ----------
     first
         windows that start before this moment are partial.
+    lacking
+        int64, ascending: starts of panes that are not counted; windows that hold one are partial.
     """
 
     monitored: Monitored
     window: Window
     first: int
+    lacking: Ints
     _rows: dict[tuple[int, Truth | None, str], list[MeasurementRow]] = field(default_factory=dict)
 
     def records(self, end: int) -> list[MeasurementRow]:
@@ -148,16 +154,18 @@ class Measured:
             self._rows[key] = label_rows(self._target(end, warning), truth)
         return self._rows[key]
 
-    def revised(self, end: int, truth: Truth) -> list[MeasurementRow]:
+    def revised(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the whole, for a revision."""
-        return label_rows(self._target(end), truth, strata=False)
+        return label_rows(self._target(end, warning), truth, strata=False)
 
     def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""
         return moved(performance_values(self._target(end)), kept)
 
     def _target(self, end: int, warning: str = "") -> Target:
-        partial = "partial" if self.window.start(end) < self.first else ""
+        start = self.window.start(end)
+        first, last = np.searchsorted(self.lacking, [start, end])
+        partial = "partial" if start < self.first or first < last else ""
         return Target(self.monitored, self.window, end, warning or partial)
 
 

@@ -61,13 +61,21 @@ class Panes:
 
     def outdated(self) -> list[int]:
         """Starts of stored panes that were counted on another layout."""
-        stale = {
-            start
-            for parts in self._parts.values()
-            for start, one in parts.facts.items()
-            if one.layout != parts.layout.hash
-        }
-        return sorted(stale)
+        return sorted({start for parts in self._parts.values() for start in _outdated(parts)})
+
+    def lacking(self, waiting: Iterable[int]) -> Ints:
+        """Starts, ascending, of the panes that lack a part: outdated, or waiting for their first count.
+
+        Parameters
+        ----------
+        waiting
+            starts of the panes that wait.
+        """
+        counted = [self._parts[Part.RECORDS].facts]
+        if self._counting.reading.labelled:
+            counted.append(self._parts[Part.LABELS].facts)
+        uncounted = {start for start in waiting if any(start not in facts for facts in counted)}
+        return _ints(sorted(uncounted.union(self.outdated())))
 
     def put(self, part: Part, panes: Sequence[PanePart], as_of: int) -> None:
         """Save counted parts and keep them."""
@@ -123,13 +131,14 @@ class Panes:
         for at, start in zip(np.searchsorted(starts, _ints(waiting)).tolist(), waiting, strict=True):
             if at < len(starts) and starts[at] == start:
                 late[at], uncounted[at] = True, waiting[start]
-        return LabelledPanes(
+        known = LabelledPanes(
             start=starts,
             counted_as_of=np.where(late, counted, as_of),
             records=records,
             labelled=labelled,
             uncounted=uncounted,
         )
+        return known.with_uncounted(self.lacking(waiting))
 
     def delays(self, as_of: int, waiting: Mapping[int, int]) -> Delays:
         """Reported delays of all panes, with the age at which each was last counted."""
@@ -183,6 +192,10 @@ class Panes:
                 parts.layout, (self._pane(parts, at) for at in range(day, day + DAY, width))
             )
         return parts.days[day]
+
+
+def _outdated(parts: _Parts) -> list[int]:
+    return [start for start, one in parts.facts.items() if one.layout != parts.layout.hash]
 
 
 def _delays_of(pane: PanePart, layout: Layout) -> tuple[Ints, Ints]:

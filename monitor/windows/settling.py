@@ -84,6 +84,22 @@ class LabelledPanes:
     labelled: Ints
     uncounted: Ints
 
+    def with_uncounted(self, starts: Ints) -> "LabelledPanes":
+        """These panes, and others of which no count stands: no window that holds one is settled."""
+        if len(starts) == 0:
+            return self
+        kept = ~np.isin(self.start, starts)
+        none = np.zeros(len(starts), dtype=np.int64)
+        start = np.concatenate([self.start[kept], starts])
+        order = np.argsort(start)
+        return LabelledPanes(
+            start=start[order],
+            counted_as_of=np.concatenate([self.counted_as_of[kept], starts])[order],
+            records=np.concatenate([self.records[kept], none])[order],
+            labelled=np.concatenate([self.labelled[kept], none])[order],
+            uncounted=np.concatenate([self.uncounted[kept], none + 1])[order],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
@@ -170,7 +186,8 @@ def settled(window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Age
         return Settled.NO
     expected = rule.share * plateau(panes, ages, rule)
     last_day = inside & (panes.start >= end - DAY)
-    if _covered(panes, inside, expected) and _covered(panes, last_day, expected):
+    unlabelled = panes.records[inside].any() and not panes.labelled[inside].any()
+    if not unlabelled and all(_covered(panes, some, expected) for some in (inside, last_day)):
         return Settled.YES
     nearly_all = rule.after if ages.nearly_all is None else ages.nearly_all
     if rule.log_is_old and age >= (rule.horizon if nearly_all is None else nearly_all):

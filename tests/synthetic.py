@@ -1,0 +1,184 @@
+"""Small logs with late labels, and models on them, for tests of the pipeline."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from memory import MemorySource
+
+from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.core.typing import Ints
+from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.panes import Panes
+from monitor.records.reading import Reading, Task
+from monitor.records.reference import Reference, counting_without_reference, reference_of
+from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.protocols import Source, Store
+from monitor.store.adapter import SqlStore
+from monitor.store.tables import METADATA
+from monitor.windows.ends import window_of
+
+START = from_iso("2024-01-01")
+READING = Reading(
+    task=Task.BINARY,
+    classes=("0", "1"),
+    has_score=True,
+    score_range=(0.0, 1.0),
+    threshold=0.5,
+    numeric=("temp",),
+    categorical=("carrier",),
+    labelled=True,
+    time_units=(("event_time", "us"), ("logged_at", "us"), ("reported_at", "us")),
+    horizon=20 * DAY,
+)
+Delay = Callable[[np.random.Generator, Ints], Ints]
+
+
+def log_normal(rng: np.random.Generator, event: Ints) -> Ints:
+    """Delays with a median of 12 hours; 95 % are there after 32 hours."""
+    return (np.exp(rng.normal(np.log(12.0), 0.6, len(event))) * HOUR).astype(np.int64)
+
+
+def weekly(rng: np.random.Generator, event: Ints) -> Ints:
+    """All labels of a week are reported together, 3 hours into the next week."""
+    week = 7 * DAY
+    return ((event - START) // week + 1) * week + START + 3 * HOUR - event
+
+
+@dataclass
+class Log:
+    """A log that grows under a test's hands."""
+
+    predictions: pa.Table
+    labels: pa.Table
+
+    def source(self) -> MemorySource:
+        """A source that holds the log as it stands."""
+        return MemorySource(self.predictions, self.labels)
+
+    def with_labels(self, *rows: tuple[str, int, int, str | None]) -> "Log":
+        """The log with further (id, reported_at, revision, label)."""
+        return Log(self.predictions, pa.concat_tables([self.labels, labels_of(rows)]))
+
+    def without(self, *, ids: set[str] = frozenset(), labels_of: set[str] = frozenset()) -> "Log":  # type: ignore[assignment]
+        """The log without some predictions, without the labels of some."""
+        return Log(_not_in(self.predictions, ids), _not_in(self.labels, labels_of))
+
+
+def labels_of(rows: Any) -> pa.Table:
+    """Table of (id, reported_at, revision, label)."""
+    ids, reported, revision, label = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.string()),
+            "reported_at": pa.array(reported, pa.int64()),
+            "revision": pa.array(revision, pa.float64()),
+            "label": pa.array(label, pa.string()),
+        }
+    )
+
+
+def predictions_of(event: Ints, *, seed: int = 0, first_id: int = 0, logged: Ints | None = None) -> pa.Table:
+    """Predictions at the given moments, logged 30 seconds later."""
+    rng = np.random.default_rng(seed)
+    n = len(event)
+    score = np.round(rng.beta(2.0, 3.0, n), 6)
+    return pa.table(
+        {
+            "id": [f"p{number}" for number in range(first_id, first_id + n)],
+            "event_time": pa.array(event, pa.int64()),
+            "logged_at": pa.array(event + 30_000_000 if logged is None else logged, pa.int64()),
+            "score": score,
+            "feature:temp": rng.normal(10.0, 5.0, n),
+            "feature:carrier": rng.choice(["AA", "UA", "DL"], n),
+        }
+    )
+
+
+def log_of(
+    days: int, *, per_day: int = 240, delay: Delay = log_normal, never: float = 0.03, seed: int = 1
+) -> Log:
+    """Evenly spaced predictions from START on, labels after random delays; some never come."""
+    rng = np.random.default_rng(seed)
+    event = START + np.arange(days * per_day) * (DAY // per_day) + rng.integers(0, 1_000_000, days * per_day)
+    predictions = predictions_of(event, seed=seed)
+    reported = event + delay(rng, event)
+    late = rng.random(len(event)) < np.asarray(predictions["score"])
+    comes = rng.random(len(event)) >= never
+    ids = np.asarray(predictions["id"])
+    labels = pa.table(
+        {
+            "id": pa.array(ids[comes], pa.string()),
+            "reported_at": pa.array(reported[comes], pa.int64()),
+            "revision": pa.array(np.zeros(int(comes.sum())), pa.float64()),
+            "label": pa.array(np.where(late[comes], "1", "0"), pa.string()),
+        }
+    )
+    return Log(predictions, labels)
+
+
+def reference_rows(n: int = 600) -> pa.Table:
+    """A labelled reference like the log."""
+    table = predictions_of(np.zeros(n, np.int64), seed=99)
+    late = np.random.default_rng(98).random(n) < np.asarray(table["score"])
+    return table.append_column("label", pa.array(np.where(late, "1", "0")))
+
+
+SPEC = ModelSpec(
+    name="late",
+    source="memory",
+    reading=READING,
+    predictions=Relation(table="predictions", columns=(("logged_at", "logged_at"),)),
+    labels=Relation(table="labels", columns=(("reported_at", "reported_at"),)),
+    windows=(window_of("1d", HOUR), window_of("7d", HOUR)),
+    every=DAY,
+    ready_after=0,
+    resamples=0,
+)
+
+
+def monitored_of(
+    source: Source,
+    store: Store,
+    *,
+    reference: bool = True,
+    reading: Reading = READING,
+    table: pa.Table | None = None,
+    audit_every: int = 1_000 * DAY,
+    **options: Any,
+) -> Monitored:
+    """A model on a source, as the application would make it. Audits are off unless asked for."""
+    made: Reference | None = None
+    if reference:
+        made = reference_of(reference_rows() if table is None else table, reading)
+    counting = made.counting if made else counting_without_reference(reading)
+    return Monitored(
+        spec=replace(SPEC, reading=counting.reading, **options),
+        counting=counting,
+        reference=made,
+        source=source,
+        store=store,
+        panes=Panes(SPEC.name, counting, store),
+        code="test",
+        audit_every=audit_every,
+    )
+
+
+def rows_of(store: SqlStore, *, without: tuple[str, ...] = ()) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows of all tables but the leases, sorted; columns named "table.column" may be left out."""
+    found = {}
+    with store.engine.connect() as connection:
+        for table in METADATA.sorted_tables:
+            if table.name == "leases":
+                continue
+            columns = [column for column in table.c if f"{table.name}.{column.name}" not in without]
+            rows = connection.execute(table.select().with_only_columns(*columns)).fetchall()
+            found[table.name] = sorted((tuple(row) for row in rows), key=repr)
+    return found
+
+
+def _not_in(table: pa.Table, ids: set[str]) -> pa.Table:
+    keep = [name not in ids for name in table["id"].to_pylist()]
+    return table.filter(pa.array(keep, pa.bool_()))
