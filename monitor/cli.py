@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 
 from monitor.core.clock import floor_to, from_iso, parse_duration, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.specs.protocols import CycleReport
 from monitor.specs.settings import Settings
 
 P = ParamSpec("P")
@@ -42,9 +44,12 @@ class Span(click.ParamType[int]):
         if isinstance(value, int):
             return value
         try:
-            return parse_duration(value)
+            us = parse_duration(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        if us == 0:
+            self.fail("must be longer than nothing", param, ctx)
+        return us
 
 
 def told(command: Callable[P, R]) -> Callable[P, R]:
@@ -91,15 +96,19 @@ _run = click.option("--run", "run_name", default="live", show_default=True, help
 @told
 def check(path: Path, *, offline: bool, strict: bool) -> None:
     """Name every fault of the configuration and of the tables."""
-    from monitor.app.checks import check_tables
+    from monitor.app.checks import check_tables, found_features
 
     settings = read_settings(path)
     faults, warnings = ([], []) if offline else check_tables(settings, path.parent)
     for warning in warnings:
-        click.echo(f"warning: {warning}")
+        click.echo(f"warning: {warning}", err=True)
     if faults:
         raise ConfigurationError(faults)
-    click.echo(f"{path}: {len(settings.models)} models, no faults, {len(warnings)} warnings")
+    for line in [] if offline else found_features(settings, path.parent):
+        click.echo(line)
+    click.echo(
+        f"{path}: {_counted(len(settings.models), 'model')}, no faults, {_counted(len(warnings), 'warning')}"
+    )
     if strict and warnings:
         sys.exit(1)
 
@@ -130,17 +139,16 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
     from monitor.app.running import cycle_once, pending
     from monitor.app.wiring import opened
 
+    now = system_clock()
+    _refuse_future("--as-of", as_of, now)
     settings = read_settings(path)
-    with opened(settings, path.parent, run_name) as app:
-        failed = False
+    failed = False
+    with opened(settings, path.parent, run_name, keeps=not dry_run) as app:
         for name in app.names(model):
-            moment = as_of if as_of is not None else floor_to(system_clock(), app.spec(name).every)
-            if dry_run:
-                click.echo(pending(app, name, moment))
-                continue
-            report = cycle_once(app, name, moment)
+            moment = as_of if as_of is not None else floor_to(now, app.spec(name).every)
+            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment)
             failed |= report.error is not None
-            click.echo(told_report(report), err=report.error is not None)
+            click.echo(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
     sys.exit(1 if failed else 0)
 
 
@@ -156,40 +164,48 @@ def replay(
     path: Path, model: str | None, run_name: str | None, start: int, end: int, every: int | None
 ) -> None:
     """Walk a virtual clock over the past and run real cycles."""
-    from monitor.app.running import replay_model
+    from monitor.app.clocks import system_clock
+    from monitor.app.holding import refuse_beside_daemon
+    from monitor.app.running import refuse_second_history, replay_model
     from monitor.app.wiring import LIVE, opened
 
+    if start >= end:
+        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    _refuse_future("--to", end, system_clock())
     settings = read_settings(path)
+    failed = False
     with opened(settings, path.parent, run_name or LIVE) as app:
-        for name in app.names(model):
-            if run_name is None and app.store.state(name).as_of is not None:
-                raise MonitorError(f'model "{name}" has a live history: name another run with --run NAME')
+        names = app.names(model)
+        refuse_beside_daemon(app)
+        if run_name is None:
+            refuse_second_history(app, names)
+        for name in names:
             moments, reports = replay_model(app, name, start, end, every)
-            for report in progress(reports, len(moments), name):
-                if report.error is not None:
-                    raise MonitorError(f'model "{name}" as of {to_iso(report.as_of)}: {report.error}')
+            failed |= _last(progress(reports, len(moments), name), name, len(moments))
+    sys.exit(1 if failed else 0)
 
 
 @main.command()
 @_config
 @_model
 @_run
-@click.option("--window")
-@click.option("--measure")
-@click.option("--subject")
-@click.option("--segment")
+@click.option("--window", help="As configured: 7d, month.")
+@click.option("--measure", help="Name of a measure: roc_auc.")
+@click.option("--subject", help="score, prediction, feature:NAME, class:NAME; empty: the model itself.")
+@click.option("--segment", help="column=value; empty: the whole.")
 @click.option("--as-of", type=Moment(), help="What was known then.")
 @click.option("--history", is_flag=True, help="All kept revisions.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @told
 def show(path: Path, form: str, run_name: str, **asked: Any) -> None:
     """Print current or kept measurements."""
-    from monitor.app.running import chosen_rows
+    from monitor.app.running import chosen_rows, refuse_unknown
     from monitor.app.wiring import opened
     from monitor.show import as_csv, as_json, as_table
 
     settings = read_settings(path)
     with opened(settings, path.parent, run_name) as app:
+        refuse_unknown(app, asked["model"], asked["window"], asked["measure"])
         rows = chosen_rows(app, **asked)
     click.echo({"table": as_table, "json": as_json, "csv": as_csv}[form](rows).rstrip("\n"))
 
@@ -236,15 +252,51 @@ def read_settings(path: Path) -> Settings:
     return settings_of(path, os.environ)
 
 
-def told_report(report: Any) -> str:
+def as_done(report: CycleReport) -> str:
     """One line on what a cycle did."""
     if report.error is not None:
-        return f"{report.model}: {report.error}"
+        return failure(report)
+    missing = f"; columns missing: {', '.join(report.missing_columns)}" if report.missing_columns else ""
     return (
         f"{report.model} as of {to_iso(report.as_of)}: {report.rows_read:,} rows and"
-        f" {report.label_rows_read:,} label rows read, {report.panes_counted} panes counted,"
-        f" {report.panes_waiting} waiting, {report.measurements:,} measurements, {report.snapshots:,} kept"
+        f" {report.label_rows_read:,} label rows read, {_counted(report.panes_counted, 'pane')} counted,"
+        f" {report.panes_waiting:,} waiting, {_counted(report.measurements, 'measurement')},"
+        f" {report.snapshots:,} kept{missing}"
     )
+
+
+def as_planned(report: CycleReport) -> str:
+    """One line on what a cycle would do."""
+    if report.error is not None:
+        return failure(report)
+    return (
+        f"{report.model} as of {to_iso(report.as_of)}: {_counted(report.panes_waiting, 'pane')} to count,"
+        f" {_counted(report.rows_read, 'changed row')}; nothing was written"
+    )
+
+
+def failure(report: CycleReport) -> str:
+    """One line on a cycle that failed."""
+    return f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}'
+
+
+def _last(reports: Iterator[CycleReport], name: str, length: int) -> bool:
+    """Follow a replay to its end; whether it failed."""
+    last = deque(reports, maxlen=1)
+    if not last:
+        click.echo(f"{name}: nothing to do, the run has passed these ticks", err=True)
+        return False
+    click.echo(failure(last[0]) if last[0].error else f"{name}: {_counted(length, 'cycle')} done", err=True)
+    return last[0].error is not None
+
+
+def _refuse_future(option: str, moment: int | None, now: int) -> None:
+    if moment is not None and moment > now:
+        raise click.UsageError(f"{option} must not lie in the future: got {to_iso(moment)}")
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 T = TypeVar("T")

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from monitor.core.clock import to_datetime, to_iso
+from monitor.core.clock import DAY, parse_duration, to_datetime, to_iso
+from monitor.measures.catalogue import BY_NAME, Family
 from monitor.specs.rows import MeasurementRow, Truth
 
 Shown = tuple[str, int, MeasurementRow]
@@ -56,9 +57,14 @@ def plain(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
     }
 
 
+def ordered(rows: Iterable[Shown]) -> list[Shown]:
+    """Rows as they are read: by window, by what they stand on, then as the catalogue has the measures."""
+    return sorted(rows, key=_place)
+
+
 def as_json(rows: Iterable[Shown]) -> str:
     """JSON list of rows."""
-    return json.dumps([plain(*row) for row in rows], indent=1)
+    return json.dumps([plain(*row) for row in ordered(rows)], indent=1)
 
 
 def as_csv(rows: Iterable[Shown]) -> str:
@@ -66,15 +72,25 @@ def as_csv(rows: Iterable[Shown]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(plain(*row) for row in rows)
+    writer.writerows(plain(*row) for row in ordered(rows))
     return out.getvalue()
 
 
 def as_table(rows: Iterable[Shown]) -> str:
-    """Aligned columns: what, where, value with its interval, and what limits it."""
-    header = ("model", "window", "end", "truth", "of", "measure", "subject", "value", "interval", "n", "note")
-    lines = [_line(*row) for row in rows]
-    return aligned([header, *lines]) if lines else "nothing has been measured yet"
+    """Groups of aligned lines, a heading for each window: values with intervals, and what limits them."""
+    found = ordered(rows)
+    if not found:
+        return "nothing has been measured yet"
+    header = ("  measure", "subject", "value", "interval", "n", "note")
+    lines = iter(aligned([header, *(_line(row) for _, _, row in found)]).split("\n"))
+    text = [next(lines)]
+    heading = ""
+    for one in found:
+        if _heading(*one) != heading:
+            heading = _heading(*one)
+            text += ["", heading]
+        text.append(next(lines))
+    return "\n".join(text)
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
@@ -150,20 +166,44 @@ def _month(end: int, found: dict[tuple[str, str], MeasurementRow]) -> tuple[str,
     )
 
 
-def _line(model: str, as_of: int, row: MeasurementRow) -> tuple[str, ...]:
-    result = row.measurement
-    interval = (
-        f"[{number(result.interval.lower)}, {number(result.interval.upper)}]" if result.interval else ""
+def _heading(model: str, as_of: int, row: MeasurementRow) -> str:
+    window = f"{row.window} to {to_iso(row.window_end)}" if row.window else "the log itself"
+    coverage = "" if row.coverage is None else f"coverage {row.coverage:.1%}"
+    parts = (
+        model,
+        window,
+        "" if row.version is None else f"version {row.version}",
+        row.segment or "",
+        row.truth.value,
+        coverage,
+        f"as of {to_iso(as_of)}",
     )
+    return ", ".join(part for part in parts if part)
+
+
+def _line(row: MeasurementRow) -> tuple[str, ...]:
+    result = row.measurement
+    bounds = result.interval
+    interval = f"[{number(bounds.lower)}, {number(bounds.upper)}]" if bounds else ""
     value = number(result.value) if result.value is not None else f"({result.reason})"
     resolution = f"± {result.resolution:.1g} by its cells" if result.resolution else ""
-    end = to_iso(row.window_end) if row.window else to_iso(as_of)
-    of = " ".join(part for part in (row.version, row.segment) if part)
     note = ", ".join(part for part in (row.warning, resolution) if part)
-    truth = row.truth.value
-    return (
-        model, row.window, end, truth, of, row.measure, row.subject, value, interval, f"{result.n:,}", note
-    )  # fmt: skip
+    return f"  {row.measure}", row.subject, value, interval, f"{result.n:,}", note
+
+
+_CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}
+_FAMILIES = {family: at for at, family in enumerate(Family)}
+_SUBJECTS = ("", "score", "prediction", "label")
+
+
+def _place(shown: Shown) -> tuple[object, ...]:
+    model, as_of, row = shown
+    length = 0 if not row.window else 31 * DAY if row.window == "month" else parse_duration(row.window)
+    window = (length, row.window, row.window_end, as_of, row.truth, row.version or "", row.segment or "")
+    measure = BY_NAME.get(row.measure)
+    family = len(_FAMILIES) if measure is None else _FAMILIES[measure.family]
+    subject = _SUBJECTS.index(row.subject) if row.subject in _SUBJECTS else len(_SUBJECTS)
+    return (model, *window, family, subject, row.subject, _CATALOGUED.get(row.measure, 0), row.measure)
 
 
 def _is_number(text: str) -> bool:

@@ -1,12 +1,14 @@
 """What commands and the daemon do with an opened application: cycles, replays, rows to show."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from monitor.app.wiring import App
-from monitor.core.clock import MINUTE, to_iso
-from monitor.core.errors import LeaseLost, MonitorError, StoreError
+from monitor.config.messages import did_you_mean, listed
+from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.daemon.service import described
+from monitor.measures.catalogue import BY_NAME
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.dirty import find_changes
@@ -14,47 +16,26 @@ from monitor.pipeline.replay import ticks
 from monitor.show import Shown
 from monitor.specs.protocols import CycleReport
 
-LEASE = MINUTE  # of a model's cycle, and of a daemon's run
-DAEMON = ""  # in place of a model's name: the lease of the daemon that has the run
-
 
 def cycle_once(
     app: App, name: str, as_of: int, *, stopping: Callable[[], bool] = lambda: False
 ) -> CycleReport:
-    """Run one cycle under the model's lease; an expected failure is a report, so that it stops no other."""
+    """Run one cycle under the model's lease; a failure is a report, so that it stops no other model."""
     began = time.perf_counter()
     report = CycleReport(model=name, as_of=as_of)
     try:
-        token = app.store.claim(name, app.owner, LEASE)
-        if token is None:
-            raise LeaseLost("another process runs a cycle of this model")
-        try:
+        with app.leased(name) as token:
             report, _ = run_cycle(app.monitored(name), as_of, token=token, stopping=stopping)
-        finally:
-            app.store.release(name, token)
     except Stopped:
         app.forget(name)
         report = replace(report, error="stopped between two chunks")
-    except MonitorError as error:
+    except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
         app.forget(name)
-        report = replace(report, error=str(error))
+        report = replace(report, error=described(error))
     except BaseException:
         app.forget(name)
         raise
     return replace(report, duration=time.perf_counter() - began)
-
-
-def refuse_beside_daemon(app: App) -> None:
-    """Refuse to write history that a daemon has.
-
-    Raises
-    ------
-    StoreError
-        if a daemon runs.
-    """
-    token = app.store.claim(DAEMON, app.owner, 0)
-    if token is None:
-        raise StoreError(f'a daemon has the run "{app.store.run}": name another run with --run NAME')
 
 
 def replay_model(
@@ -76,16 +57,57 @@ def replay_model(
     return moments, reports()
 
 
-def pending(app: App, name: str, as_of: int) -> str:
-    """What a cycle would count, in one line."""
-    monitored = app.monitored(name)
-    state = app.store.state(name)
-    monitored.panes.load(monitored.oldest_pane(as_of) - monitored.longest_window())
-    changes = find_changes(monitored, state, as_of)
-    panes = len({pane.start for pane in changes.waiting} | {pane.start for pane in app.store.waiting(name)})
-    return (
-        f"{name} as of {to_iso(as_of)}: {panes} panes to count, {sum(changes.rows.values()):,} changed rows"
-    )
+def pending(app: App, name: str, as_of: int) -> CycleReport:
+    """What a cycle would count: panes that wait and changed rows. Nothing is written."""
+    report = CycleReport(model=name, as_of=as_of)
+    try:
+        monitored, state = app.monitored(name), app.store.state(name)
+        monitored.panes.load(monitored.oldest_pane(as_of) - monitored.longest_window())
+        changes = find_changes(monitored, state, as_of)
+        panes = {pane.start for pane in (*changes.waiting, *app.store.waiting(name))}
+    except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
+        return replace(report, error=described(error))
+    return replace(report, panes_waiting=len(panes), rows_read=sum(changes.rows.values()))
+
+
+def refuse_second_history(app: App, names: Iterable[str]) -> None:
+    """Refuse to replay into a history that has begun, unless it is named.
+
+    Raises
+    ------
+    MonitorError
+        if one of the models has a history in the run.
+    """
+    begun = [name for name in names if app.store.state(name).as_of is not None]
+    if begun:
+        raise MonitorError(
+            f'the run "{app.store.run}" has a history of {listed(begun)}: '
+            f"name another run with --run NAME, or go on with this one by --run {app.store.run}"
+        )
+
+
+def refuse_unknown(app: App, model: str | None, window: str | None, measure: str | None) -> None:
+    """Refuse names that no row can have.
+
+    Raises
+    ------
+    ConfigurationError
+        with a suggestion.
+    """
+    specs = [app.spec(name) for name in app.names(model)]
+    windows = list(dict.fromkeys(window.name for spec in specs for window in spec.windows))
+    faults = []
+    if window and window not in windows:
+        faults.append(
+            f'there is no window "{window}": the configuration has {listed(windows)}'
+            f"{did_you_mean(window, windows)}"
+        )
+    if measure and measure not in BY_NAME:
+        faults.append(
+            f'there is no measure "{measure}"{did_you_mean(measure, BY_NAME)}; docs/measures.md has them all'
+        )
+    if faults:
+        raise ConfigurationError(faults)
 
 
 def chosen_rows(
@@ -99,14 +121,28 @@ def chosen_rows(
     as_of: int | None = None,
     history: bool = False,
 ) -> list[Shown]:
-    """Current rows, or kept ones where a history or a moment is asked for."""
+    """Current rows, or kept ones where a history or a moment is asked for.
+
+    Parameters
+    ----------
+    subject, segment
+        the empty ones are the whole model.
+    as_of
+        of each window, measure, … the newest kept row at or before it; with `history` all of them.
+    """
     if history or as_of is not None:
-        return app.store.history(
-            model=model, window=window, measure=measure, subject=subject, segment=segment, as_of=as_of
+        kept = app.store.history(
+            model=model,
+            window=window,
+            measure=measure,
+            subject=subject,
+            segment=segment,
+            as_of=None if history else as_of,
         )
+        return [row for row in kept if as_of is None or row[1] <= as_of]
     wanted = {"window": window, "measure": measure, "subject": subject, "segment": segment}
     return [
         (name, moment, row)
         for name, moment, row in app.store.current(model)
-        if all(value is None or getattr(row, field) == value for field, value in wanted.items())
+        if all(value is None or (getattr(row, field) or "") == value for field, value in wanted.items())
     ]

@@ -5,10 +5,10 @@ import time
 from importlib.metadata import version
 
 from monitor.app.clocks import system_clock
-from monitor.app.running import DAEMON, LEASE, cycle_once
+from monitor.app.holding import Held
+from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND, Clock
-from monitor.core.errors import StoreError
 from monitor.daemon.health import Health, patience
 from monitor.daemon.log import LogFormat, configure
 from monitor.daemon.schedule import Schedule
@@ -38,19 +38,29 @@ def serve(app: App, *, clock: Clock = system_clock, ticking: bool = True, pace: 
     """
     settings = app.settings
     configure(LogFormat(settings.log.format), settings.log.level)
+    with Held(app) as held:
+        code = _service(app, clock, ticking=ticking, pace=pace).run_until_signal()
+    return 1 if held.lost else code
+
+
+def _service(app: App, clock: Clock, *, ticking: bool, pace: int | None) -> Service:
+    settings, stopping = app.settings, threading.Event()
     every = {model.name: model.every for model in settings.models} if ticking else {}
     seconds = {name: (one if pace is None else pace) / SECOND for name, one in every.items()}
     health = Health({name: patience(one) for name, one in seconds.items()}, now=time.monotonic)
     exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time()))
-    stopping = threading.Event()
+
+    def cycle(name: str, as_of: int) -> CycleReport:
+        return cycle_once(app, name, as_of, stopping=stopping.is_set)
 
     def publish(name: str) -> None:
         rows = app.store.current(name)
         if rows:
             exposition.publish(name, rows[0][1], [row for _, _, row in rows])
 
-    def cycle(name: str, as_of: int) -> CycleReport:
-        return cycle_once(app, name, as_of, stopping=stopping.is_set)
+    def restore() -> None:
+        for name in app.names():
+            publish(name)
 
     cycles = Cycles(
         cycle=cycle,
@@ -70,40 +80,5 @@ def serve(app: App, *, clock: Clock = system_clock, ticking: bool = True, pace: 
         pace=None if pace is None else pace / SECOND,
     )
     web = make_app(exposition, healthy=lambda: health.fault(ticking=schedule.alive), ready=health.unready)
-    service = Service(
-        schedule=schedule,
-        server=Server(web, host=settings.http.host, port=settings.http.port),
-        health=health,
-        restore=lambda: [publish(name) for name in app.names()].clear(),
-    )
-    with _Held(app):
-        return service.run_until_signal()
-
-
-class _Held:
-    """The run's history is a daemon's as long as this is open: a lease, renewed from a thread."""
-
-    def __init__(self, app: App) -> None:
-        self._app = app
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
-        self._token: int | None = None
-
-    def __enter__(self) -> None:
-        self._token = self._app.store.claim(DAEMON, self._app.owner, LEASE)
-        if self._token is None:
-            raise StoreError(f'another daemon has the run "{self._app.store.run}"')
-        self._thread.start()
-
-    def __exit__(self, *_error: object) -> None:
-        self._ended.set()
-        self._thread.join()
-        if self._token is not None:
-            self._app.store.release(DAEMON, self._token)
-
-    def _renew(self) -> None:
-        while not self._ended.wait(LEASE / SECOND / 3):
-            try:
-                self._app.store.renew(DAEMON, self._token or 0, LEASE)
-            except StoreError:
-                continue  # the next third of the lease may find the database again
+    server = Server(web, host=settings.http.host, port=settings.http.port)
+    return Service(schedule=schedule, server=server, health=health, restore=restore)

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -9,12 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
-from monitor.core.errors import ConfigurationError
+from monitor.config.messages import did_you_mean, listed
+from monitor.core.clock import MINUTE
+from monitor.core.errors import ConfigurationError, LeaseLost
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.panes import Panes
 from monitor.records.reading import Reading
 from monitor.records.reference import Reference, counting_without_reference, reference_of
-from monitor.sources import open_source
+from monitor.sources import SqlSource, open_source
 from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Source
@@ -24,6 +27,7 @@ from monitor.store.adapter import SqlStore
 from monitor.store.engine import open_store
 
 LIVE = "live"
+LEASE = MINUTE  # of a model's cycle, and of a daemon's run
 
 
 @dataclass(slots=True)
@@ -34,14 +38,19 @@ class App:
     ----------
     base
         directory of the configuration file: relative paths of reference files start there.
+    keeps
+        False: nothing is written, a reference that is read is not kept.
     """
 
     settings: Settings
     base: Path
     store: SqlStore
+    keeps: bool = True
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}")
-    _sources: dict[str, Source] = field(default_factory=dict)
+    _sources: dict[str, SqlSource] = field(default_factory=dict)
     _models: dict[str, Monitored] = field(default_factory=dict)
+    _tokens: dict[str, int] = field(default_factory=dict)
+    _opening: threading.Lock = field(default_factory=threading.Lock)
 
     def spec(self, name: str) -> ModelSpec:
         """Specification of a model.
@@ -54,19 +63,21 @@ class App:
         for model in self.settings.models:
             if model.name == name:
                 return model
-        known = ", ".join(model.name for model in self.settings.models)
-        raise ConfigurationError([f'there is no model "{name}": the configuration has {known}'])
+        names = [model.name for model in self.settings.models]
+        known = f"the configuration has {listed(names)}{did_you_mean(name, names)}"
+        raise ConfigurationError([f'there is no model "{name}": {known}'])
 
     def names(self, chosen: str | None = None) -> list[str]:
         """Names of all models, or the chosen one."""
         return [model.name for model in self.settings.models] if chosen is None else [self.spec(chosen).name]
 
-    def source(self, name: str) -> Source:
-        """Source by name, opened once."""
-        if name not in self._sources:
-            spec = next(source for source in self.settings.sources if source.name == name)
-            self._sources[name] = open_source(spec, store_url=self.settings.store_url)
-        return self._sources[name]
+    def source(self, name: str) -> SqlSource:
+        """Source by name, opened once: its bounds hold for all of its models."""
+        with self._opening:
+            if name not in self._sources:
+                spec = self.settings.source(name)
+                self._sources[name] = open_source(spec, store_url=self.settings.store_url)
+            return self._sources[name]
 
     def monitored(self, name: str) -> Monitored:
         """A model with its engines; its reference is read on first use and kept."""
@@ -78,6 +89,32 @@ class App:
         """Drop a model's caches, so that the next use starts from the store."""
         self._models.pop(name, None)
 
+    @contextmanager
+    def leased(self, name: str) -> Iterator[int]:
+        """Hold a model's lease; the token. What is cached is dropped if another process had it meanwhile.
+
+        Raises
+        ------
+        LeaseLost
+            if another process has it.
+        """
+        token = self.store.claim(name, self.owner, LEASE)
+        if token is None:
+            raise LeaseLost("another process runs a cycle of this model")
+        if token != self._tokens.get(name, token - 1) + 1:
+            self.forget(name)
+        self._tokens[name] = token
+        try:
+            yield token
+        finally:
+            self.store.release(name, token)
+
+    def close(self) -> None:
+        """Close the sources and the store."""
+        for source in self._sources.values():
+            source.close()
+        self.store.close()
+
     def _make(self, spec: ModelSpec) -> Monitored:
         source = self.source(spec.source)
         reference = self._reference(spec, source)
@@ -86,7 +123,6 @@ class App:
         if reference is not None:
             reference = replace(reference, counting=counting)
         resolved = replace(spec, reading=counting.reading)
-        audit = next(one.audit for one in self.settings.sources if one.name == spec.source)
         return Monitored(
             spec=resolved,
             counting=counting,
@@ -95,7 +131,7 @@ class App:
             store=self.store,
             panes=Panes(spec.name, counting, self.store),
             code=version("monitor"),
-            audit_every=audit,
+            audit_every=self.settings.source(spec.source).audit,
         )
 
     def _reference(self, spec: ModelSpec, source: Source) -> Reference | None:
@@ -107,7 +143,8 @@ class App:
             return kept
         table, reading = load_reference(spec, source, self.base)
         reference = reference_of(table, reading)
-        self.store.save_reference(key, spec.name, reference)
+        if self.keeps:
+            self.store.save_reference(key, spec.name, reference)
         return reference
 
 
@@ -120,13 +157,13 @@ def reference_key(spec: ModelSpec) -> str:
 
 
 @contextmanager
-def opened(settings: Settings, base: Path, run: str = LIVE) -> Iterator[App]:
+def opened(settings: Settings, base: Path, run: str = LIVE, *, keeps: bool = True) -> Iterator[App]:
     """An application on its store, closed at the end."""
-    store = open_store(settings.store_url, run)
+    app = App(settings, base, open_store(settings.store_url, run), keeps)
     try:
-        yield App(settings, base, store)
+        yield app
     finally:
-        store.close()
+        app.close()
 
 
 def _resolved(configured: Reading, counted: Reading) -> Reading:
