@@ -15,7 +15,7 @@ DROPPED = f"{PREFIX}dropped_series"
 
 _SUFFIXES = {Unit.RATIO: "_ratio", Unit.SECONDS: "_seconds", Unit.RECORDS: "_records"}
 _RESERVED = ("_total", "_count", "_sum", "_bucket")
-_WITHOUT_TRUTH = frozenset({Family.SHIFT, Family.QUALITY, Family.VOLUME})
+_WITHOUT_TRUTH = frozenset({Family.SHIFT, Family.QUALITY, Family.VOLUME, Family.LOG})
 _WORDS = {
     Unit.RATIO: "0 to 1",
     Unit.SECONDS: "seconds",

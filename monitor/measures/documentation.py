@@ -40,6 +40,7 @@ _TITLES = {
     Family.COMPARISON: "Control against treatment",
     Family.LABELS: "Labels",
     Family.VOLUME: "Volume",
+    Family.LOG: "The log as a whole: what no window has, counted by the audit within two horizons",
 }
 _UNITS = {
     Unit.RATIO: "ratio",

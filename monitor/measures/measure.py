@@ -35,6 +35,7 @@ class Family(StrEnum):
     COMPARISON = "comparison"
     LABELS = "labels"
     VOLUME = "volume"
+    LOG = "log"  # of the log as a whole, found by its audit: no window has them
 
 
 @dataclass(frozen=True, slots=True)
