@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 import servers
+from hypothesis import settings
 
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import migrate, open_store
+
+settings.register_profile("monitor", deadline=None)  # a busy machine is no failure
+settings.load_profile("monitor")
 
 
 @pytest.fixture(scope="session")

@@ -120,7 +120,8 @@ class SqlStore:
         model, window, measure, subject, segment, version
             None: any. The empty segment or version is the whole.
         as_of
-            None: all revisions; else of each window, measure, … the newest at or before this moment.
+            None: all revisions; else of each window, measure, … the newest at or before this moment. A
+            settled row takes the place of the provisional ones before it.
         """
         wanted = {
             "model": model,

@@ -1,6 +1,7 @@
 """Kept references: grids and reading options as JSON, counters as blobs."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -99,40 +100,23 @@ def _score(plain: dict[str, object] | None) -> NumericGrid | None:
     return grid
 
 
-def _reading_json(reading: Reading) -> dict[str, object]:
-    arms = reading.arms
-    return {
-        "task": reading.task.value,
-        "classes": reading.classes,
-        "has_score": reading.has_score,
-        "score_range": [_finite(bound) for bound in reading.score_range],
-        "threshold": reading.threshold,
-        "probabilities": reading.probabilities,
-        "numeric": reading.numeric,
-        "categorical": reading.categorical,
-        "versioned": reading.versioned,
-        "arms": None if arms is None else [arms.column, arms.control, arms.treatment],
-        "labelled": reading.labelled,
-        "zone": reading.zone,
-        "time_units": reading.time_units,
-        "scale": reading.scale,
-        "pane": reading.pane,
-        "tolerance": reading.tolerance,
-        "horizon": reading.horizon,
-    }
+def _reading_json(reading: Reading) -> dict[str, Any]:
+    return asdict(reading) | {"score_range": [_finite(bound) for bound in reading.score_range]}
 
 
 def _reading_of(plain: dict[str, Any]) -> Reading:
     lower, upper = plain["score_range"]
-    arms = plain["arms"]
-    changed = {
+    options = {name: _tuples(value) for name, value in plain.items()}
+    special = {
         "task": Task(plain["task"]),
         "score_range": (-np.inf if lower is None else lower, np.inf if upper is None else upper),
-        "arms": None if arms is None else Arms(column=arms[0], control=arms[1], treatment=arms[2]),
-        "time_units": tuple((role, unit) for role, unit in plain["time_units"]),
+        "arms": None if plain["arms"] is None else Arms(**plain["arms"]),
     }
-    tuples = {name: tuple(plain[name]) for name in ("classes", "probabilities", "numeric", "categorical")}
-    return Reading(**(plain | changed | tuples))
+    return Reading(**(options | special))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
 
 
 def _finite(bound: float) -> float | None:

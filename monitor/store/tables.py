@@ -125,7 +125,7 @@ windows = Table(
     _time("settled_as_of", "as of which enough labels were in", nullable=True),
     _time("measured_as_of", "as of its last measurement", nullable=True),
     _count("records_seen", "rows behind it when it was last measured"),
-    _count("labels_seen", "label rows and labels behind it when it was last measured"),
+    _count("labels_seen", "its labels, number and sum of values, when it was last measured"),
     _key("partial, low_coverage, or empty", "warning"),
     PrimaryKeyConstraint("run", "model", "window", "window_end"),
     comment="what has happened to the kept windows",

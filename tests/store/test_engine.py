@@ -117,6 +117,42 @@ def test_readers_go_on_while_a_cycle_writes(store: SqlStore) -> None:
     assert store.current() == []
 
 
+def test_a_fresh_sqlite_store_is_opened_by_many_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'monitor.db'}"
+    barrier = threading.Barrier(4)
+    versions: list[ModelState] = []
+
+    def opens() -> None:
+        barrier.wait()
+        store = open_store(url, "live")
+        versions.append(store.state("late"))
+        store.close()
+
+    threads = [threading.Thread(target=opens) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert versions == [ModelState()] * 4
+
+
+@pytest.mark.postgres
+def test_connections_that_the_server_ended_are_replaced(postgres_url: str) -> None:
+    migrate(postgres_url)
+    store, other = open_store(postgres_url, "live"), open_store(postgres_url, "other")
+    store.commit("late", commit())
+
+    with writing(other.engine) as connection:
+        connection.execute(
+            text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        )
+
+    assert store.state("late").as_of == START
+    store.close()
+    other.close()
+
+
 def test_writers_wait_for_one_another(store: SqlStore) -> None:
     def write(model: str) -> None:
         for moment in range(10):
