@@ -191,7 +191,7 @@ def _create_counts() -> None:
             "labels_seen",
             sa.BigInteger(),
             nullable=False,
-            comment="label rows and labels behind it when it was last measured",
+            comment="its labels, number and sum of values, when it was last measured",
         ),
         sa.Column("warning", sa.Text(), nullable=False, comment="partial, low_coverage, or empty"),
         sa.PrimaryKeyConstraint("run", "model", "window", "window_end", name="pk_windows"),

@@ -1,6 +1,6 @@
 """Count waiting panes again, whole, in chunks that are committed one by one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,9 +30,17 @@ class Counted:
     missing_columns: tuple[str, ...] = ()
 
 
-def candidates(monitored: Monitored, waiting: list[WaitingPane]) -> list[Candidate]:
-    """Waiting panes, their parts brought together, with what is known of the last count."""
+def candidates(
+    monitored: Monitored, waiting: list[WaitingPane], expected: Mapping[int, int]
+) -> list[Candidate]:
+    """Waiting panes, their parts brought together, with what is known of the last count.
+
+    A pane that was never counted is taken to have the changed rows seen in it, else the mean of the others.
+    """
     records, labels = monitored.panes.facts(Part.RECORDS), monitored.panes.facts(Part.LABELS)
+    parts_read = 2 if monitored.counting.reading.labelled else 1
+    sizes = [one.rows for one in records.values()] or list(expected.values())
+    mean = sum(sizes) // max(1, len(sizes))
     found: dict[int, list[WaitingPane]] = {}
     for pane in waiting:
         found.setdefault(pane.start, []).append(pane)
@@ -40,7 +48,8 @@ def candidates(monitored: Monitored, waiting: list[WaitingPane]) -> list[Candida
     for start, parts in found.items():
         by_records = any(part.part is Part.RECORDS for part in parts)
         last = records.get(start) if by_records else labels.get(start)
-        rows = sum(facts[start].rows for facts in (records, labels) if start in facts)
+        counted = sum(facts[start].rows for facts in (records, labels) if start in facts)
+        unknown = 0 if start in records else mean
         result.append(
             Candidate(
                 start=start,
@@ -48,7 +57,7 @@ def candidates(monitored: Monitored, waiting: list[WaitingPane]) -> list[Candida
                 records_changed=by_records or start not in labels,
                 labels=sum(part.labels for part in parts),
                 counted_as_of=last.counted_as_of if last else None,
-                rows=rows,
+                rows=max(counted, parts_read * expected.get(start, unknown)),
                 records=last.records if last else 0,
             )
         )
@@ -61,7 +70,7 @@ def count_waiting(
     *,
     as_of: int,
     budget: Budget,
-    expected: dict[int, int],
+    expected: Mapping[int, int],
     stopping: Callable[[], bool],
 ) -> Counted:
     """Count the panes whose turn it is.
@@ -76,9 +85,9 @@ def count_waiting(
     Stopped
         between two chunks, when `stopping` says so.
     """
-    chosen = choose(candidates(monitored, waiting), as_of, budget)
+    chosen = choose(candidates(monitored, waiting, expected), as_of, budget)
     by_records = [one.start for one in chosen if one.records_changed]
-    rows = {one.start: max(one.rows, expected.get(one.start, 0)) for one in chosen}
+    rows = {one.start: one.rows for one in chosen}
     counted = Counted()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
     for part, starts in ((Part.LABELS, [one.start for one in chosen]), (Part.RECORDS, by_records)):

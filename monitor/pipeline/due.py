@@ -133,4 +133,4 @@ def _moved(seen: int, before: int) -> bool:
     A rate moves at most by changed / n; a quarter of the half width is 0.25 · 1.96 · sqrt(p(1 - p) / n), and
     that is 0.1 / sqrt(n) at p = 0.04.
     """
-    return abs(seen - before) > 0.1 * float(np.sqrt(seen))
+    return abs(seen - before) > 0.1 * float(np.sqrt(abs(seen)))

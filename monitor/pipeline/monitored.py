@@ -45,7 +45,7 @@ class Monitored:
         return -(-(as_of - self.counting.reading.horizon) // pane) * pane
 
     def first_counted(self, state: ModelState) -> int:
-        """Windows that reach before this moment are partial: the log's first day, or the first horizon's cut."""
+        """Windows that reach before this are partial: the log's first day, or the first horizon's cut."""
         cut = 0 if state.first_as_of is None else self.oldest_pane(state.first_as_of)
         return max(floor_to(state.oldest or 0, DAY), cut)
 

@@ -112,10 +112,11 @@ class Panes:
         return fold(parts.layout, pieces)
 
     def seen(self, part: Part, start: int, end: int) -> int:
-        """A number that grows with every row and label counted in [start, end)."""
-        starts, _, rows, _, labelled = self._columns(part)
+        """A number that moves with the rows counted in [start, end), or with their labels' number and values."""
+        starts, _, rows, _, labelled, checksum = self._columns(part)
         first, last = np.searchsorted(starts, [start, end])
-        return int(rows[first:last].sum() + labelled[first:last].sum())
+        seen = rows if part is Part.RECORDS else labelled + checksum
+        return int(seen[first:last].sum())
 
     def labelled(self, as_of: int, waiting: Mapping[int, int]) -> LabelledPanes:
         """Labels parts as settling sees them; a pane that does not wait is as good as counted now.
@@ -125,7 +126,7 @@ class Panes:
         waiting
             labels reported since the last count, by start, of the panes that wait.
         """
-        starts, counted, _, records, labelled = self._columns(Part.LABELS)
+        starts, counted, _, records, labelled, _ = self._columns(Part.LABELS)
         uncounted = np.zeros_like(starts)
         late = np.zeros(len(starts), dtype=bool)
         for at, start in zip(np.searchsorted(starts, _ints(waiting)).tolist(), waiting, strict=True):
@@ -162,10 +163,10 @@ class Panes:
         parts = self._parts[part]
         if parts.columns is None:
             facts = sorted(
-                (one.start, one.counted_as_of, one.rows, one.records, one.labelled)
+                (one.start, one.counted_as_of, one.rows, one.records, one.labelled, one.checksum)
                 for one in parts.facts.values()
             )
-            parts.columns = np.asarray(facts, dtype=np.int64).reshape(-1, 5).T.copy()
+            parts.columns = np.asarray(facts, dtype=np.int64).reshape(-1, 6).T.copy()
         return parts.columns
 
     def _keep(self, part: Part, pane: PanePart) -> None:

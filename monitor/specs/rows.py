@@ -121,7 +121,7 @@ class WindowState:
     Parameters
     ----------
     records_seen, labels_seen
-        rows and labels that stood behind it when it was last measured.
+        rows that stood behind it when it was last measured; its labels' number and the sum of their values.
     """
 
     window: str
