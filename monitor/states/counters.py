@@ -131,7 +131,8 @@ class Counters:
     def merge_all(cls, layout: Layout, many: Iterable["Counters"]) -> "Counters":
         """Sum of any number of counters of one layout. Cost: their non-zero counts."""
         parts = list(many)
-        if any(part.layout is not layout and part.layout != layout for part in parts):
+        layouts = {id(part.layout): part.layout for part in parts}
+        if any(found != layout for found in layouts.values()):
             raise GridMismatch("counters of different layouts do not merge")
         dense = np.zeros(layout.size, dtype=np.int64)
         if parts:

@@ -243,6 +243,15 @@ def test_moments_of_errors_and_labels_are_those_of_the_numbers() -> None:
         assert float(sums.mean(term)) == pytest.approx(np.mean(values), rel=1e-10, abs=1e-10)
 
 
+@pytest.mark.parametrize("kind", ["binary", "regression"])
+def test_counted_sums_have_the_one_form_of_equal_counts(kind: str) -> None:
+    rows = [row(str(at), label="1", prediction="0.75", score="0.3") for at in range(9)]
+
+    state = labelled(*rows, kind=kind).strata[WHOLE]
+
+    assert Counters.of(state.layout, state.dense()) == state
+
+
 def test_terms_too_large_to_add_are_counted() -> None:
     part = labelled(row(label="1e300", prediction="-1e300"), kind="regression")
 
