@@ -35,7 +35,7 @@ class FetchmanySession:
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
         sql = cast_texts(statement) if self.connection.dialect.name == "sqlite" else statement.text()
-        with self._run(sql) as result:
+        with self._run(sql, stream_results=True) as result:
             tables = [batch(statement, rows) for rows in result.partitions(self.batch_rows)]
         return concat(tables) if tables else statement.empty()
 
@@ -53,8 +53,8 @@ class FetchmanySession:
         """Run a statement without rows."""
         self._run(sql).close()
 
-    def _run(self, sql: str) -> sa.CursorResult[Any]:
-        options = {"no_parameters": True, "stream_results": True}
+    def _run(self, sql: str, *, stream_results: bool = False) -> sa.CursorResult[Any]:
+        options = {"no_parameters": True, "stream_results": stream_results}
         return self.connection.exec_driver_sql(sql, execution_options=options)
 
 

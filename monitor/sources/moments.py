@@ -39,10 +39,7 @@ def comparable(session: Session, looked: Looked, column: str, role: str, reading
             return replace(found, shape=Shape.EPOCH)
         if unit is not None:
             return found
-        samples = _samples(session, looked, f"{ref}::text")
-        return _text(
-            replace(found, sql=f'{ref}::text COLLATE "C"'), samples, rf"{ref}::text !~ '^\d{{4}}-\d\d-\d\d'"
-        )
+        return _postgres_text(session, looked, found)
     return _by_value(session, looked, found, unit, (column, role))
 
 
@@ -65,6 +62,18 @@ def _sqlite(
         _require_unit(looked, *title, None)
     samples = [str(value) for kind, value in rows if kind == "text"]
     return _text(found, samples, f"{ref} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'")
+
+
+def _postgres_text(session: Session, looked: Looked, found: Comparable) -> Comparable:
+    """Text is compared by bytes, by which an index of another collation cannot be used."""
+    ref = f"{found.sql}::text"
+    rows = session.rows(
+        f"SELECT pg_collation_for({ref}) AS name FROM (SELECT 1) AS one LEFT JOIN {looked.item} ON false"
+    )
+    by_bytes = session.rows(f"SELECT ('a' COLLATE {rows[0][0]} > 'B')::int AS by_bytes")[0][0] == 1
+    samples = _samples(session, looked, ref)
+    odd = rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'"
+    return _text(replace(found, sql=ref if by_bytes else f'{ref} COLLATE "C"'), samples, odd)
 
 
 def _by_value(
