@@ -72,6 +72,8 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
 
 
 def _classes(table: pa.Table, reading: Reading) -> tuple[str, ...]:
+    if reading.task is Task.REGRESSION:
+        return ()
     known = {canonical(name) for name in reading.probabilities}
     for role in ("prediction", "label"):
         if role in table.column_names:

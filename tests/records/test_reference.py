@@ -68,6 +68,13 @@ def test_classes_come_from_the_reference_where_none_are_configured() -> None:
     assert reference.counting.reading.classes == ("1", "a", "b")
 
 
+def test_a_regression_has_no_classes_whatever_numbers_its_reference_holds() -> None:
+    reference = referenced(reading_of("regression"), prediction=["1", "2.5"], label=["1", "3"])
+
+    assert reference.counting.reading.classes == ()
+    assert reference.counting.labels.by_name["delays"].shape[0] == 1
+
+
 def test_classes_may_be_known_from_probabilities_alone() -> None:
     reading = replace(reading_of("multiclass"), classes=(), probabilities=("1.0", "a"))
 
