@@ -61,7 +61,7 @@ def run_cycle(
     monitored.panes.load(monitored.oldest_pane(as_of) - monitored.longest_window())
 
     changes = find_changes(monitored, state, as_of)
-    audited = audit(monitored, changes.state, as_of)
+    audited = audit(monitored, changes, as_of)
     outdated = [
         WaitingPane(start=start, part=Part.RECORDS, since=as_of)
         for start in monitored.panes.outdated()

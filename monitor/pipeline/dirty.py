@@ -106,10 +106,8 @@ def _relabelled(monitored: Monitored, changed: Ints, new: Ints, as_of: int) -> l
 
 def _tail(monitored: Monitored, state: ModelState, as_of: int, oldest: int) -> list[int]:
     """Panes between the previous as of and this one: they may hold rows that were in the future."""
-    if state.as_of is None:
-        return []
     reading = monitored.counting.reading
-    first = max(floor_to(state.as_of, reading.pane), oldest)
+    first = max(floor_to(as_of if state.as_of is None else state.as_of, reading.pane), oldest)
     return list(range(first, as_of + reading.tolerance + 1, reading.pane))
 
 

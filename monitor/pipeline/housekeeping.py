@@ -1,14 +1,19 @@
 """The audit: once a day the log is compared with what is stored, and what has no pane is counted."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from monitor.core.measurement import Measurement
 from monitor.core.typing import Ints
+from monitor.pipeline.count import chunks
+from monitor.pipeline.dirty import Changes, ranges_of
 from monitor.pipeline.monitored import Monitored
+from monitor.records.count_labels import label_facts
+from monitor.records.pane import PanePart
 from monitor.records.rows import logged_times, times
-from monitor.specs.rows import MeasurementRow, ModelState, PaneFacts, Part, Truth, WaitingPane
+from monitor.specs.rows import MeasurementRow, PaneFacts, Part, Truth, WaitingPane
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +25,15 @@ class Audited:
     rows: tuple[MeasurementRow, ...] = ()
 
 
-def audit(monitored: Monitored, state: ModelState, as_of: int) -> Audited:
-    """Audit the log if it is time. Cost: a few narrow columns of two horizons.
+def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
+    """Audit the log if it is time.
 
-    Rows gone at the old end of the log are its own retention: panes before its oldest row are left alone.
+    Rows gone at the old end of the log are its own retention: panes that begin before its oldest row are
+    left alone. Labels are compared pane by pane, except where they have just been, or are about to be,
+    counted. Cost: two columns of two horizons' rows; of about `recount_rows` rows the narrow columns that
+    tell the labels. A log with k times as many has each pane's labels compared by every k-th audit.
     """
+    state = changes.state
     if state.audited_as_of is not None and as_of - state.audited_as_of < monitored.audit_every:
         return Audited(state.audited_as_of, rows=monitored.audit)
     reading = monitored.counting.reading
@@ -45,14 +54,18 @@ def audit(monitored: Monitored, state: ModelState, as_of: int) -> Audited:
     rows = tuple(_row(as_of, name, count) for name, count in sorted(figures.items()))
     monitored.audit = rows
     present = visible & ~future
-    waiting = _differing(monitored, event.us[present], logged[present], as_of)
+    if not present.any():
+        return Audited(as_of, rows=rows)
+    oldest = max(monitored.oldest_pane(as_of), int(event.us[present].min()))
+    waiting = _differing(monitored, event.us[present], logged[present], oldest, as_of)
+    if reading.labelled:
+        known = [*changes.waiting, *waiting, *monitored.store.waiting(monitored.name)]
+        waiting += _relabelled(monitored, {one.start for one in known}, oldest, as_of)
     return Audited(as_of, waiting, rows)
 
 
-def _differing(monitored: Monitored, event: Ints, logged: Ints, as_of: int) -> list[WaitingPane]:
-    """Stored panes whose rows or newest row are not those of the log, back to the log's oldest row."""
-    if len(event) == 0:
-        return []
+def _differing(monitored: Monitored, event: Ints, logged: Ints, oldest: int, as_of: int) -> list[WaitingPane]:
+    """Panes from `oldest` on whose rows or newest row are not those of the log."""
     pane = monitored.counting.reading.pane
     starts, inverse, counts = np.unique(event - event % pane, return_inverse=True, return_counts=True)
     newest = np.full(len(starts), np.iinfo(np.int64).min)
@@ -61,7 +74,6 @@ def _differing(monitored: Monitored, event: Ints, logged: Ints, as_of: int) -> l
         start: (count, last)
         for start, count, last in zip(starts.tolist(), counts.tolist(), newest.tolist(), strict=True)
     }
-    oldest = max(monitored.oldest_pane(as_of), int(starts[0]))
     facts = monitored.panes.facts(Part.RECORDS)
     return [
         WaitingPane(start=start, part=Part.RECORDS, since=as_of)
@@ -75,7 +87,45 @@ def _differs(stored: PaneFacts | None, found: tuple[int, int] | None) -> bool:
         return found is not None
     if found is None:
         return stored.rows > 0
-    return stored.rows != found[0]
+    return (stored.rows, stored.newest) != found
+
+
+def _relabelled(monitored: Monitored, waiting: set[int], oldest: int, as_of: int) -> list[WaitingPane]:
+    """Panes from `oldest` on whose labels are not those of the log, all of them uncounted."""
+    facts = monitored.panes.facts(Part.LABELS)
+    rested = as_of - monitored.audit_every
+    starts = [
+        start
+        for start in sorted(facts)
+        if start >= oldest and start not in waiting and facts[start].counted_as_of <= rested
+    ]
+    chosen = _turn(monitored, starts, as_of)
+    return [
+        WaitingPane(start=found.start, part=Part.LABELS, since=as_of, labels=facts[found.start].records)
+        for found in _labels_of(monitored, chosen, as_of)
+        if _labels_differ(facts[found.start], found)
+    ]
+
+
+def _turn(monitored: Monitored, starts: list[int], as_of: int) -> list[int]:
+    """All panes, or every k-th where their rows are k times the budget: another choice in each audit."""
+    facts, pane = monitored.panes.facts(Part.LABELS), monitored.counting.reading.pane
+    rows = sum(facts[start].rows for start in starts)
+    turns = max(1, -(-rows // monitored.spec.recount_rows))
+    turn = as_of // max(1, monitored.audit_every) % turns
+    return [start for start in starts if start // pane % turns == turn]
+
+
+def _labels_of(monitored: Monitored, starts: list[int], as_of: int) -> Iterator[PanePart]:
+    counting, facts = monitored.counting, monitored.panes.facts(Part.LABELS)
+    for chunk in chunks(starts, {start: facts[start].rows for start in starts}):
+        table = monitored.source.labelled(monitored.spec, ranges_of(chunk, counting.reading.pane))
+        yield from label_facts(table, counting, panes=np.asarray(chunk, dtype=np.int64), as_of=as_of)
+
+
+def _labels_differ(stored: PaneFacts, found: PanePart) -> bool:
+    kept = (stored.records, stored.labelled, stored.newest, stored.checksum)
+    return kept != (found.records, found.labelled, found.newest, found.checksum)
 
 
 def _row(as_of: int, name: str, count: int) -> MeasurementRow:

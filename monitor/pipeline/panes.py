@@ -112,7 +112,7 @@ class Panes:
         return fold(parts.layout, pieces)
 
     def seen(self, part: Part, start: int, end: int) -> int:
-        """A number that moves with the rows counted in [start, end), or with their labels' number and values."""
+        """A number that moves with the rows, or with the labels and their values, counted in [start, end)."""
         starts, _, rows, _, labelled, checksum = self._columns(part)
         first, last = np.searchsorted(starts, [start, end])
         seen = rows if part is Part.RECORDS else labelled + checksum

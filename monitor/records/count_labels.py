@@ -108,6 +108,15 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
     return _parts(rows, labels, by_stratum(rows, counting.reading, counting.labels, fill))
 
 
+def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
+    """Facts of the labels part of each of the given panes, without its counters: what an audit compares."""
+    rows = read_rows(table, counting, panes, as_of)
+    labels = _no_labels(len(rows.rows))
+    if counting.label is not None:
+        labels = winning_labels(table, rows, counting, as_of)
+    return _parts(rows, labels, [{} for _ in rows.panes])
+
+
 def winning_labels(table: pa.Table, rows: Rows, counting: Counting, as_of: int) -> Labels:
     """Of several labels the highest revision, then the latest report, then the smallest value."""
     here = table.take(pa.array(rows.member))

@@ -1,25 +1,161 @@
-"""Cycles are idempotent: repeated, interrupted, refused."""
+"""Cycles are idempotent: repeated, interrupted after any call of the store, refused."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, cast
 
+import pytest
+from memory import MemorySource
 from synthetic import READING, START, log_of, monitored_of, rows_of
 
 from monitor.core.clock import DAY, HOUR
+from monitor.core.errors import MonitorError
+from monitor.pipeline import count
+from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import replay, ticks
+from monitor.specs.protocols import CycleReport, Store
 from monitor.store.adapter import SqlStore
+from monitor.store.tables import METADATA
 
 NewStore = Callable[[], SqlStore]
 WIDE = replace(READING, pane=12 * HOUR)  # 240 records a pane: one label is less than 1 % of them
+LAST = START + 5 * DAY
 
 
-def test_a_second_cycle_at_the_same_as_of_changes_nothing(fresh_store: SqlStore) -> None:
-    source = log_of(8, per_day=480).source()
-    moments = ticks(START, START + 7 * DAY, DAY)
-    list(replay(monitored_of(source, fresh_store, reading=WIDE, audit_every=DAY), moments))
+class Crash(Exception):  # noqa: N818 -- no error of ours
+    """The process is gone."""
+
+
+class Crashing:
+    """A store whose process dies right after the n-th call of a method."""
+
+    def __init__(self, store: SqlStore, calls: int) -> None:
+        self._store, self.left = store, calls
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+
+        def called(*args: Any, **options: Any) -> Any:
+            result = method(*args, **options)
+            self.left -= 1
+            if self.left == 0:
+                raise Crash
+            return result
+
+        return called
+
+
+@pytest.fixture(scope="module")
+def source() -> MemorySource:
+    return log_of(6, per_day=480).source()
+
+
+def grown(store: SqlStore, source: MemorySource, *, until: int, every: int = DAY) -> SqlStore:
+    """The store after the cycles before a moment."""
+    list(replay(monitored_of(source, store, reading=WIDE, audit_every=DAY), ticks(START, until - 1, every)))
+    return store
+
+
+def copied(store: SqlStore, to: SqlStore) -> SqlStore:
+    """Another store with the same rows."""
+    with store.engine.connect() as reading, to.engine.begin() as writing:
+        for table in METADATA.sorted_tables:
+            rows = [dict(row) for row in reading.execute(table.select()).mappings()]
+            if rows:
+                writing.execute(table.insert(), rows)
+    return to
+
+
+def test_a_second_cycle_at_the_same_as_of_changes_nothing(
+    fresh_store: SqlStore, source: MemorySource
+) -> None:
+    grown(fresh_store, source, until=LAST + 1)
     before = rows_of(fresh_store)
 
-    run_cycle(monitored_of(source, fresh_store, reading=WIDE, audit_every=DAY), moments[-1])
+    run_cycle(monitored_of(source, fresh_store, reading=WIDE, audit_every=DAY), LAST)
 
     assert rows_of(fresh_store) == before
+
+
+def test_a_second_cycle_changes_nothing_while_panes_wait_for_more_labels(
+    fresh_store: SqlStore, source: MemorySource
+) -> None:
+    grown(fresh_store, source, until=LAST + 1, every=6 * HOUR)
+    before = rows_of(fresh_store)
+
+    run_cycle(monitored_of(source, fresh_store, reading=WIDE, audit_every=DAY), LAST)
+
+    assert before["waiting"] != []
+    assert rows_of(fresh_store) == before
+
+
+def test_an_as_of_before_the_last_tick_is_refused_and_changes_nothing(
+    fresh_store: SqlStore, source: MemorySource
+) -> None:
+    grown(fresh_store, source, until=LAST)
+    before = rows_of(fresh_store)
+
+    with pytest.raises(MonitorError, match="lies before its last tick 2024-01-05T00:00:00Z"):
+        run_cycle(monitored_of(source, fresh_store, reading=WIDE), LAST - DAY - HOUR)
+
+    assert rows_of(fresh_store) == before
+
+
+@pytest.mark.parametrize("days", [1, 5])
+def test_a_crash_after_any_call_of_the_store_leaves_what_an_undisturbed_run_leaves(
+    days: int, new_store: NewStore, source: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for the rows that the cycle read: the second try reads again only what is not committed."""
+    monkeypatch.setattr(count, "MOST_PANES", 3)
+    until, without = START + days * DAY, ("provenance.rows_read",)
+    before = grown(new_store(), source, until=until)
+    undisturbed = copied(before, new_store())
+    run_cycle(monitored_of(source, undisturbed, reading=WIDE, audit_every=DAY), until)
+    expected = rows_of(undisturbed, without=without)
+
+    crashes = 0
+    while crashes < 100:
+        store = copied(before, new_store())
+        crashing = cast("Store", Crashing(store, crashes + 1))
+        try:
+            run_cycle(monitored_of(source, crashing, reading=WIDE, audit_every=DAY), until)
+        except Crash:
+            crashes += 1
+        else:
+            break
+        run_cycle(monitored_of(source, store, reading=WIDE, audit_every=DAY), until)
+        assert rows_of(store, without=without) == expected
+
+    assert 8 < crashes < 100
+
+
+def test_a_cycle_that_is_stopped_between_two_chunks_is_completed_by_the_next_try(
+    new_store: NewStore, source: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(count, "MOST_PANES", 3)
+    asked = iter([False, False, True])
+    store, undisturbed = (grown(new_store(), source, until=LAST) for _ in range(2))
+    run_cycle(monitored_of(source, undisturbed, reading=WIDE), LAST)
+
+    with pytest.raises(Stopped):
+        run_cycle(monitored_of(source, store, reading=WIDE), LAST, stopping=lambda: next(asked))
+    run_cycle(monitored_of(source, store, reading=WIDE), LAST)
+
+    without = ("provenance.rows_read",)
+    assert rows_of(store, without=without) == rows_of(undisturbed, without=without)
+
+
+def test_a_replay_goes_on_where_it_stopped(new_store: NewStore, source: MemorySource) -> None:
+    moments = ticks(START, LAST, DAY)
+    whole, stopped = new_store(), new_store()
+    list(replay(monitored_of(source, whole, reading=WIDE), moments))
+    done: list[CycleReport] = []
+
+    cycles = replay(monitored_of(source, stopped, reading=WIDE), moments, stopping=lambda: len(done) == 2)
+    for report in cycles:
+        done.append(report)  # noqa: PERF402 -- `stopping` looks at it while it grows
+    resumed = list(replay(monitored_of(source, stopped, reading=WIDE), moments))
+
+    assert [report.as_of for report in resumed] == moments[2:]
+    assert rows_of(stopped) == rows_of(whole)
