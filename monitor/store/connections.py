@@ -1,6 +1,8 @@
 """Connections to the store's database: SQLite or PostgreSQL, readers and writers."""
 
 import contextlib
+import sqlite3
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +13,9 @@ from monitor.core.errors import StoreError
 
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BUSY_MS = 30_000
+_RETRY = 0.01  # seconds: here SQLite does not wait for the timeout above
 _PRAGMAS = (
-    f"PRAGMA busy_timeout = {_BUSY_MS}",  # first: the next one may have to wait
-    "PRAGMA journal_mode = WAL",  # readers go on while a cycle writes
+    f"PRAGMA busy_timeout = {_BUSY_MS}",
     "PRAGMA synchronous = NORMAL",  # a power cut may lose the last cycles, never damage the file
     "PRAGMA foreign_keys = ON",
     "PRAGMA cache_size = -32768",  # KiB a connection
@@ -116,6 +118,20 @@ def _prepare(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver would begin on its own, and too late
     for pragma in _PRAGMAS:
         connection.execute(pragma)
+    _write_ahead(connection, until=time.monotonic() + _BUSY_MS / 1_000)
+
+
+def _write_ahead(connection: Any, *, until: float) -> None:
+    """Let readers go on while a cycle writes; of several first openers all but one must try again."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_RETRY)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:
