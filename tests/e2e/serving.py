@@ -1,0 +1,217 @@
+"""A small serving system: predictions, labels, a reference, and the monitor's configuration."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from monitor.app.running import cycle_once
+from monitor.app.wiring import App, opened
+from monitor.config.load import settings_of
+from monitor.core.clock import HOUR, SECOND, from_iso, to_iso
+from monitor.core.measurement import Measurement
+from monitor.specs.protocols import CycleReport
+from monitor.specs.rows import Truth
+from monitor.store.engine import migrate
+
+Row = dict[str, Any]
+REPORTED = HOUR  # labels come this long after the event
+
+MODEL = """
+[[models]]
+name = "{name}"
+source = "log"
+task = "binary"
+{options}
+
+[models.predictions]
+table = "predictions"
+id = "id"
+event_time = "event_time"
+logged_at = "logged_at"
+score = "score"
+prediction = "pred"
+{predictions}
+
+[models.labels]
+table = "labels"
+id = "id"
+label = "late"
+reported_at = "reported_at"
+
+[models.reference]
+table = "reference"
+
+[models.features]
+numeric = ["amount"]
+categorical = ["group"]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database of the user's, to be written by the test; every call is one transaction."""
+
+    url: str
+
+    @property
+    def postgres(self) -> bool:
+        """Whether it is PostgreSQL."""
+        return self.url.startswith("postgresql")
+
+    def run(self, *statements: str) -> None:
+        """Run statements."""
+        with self._connected() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+
+    def create(self, table: str, **columns: str) -> None:
+        """Make a table: the type of each column."""
+        described = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+        self.run(f"CREATE TABLE {table} ({described})")
+
+    def insert(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
+        """Insert rows that have the same keys."""
+        names = ", ".join(f'"{name}"' for name in rows[0])
+        values = ", ".join(f":{name}" for name in rows[0])
+        with self._connected() as connection:
+            connection.execute(
+                sa.text(f"INSERT INTO {table} ({names}) VALUES ({values})"), [dict(row) for row in rows]
+            )
+
+    @contextmanager
+    def _connected(self) -> Iterator[sa.Connection]:
+        engine = sa.create_engine(self.url, poolclass=NullPool)
+        with engine.begin() as connection:
+            yield connection
+        engine.dispose()
+
+
+def predictions(count: int, start: int, end: int, *, prefix: str = "p") -> list[Row]:
+    """Predictions evenly spaced in [start, end): the same ones for the same arguments."""
+    rng = np.random.default_rng(7)
+    times = np.linspace(start, end, count, endpoint=False).astype(np.int64) // SECOND * SECOND
+    scores, amounts = rng.uniform(size=count).round(4), rng.normal(100, 20, size=count).round(2)
+    groups = rng.choice(["a", "b", "c"], size=count)
+    return [
+        {
+            "id": f"{prefix}{at}",
+            "event_time": to_iso(int(times[at])),
+            "logged_at": to_iso(int(times[at]) + SECOND),
+            "score": float(scores[at]),
+            "pred": str(int(scores[at] >= 0.5)),
+            "amount": float(amounts[at]),
+            "group": str(groups[at]),
+        }
+        for at in range(count)
+    ]
+
+
+def labels(rows: Sequence[Row], *, end: int) -> list[Row]:
+    """Labels of predictions as far as they are reported by `end`; the score tells their probability."""
+    rng = np.random.default_rng(11)
+    drawn = rng.uniform(size=len(rows))
+    return [
+        {"id": row["id"], "late": int(luck < (row["score"] or 0)), "reported_at": reported}
+        for row, luck in zip(rows, drawn.tolist(), strict=True)
+        if (reported := _later(row["event_time"], REPORTED)) <= to_iso(end)
+    ]
+
+
+def reference(count: int = 500) -> list[Row]:
+    """Rows of a reference with labels."""
+    rows = predictions(count, 0, count * HOUR, prefix="r")
+    known = labels(rows, end=count * 2 * HOUR)
+    return [
+        {name: row[name] for name in ("score", "pred", "amount", "group")} | {"late": label["late"]}
+        for row, label in zip(rows, known, strict=True)
+    ]
+
+
+def create_tables(database: Database, **types: str) -> None:
+    """Make the tables: `types` replaces types of columns of the predictions."""
+    time = "timestamptz" if database.postgres else "TEXT"
+    number = "double precision" if database.postgres else "REAL"
+    columns = {"id": "text", "event_time": time, "logged_at": time}
+    columns |= {"score": number, "pred": "text", "amount": number, "group": "text"} | types
+    database.create("predictions", **columns)
+    database.create("labels", id="text", late="integer", reported_at=time)
+    database.create("reference", score=number, pred="text", amount=number, group="text", late="integer")
+    database.insert("reference", reference())
+
+
+def model(name: str = "late", *, options: str = "", predictions: str = "") -> str:
+    """Configuration of a model."""
+    return MODEL.format(name=name, options=options, predictions=predictions)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A log, and cycles over it in this process."""
+
+    directory: Path
+    database: Database
+    store_url: str
+
+    def configure(self, *models: str, batch_rows: int = 20_000) -> None:
+        """Write the configuration."""
+        source = f'[sources.log]\nurl = "{self.database.url}"\nbatch_rows = {batch_rows}\n'
+        text = f'[store]\nurl = "{self.store_url}"\n{source}{"".join(models)}'
+        (self.directory / "config.toml").write_text(text, encoding="utf-8")
+
+    @contextmanager
+    def app(self) -> Iterator[App]:
+        """The monitor, opened on the configuration."""
+        migrate(self.store_url)
+        with opened(settings_of(self.directory / "config.toml", {}), self.directory) as app:
+            yield app
+
+    def cycle(self, as_of: int) -> "Cycled":
+        """Run a cycle of every model; what it reports and what is current then."""
+        with self.app() as app:
+            reports = {name: cycle_once(app, name, as_of) for name in app.names()}
+            measured = {
+                (model, row.window, row.measure, row.subject, row.truth): row.measurement
+                for model, _, row in app.store.current()
+                if row.version is None and row.segment is None
+            }
+        return Cycled(reports, measured)
+
+
+@dataclass(frozen=True, slots=True)
+class Cycled:
+    """Reports by model, and current measurements of whole models."""
+
+    reports: Mapping[str, CycleReport]
+    measured: Mapping[tuple[str, str, str, str, Truth], Measurement]
+
+    @property
+    def error(self) -> str | None:
+        """Failure of the only model."""
+        (report,) = self.reports.values()
+        return report.error
+
+    def of(
+        self,
+        measure: str,
+        subject: str = "",
+        *,
+        model: str = "late",
+        window: str = "1d",
+        truth: Truth = Truth.NONE,
+    ) -> Measurement:
+        """One measurement."""
+        return self.measured[model, window, measure, subject, truth]
+
+    def count(self, measure: str, model: str = "late") -> float | None:
+        """One figure of the log as a whole."""
+        return self.of(measure, model=model, window="").value
+
+
+def _later(time: str, by: int) -> str:
+    return to_iso(from_iso(time) + by)
