@@ -1,4 +1,4 @@
-"""Cycles are idempotent: repeated, interrupted after any call of the store, refused."""
+"""Cycles are idempotent: repeated, interrupted after any commit, refused."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,13 +28,15 @@ class Crash(Exception):  # noqa: N818 -- no error of ours
 
 
 class Crashing:
-    """A store whose process dies right after the n-th call of a method."""
+    """A store whose process dies right after its n-th transaction."""
 
     def __init__(self, store: SqlStore, calls: int) -> None:
         self._store, self.left = store, calls
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
+        if name not in ("note_waiting", "save_panes", "commit"):
+            return method
 
         def called(*args: Any, **options: Any) -> Any:
             result = method(*args, **options)
@@ -103,7 +105,7 @@ def test_an_as_of_before_the_last_tick_is_refused_and_changes_nothing(
 
 
 @pytest.mark.parametrize("days", [1, 5])
-def test_a_crash_after_any_call_of_the_store_leaves_what_an_undisturbed_run_leaves(
+def test_a_crash_after_any_commit_leaves_what_an_undisturbed_run_leaves(
     days: int, new_store: NewStore, source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """But for the rows that the cycle read: the second try reads again only what is not committed."""
@@ -127,7 +129,7 @@ def test_a_crash_after_any_call_of_the_store_leaves_what_an_undisturbed_run_leav
         run_cycle(monitored_of(source, store, reading=WIDE, audit_every=DAY), until)
         assert rows_of(store, without=without) == expected
 
-    assert 8 < crashes < 100
+    assert 4 <= crashes < 100
 
 
 def test_a_cycle_that_is_stopped_between_two_chunks_is_completed_by_the_next_try(
