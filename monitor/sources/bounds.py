@@ -139,10 +139,10 @@ def texts(ranges: Sequence[Range]) -> list[Interval]:
     return result
 
 
-def text_zones(samples: Sequence[str]) -> tuple[bool, bool]:
-    """Whether any sample is an ISO time, and whether any has an offset other than Z."""
-    found = [match for match in map(_TEXT.fullmatch, samples) if match]
-    return bool(found), any(match["zone"] not in (None, "Z") for match in found)
+def text_zones(samples: Sequence[str]) -> set[str]:
+    """How the ISO times among the samples end: "", "Z" or an offset. Empty where none is a time."""
+    found = (_TEXT.fullmatch(sample) for sample in samples)
+    return {match["zone"] or "" for match in found if match}
 
 
 def _text_intervals(lo: int, hi: int) -> list[Interval]:

@@ -100,8 +100,20 @@ def _samples(session: Session, looked: Looked, sql: str) -> list[object]:
 def _text(found: Comparable, samples: list[str] | list[object], odd: str | None) -> Comparable:
     if not samples:
         return replace(found, shape=Shape.NOTHING)
-    times, offsets = text_zones([str(sample) for sample in samples])
-    return replace(found, shape=Shape.TEXT if times else Shape.UNKNOWN, offsets=offsets, odd=odd)
+    zones = text_zones([str(sample) for sample in samples])
+    if not zones:
+        return replace(found, odd=odd)
+    found = replace(found, shape=Shape.TEXT, odd=odd, offsets=not zones <= {"", "Z"})
+    return found if zones == {""} else replace(found, zone="UTC")
+
+
+def without_offsets(session: Session, looked: Looked, time: Comparable, lo: int, hi: int) -> Comparable:
+    """Text whose offsets are all +00:00 in a range of time is not widened by them."""
+    if not time.offsets:
+        return time
+    other = f"{time.sql} NOT LIKE '%+00:00' AND {time.sql} NOT LIKE '%Z'"
+    sql = f"SELECT 1 AS one FROM {looked.item} WHERE ({time.condition(lo, hi)}) AND {other} LIMIT 1"
+    return time if session.rows(sql) else replace(time, offsets=False)
 
 
 def _require_unit(looked: Looked, column: str, role: str, unit: str | None) -> None:

@@ -11,7 +11,7 @@ from monitor.sources.bounds import Comparable, Interval, Range, Shape, coalesce
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.dialects import Dialect
-from monitor.sources.moments import comparable
+from monitor.sources.moments import comparable, without_offsets
 from monitor.sources.statements import Output, Session, Statement, concat
 from monitor.specs.model import ModelSpec, Relation
 
@@ -173,6 +173,9 @@ def _read(
     time = comparable(
         session, looked, str(model.predictions.column("event_time")), "event_time", model.reading
     )
+    if ranges:
+        lo, hi = min(lo for lo, _ in ranges), max(hi for _, hi in ranges)
+        time = without_offsets(session, looked, time, lo, hi)
     statements = [
         Statement(outputs, f"FROM {piece.source}{join} WHERE {piece.where}", piece.before)
         for piece in pieces(session, looked, time, ranges)

@@ -1,0 +1,167 @@
+"""Bounds are widened, never narrowed: no time of a range lies outside of its intervals."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, from_iso, to_datetime
+from monitor.sources.bounds import Comparable, Shape, coalesce, local, merge, text_zones, texts
+
+LO = from_iso("2012-12-30")
+MOMENTS = st.integers(LO, LO + 900 * DAY)
+RANGES = st.lists(
+    st.tuples(MOMENTS, st.integers(1, 3 * DAY)).map(lambda one: (one[0], one[0] + one[1])), min_size=1
+)
+FORMATS = [
+    "%Y-%m-%dT%H:%M:%SZ",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%d %H:%M:%S.%f",
+    "%Y-%m-%dT%H:%M:%S.%fZ",
+    "%Y-%m-%dT%H:%M",
+    "%Y-%m-%d %H:%MZ",
+    "%Y-%m-%d",
+]
+UNITS = {"s": SECOND, "ms": 1_000, "us": 1}
+
+
+def inside(text: str, column: Comparable, ranges: list[tuple[int, int]]) -> int:
+    """How many intervals hold a text."""
+    return sum(lo.strip("'") <= text < hi.strip("'") for lo, hi in column.intervals(ranges))
+
+
+@given(RANGES, MOMENTS, st.sampled_from(FORMATS))
+def test_a_text_of_a_range_lies_in_exactly_one_interval(
+    ranges: list[tuple[int, int]], us: int, form: str
+) -> None:
+    text = to_datetime(us).strftime(form)
+    read = from_iso(text)  # what the text says: a format may leave seconds out
+    column = Comparable("t", Shape.TEXT)
+
+    held = inside(text, column, ranges)
+
+    assert held == 1 if any(lo <= read < hi for lo, hi in ranges) else held <= 1
+
+
+@given(RANGES, MOMENTS, st.integers(-14, 14))
+def test_a_text_with_an_offset_lies_in_exactly_one_interval(
+    ranges: list[tuple[int, int]], us: int, hours: int
+) -> None:
+    text = to_datetime(us).astimezone(timezone(timedelta(hours=hours))).isoformat()
+
+    held = inside(text, Comparable("t", Shape.TEXT, offsets=True), ranges)
+
+    assert held == 1 if any(lo <= us < hi for lo, hi in ranges) else held <= 1
+
+
+@given(
+    RANGES,
+    MOMENTS,
+    st.sampled_from(["America/New_York", "Europe/Vienna", "Australia/Lord_Howe", "Asia/Kathmandu"]),
+)
+def test_a_naive_time_of_a_zone_lies_in_exactly_one_interval(
+    ranges: list[tuple[int, int]], naive: int, zone: str
+) -> None:
+    array = pa.array([naive]).cast(pa.timestamp("us"))
+    instant = (
+        pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="latest")
+        .cast(pa.int64())[0]
+        .as_py()
+    )
+
+    held = sum(lo <= naive < hi for lo, hi in local(merge(ranges), zone))
+
+    assert held == 1 if any(lo <= instant < hi for lo, hi in ranges) else held <= 1
+
+
+@pytest.mark.parametrize("clocks_change", ["2013-03-10T07:00", "2013-11-03T06:00"])
+def test_around_a_change_of_clocks_no_naive_time_is_lost(clocks_change: str) -> None:
+    at, zone = from_iso(clocks_change), "America/New_York"
+    for minutes in range(-240, 240, 15):
+        naive = at - 5 * HOUR + minutes * MINUTE
+        array = pa.array([naive]).cast(pa.timestamp("us"))
+        instant = (
+            pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="latest")
+            .cast(pa.int64())[0]
+            .as_py()
+        )
+
+        bounds = local([(instant, instant + 1)], zone)
+
+        assert [lo <= naive < hi for lo, hi in bounds] == [True]
+
+
+@given(RANGES, MOMENTS, st.sampled_from(sorted(UNITS)))
+def test_an_integer_of_a_range_lies_in_exactly_one_interval(
+    ranges: list[tuple[int, int]], us: int, unit: str
+) -> None:
+    value = us // UNITS[unit]
+    read = value * UNITS[unit]
+
+    held = sum(
+        int(lo) <= value < int(hi) for lo, hi in Comparable("t", Shape.EPOCH, unit=unit).intervals(ranges)
+    )
+
+    assert held == 1 if any(lo <= read < hi for lo, hi in ranges) else held <= 1
+
+
+def test_timestamps_are_bounded_to_the_microsecond() -> None:
+    lo = from_iso("2013-03-01T00:00:00.000001+00:00")
+
+    assert Comparable("t", Shape.INSTANT).intervals([(lo, lo + 1)]) == [
+        ("TIMESTAMPTZ '2013-03-01 00:00:00.000001+00'", "TIMESTAMPTZ '2013-03-01 00:00:00.000002+00'")
+    ]
+
+
+def test_bounds_beyond_the_calendar_are_cut() -> None:
+    huge = (-(2**62), 2**62)
+
+    assert all(Comparable("t", shape).intervals([huge]) for shape in (Shape.TEXT, Shape.NAIVE, Shape.INSTANT))
+
+
+@given(RANGES, st.integers(1, 5))
+def test_coalesced_ranges_hold_the_given_ones(ranges: list[tuple[int, int]], most: int) -> None:
+    fewer = coalesce(ranges, most)
+
+    assert len(fewer) <= most
+    assert fewer == merge(fewer)
+    assert all(any(lo <= one and two <= hi for lo, hi in fewer) for one, two in ranges)
+
+
+def test_the_smallest_gaps_are_closed_first() -> None:
+    assert coalesce([(0, 1), (2, 3), (9, 10), (30, 31)], 2) == [(0, 10), (30, 31)]
+
+
+def test_whole_days_are_bounded_by_their_dates_alone() -> None:
+    day = from_iso("2013-03-01")
+
+    assert texts([(day, day + 2 * DAY)]) == [("2013-03-01", "2013-03-03")]
+
+
+def test_zones_of_texts_are_told_apart() -> None:
+    assert text_zones(["2013-03-01", "2013-03-01 00:00Z", "2013-03-01T00:00:00.5+01:00", "n/a"]) == {
+        "",
+        "Z",
+        "+01:00",
+    }
+    assert text_zones(["n/a", "03/01/2013"]) == set()
+
+
+def test_what_is_not_understood_is_read_whole_and_what_is_not_there_not_at_all() -> None:
+    assert Comparable("t", Shape.UNKNOWN).condition(0, 1) == "1 = 1"
+    assert Comparable("t", Shape.NOTHING).condition(0, 1) == "1 = 0"
+    assert Comparable("t", Shape.EPOCH, unit="s").condition(SECOND, 2 * SECOND) == "(t >= 0 AND t < 3)"
+
+
+def test_the_offset_of_a_zone_is_that_of_its_day() -> None:
+    summer = from_iso("2013-07-01")
+    offset = datetime(2013, 7, 1, tzinfo=UTC).astimezone(ZoneInfo("Europe/Vienna")).utcoffset()
+
+    assert offset is not None
+    assert local([(summer, summer + HOUR)], "Europe/Vienna") == [
+        (summer + offset // timedelta(microseconds=1), summer + HOUR + offset // timedelta(microseconds=1))
+    ]
