@@ -72,17 +72,21 @@ class PostgresServer:
     def database(self) -> Iterator[str]:
         """URL of a fresh, empty database, as ``postgresql+psycopg://…``; dropped afterwards."""
         name = f"test_{uuid.uuid4().hex[:16]}"
-        self._run(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+        quoted = sql.Identifier(name)
+        with self._connected() as connection:
+            known = connection.info.server_version >= 15_00_00
+            copied = sql.SQL("STRATEGY file_copy" if known else "")  # twice as fast
+            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 {}").format(quoted, copied))
         try:
             fresh = self.url.set(drivername="postgresql+psycopg", database=name)
             yield fresh.render_as_string(hide_password=False)
         finally:
-            self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+            with self._connected() as connection:
+                connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(quoted))
 
-    def _run(self, statement: sql.Composed) -> None:
+    def _connected(self) -> psycopg.Connection[tuple[object, ...]]:
         plain = self.url.set(drivername="postgresql").render_as_string(hide_password=False)
-        with psycopg.connect(plain, autocommit=True) as connection:
-            connection.execute(statement)
+        return psycopg.connect(plain, autocommit=True)
 
 
 @contextlib.contextmanager
