@@ -164,6 +164,11 @@ class Bench:
         text = f'[store]\nurl = "{self.store_url}"\n{source}{"".join(models)}'
         (self.directory / "config.toml").write_text(text, encoding="utf-8")
 
+    def columns(self, table: str) -> set[str]:
+        """Names of a table's columns."""
+        engine = sa.create_engine(self.database.url, poolclass=NullPool)
+        return {str(column["name"]) for column in sa.inspect(engine).get_columns(table)}
+
     @contextmanager
     def app(self) -> Iterator[App]:
         """The monitor, opened on the configuration."""

@@ -259,7 +259,7 @@ def test_the_size_of_batches_changes_nothing(any_bench: Bench, *, as_text: bool)
     if as_text:
         rows = [row | {"amount": row["amount"] and str(row["amount"])} for row in rows]
         rows = replaced(rows, "amount", {5: "abc", 1_500: "NaN", 2_990: "inf", 2_991: ""})
-    fill(any_bench, rows, **types)
+    fill(any_bench, rows, None, **types)
 
     measured = []
     for batch_rows in (1_000, 50_000):

@@ -1,0 +1,341 @@
+"""The real `monitor run`, ticking every second over a log of yesterday and today."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import process
+import pytest
+import servers
+from click.testing import CliRunner, Result
+from process import Series
+from serving import Bench, Database, create_tables, labels, model, predictions
+
+from monitor.app.running import cycle_once
+from monitor.cli import main
+from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, floor_to, from_iso, to_iso
+from monitor.exposition.names import family_name, has_truth
+from monitor.measures.catalogue import BY_NAME
+
+OPTIONS = """
+every = "1s"
+pane = "10m"
+windows = [{ length = "1d", step = "1d" }, { length = "1h", step = "10m" }]
+horizon = "2d"
+settle_after = "0s"
+reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
+"""
+SPEND = f"""
+[[models]]
+name = "spend"
+source = "log"
+task = "regression"
+{OPTIONS}
+
+[models.predictions]
+table = "spends"
+id = "id"
+event_time = "event_time"
+logged_at = "logged_at"
+prediction = "predicted"
+
+[models.labels]
+label = "actual"
+"""
+
+
+@dataclass(slots=True)
+class Running:
+    """A daemon, its log and its configuration."""
+
+    bench: Bench
+    process: process.Process
+    now: int
+
+    def command(self, *arguments: str) -> Result:
+        """Another command on the same configuration."""
+        config = str(self.bench.directory / "config.toml")
+        return CliRunner().invoke(main, [arguments[0], "--config", config, *arguments[1:]])
+
+    def by_series(self) -> Series:
+        """What `monitor show` says, under the names and labels of the page."""
+        found: Series = {}
+        for row in json.loads(self.command("show", "--format", "json").stdout):
+            measure = BY_NAME[row["measure"]]
+            name = family_name(measure).removeprefix("model_monitor_")
+            labels_ = {key: row[key] or "" for key in ("model", "version", "segment", "window", "subject")}
+            labels_ |= {"truth": row["truth"] or ""} if has_truth(measure) else {}
+            key = process.labelled(labels_)
+            values = {name: row["value"], f"{name}_lower": row["lower"], f"{name}_upper": row["upper"]}
+            found |= {(one, key): value for one, value in values.items() if value is not None}
+        return found
+
+    def measured(self, subject: str) -> bool:
+        """Whether the newest hour has values of a subject."""
+        options = ("--model", "late", "--window", "1h", "--subject", subject, "--measure", "missing_rate")
+        (row,) = json.loads(self.command("show", *options, "--format", "json").stdout)
+        return row["value"] is not None
+
+    def touch(self, prefix: str) -> None:
+        """Log a row in each pane of the last hours, so that they are counted again."""
+        now = time.time_ns() // 1_000
+        rows = predictions(12, floor_to(now, 10 * MINUTE) - 2 * HOUR, now, prefix=prefix)
+        known = self.bench.columns("predictions")
+        logged = to_iso(floor_to(now, SECOND))
+        self.bench.database.insert(
+            "predictions",
+            [{key: row[key] for key in row if key in known} | {"logged_at": logged} for row in rows],
+        )
+
+
+def configure(bench: Bench, port: int, *models: str) -> None:
+    bench.configure(*models)
+    config = bench.directory / "config.toml"
+    text = f'[http]\nport = {port}\n[log]\nformat = "json"\n' + config.read_text(encoding="utf-8")
+    config.write_text(text, encoding="utf-8")
+
+
+def fill(database: Database, now: int) -> None:
+    rows = predictions(600, floor_to(now, DAY) - DAY, now)
+    create_tables(database)
+    database.insert("predictions", rows)
+    database.insert("labels", labels(rows, end=now))
+    time_type = "timestamptz" if database.postgres else "TEXT"
+    number = "double precision" if database.postgres else "REAL"
+    database.create(
+        "spends", id="text", event_time=time_type, logged_at=time_type, predicted=number, actual=number
+    )
+    database.insert(
+        "spends",
+        [
+            {name: row[name] for name in ("id", "event_time", "logged_at")}
+            | {"predicted": row["amount"], "actual": row["amount"] + row["score"]}
+            for row in rows
+        ],
+    )
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A daemon with two models; source and store on the same engine."""
+    directory = tmp_path_factory.mktemp(request.param)
+    if request.param == "sqlite":
+        yield from _running(directory, f"sqlite:///{directory / 'log.db'}", _sqlite(directory))
+        return
+    server: servers.PostgresServer = request.getfixturevalue("postgres_server")
+    with server.database() as log, server.database() as store:
+        yield from _running(directory, log, store)
+
+
+def _sqlite(directory: Path) -> str:
+    return f"sqlite:///{directory / 'monitor.db'}"
+
+
+def _running(directory: Path, log: str, store: str) -> Iterator[Running]:
+    bench, now, port = Bench(directory, Database(log), store), time.time_ns() // 1_000, servers.free_port()
+    fill(bench.database, now)
+    configure(bench, port, model(options=OPTIONS), SPEND)
+    found = Running(bench, process.Process([], port, directory / "none"), now)
+    assert found.command("migrate").exit_code == 0
+    with process.daemon(directory / "config.toml", port) as found.process:
+        found.process.started()
+        for name in ("late", "spend"):
+            found.process.wait_cycle(name)
+        yield found
+
+
+def test_the_daemon_is_ready_healthy_and_measures_both_models(running: Running) -> None:
+    assert [running.process.status(path) for path in ("/readyz", "/healthz")] == [200, 200]
+    series = running.process.series()
+    for name, labels_ in series:
+        assert (
+            ("model", "late") in labels_
+            or ("model", "spend") in labels_
+            or name in ("build_info", "start_time_seconds")
+        )
+    assert running.process.value("root_mean_squared_error", model="spend", window="1d", truth="settled")
+    assert running.process.value("roc_auc_ratio", model="late", window="1d", truth="settled")
+    assert running.process.value("orphan_labels_records", model="late") == 0
+    assert running.process.value("future_records", model="spend") == 0
+
+
+@pytest.mark.promtool
+def test_prometheus_has_nothing_to_say_against_the_page(running: Running) -> None:
+    promtool = servers.program("promtool", package="prometheus")
+
+    done = subprocess.run(
+        [promtool, "check", "metrics"],
+        input=running.process.page(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_show_and_the_page_agree(running: Running) -> None:
+    shown, served = running.by_series(), running.process.series()
+    for _ in range(3):  # a window may end between the two
+        if shown == running.by_series():
+            break
+        shown, served = running.by_series(), running.process.series()
+
+    both = {key: value for key, value in served.items() if key in shown}
+
+    assert both == {key: shown[key] for key in both}
+    assert len(both) > 60
+    assert not [key for key in served if key[0].endswith("_lower") and key not in both]
+
+
+def test_a_second_daemon_of_the_same_run_is_refused(running: Running) -> None:
+    config = str(running.bench.directory / "config.toml")
+
+    done = subprocess.run(
+        process.monitor("run", "--config", config), capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        'monitor: another daemon has the run "live"; one that was killed has it for at most 1m more\n'
+    )
+    assert running.process.status("/healthz") == 200
+
+
+def test_a_replay_into_live_is_refused_beside_a_daemon_and_goes_under_another_name(running: Running) -> None:
+    span = ("--from", to_iso(running.now - DAY), "--to", to_iso(running.now - DAY // 2), "--every", "6h")
+
+    refused = running.command("replay", *span, "--run", "live")
+    unnamed = running.command("replay", *span)
+    named = running.command("replay", *span, "--run", "other")
+
+    message = 'monitor: a daemon has the run "live": name another run with --run NAME\n'
+    assert (refused.exit_code, refused.stderr) == (1, message)
+    assert (unnamed.exit_code, unnamed.stderr) == (1, message)
+    assert named.exit_code == 0, named.stderr
+
+
+def test_a_dropped_feature_takes_its_own_measures_with_it_and_brings_them_back(running: Running) -> None:
+    daemon, database = running.process, running.bench.database
+    assert running.measured("feature:group")
+    try:
+        database.run('ALTER TABLE predictions RENAME COLUMN "group" TO gone')
+        running.touch("dropped")
+        daemon.wait(lambda: not running.measured("feature:group"), "the feature to be absent")
+        daemon.wait_cycle("late")
+        assert running.measured("feature:amount")
+        assert daemon.value("missing_columns", model="late") == 1
+        assert daemon.logged("columns are missing", model="late")[-1]["columns"] == ["group"]
+        assert daemon.value("cycles_total", model="late", outcome="failure") == 0
+    finally:
+        database.run('ALTER TABLE predictions RENAME COLUMN gone TO "group"')
+
+    running.touch("back")
+    daemon.wait(lambda: running.measured("feature:group"), "the feature to be back")
+
+    daemon.wait_cycle("late")
+    assert daemon.value("missing_columns", model="late") == 0
+
+
+def test_a_dropped_id_column_fails_its_model_alone_until_it_is_back(running: Running) -> None:
+    daemon, database = running.process, running.bench.database
+    try:
+        database.run("ALTER TABLE spends RENAME COLUMN id TO gone")
+        failed = daemon.wait_cycle("spend", "cycle failed")
+        as_of = daemon.value("as_of_seconds", model="spend")
+        daemon.wait_cycle("late")
+        assert failed["error"] == 'table "spends" has no column "id" (id)'
+        assert daemon.value("as_of_seconds", model="spend") == as_of
+        assert daemon.value("root_mean_squared_error", model="spend", window="1d", truth="settled")
+        assert daemon.value("cycles_total", model="spend", outcome="failure")
+    finally:
+        database.run("ALTER TABLE spends RENAME COLUMN gone TO id")
+
+    daemon.wait_cycle("spend")
+
+    assert (daemon.value("as_of_seconds", model="spend") or 0) > (as_of or 0)
+
+
+def test_a_database_file_that_is_moved_away_is_found_again(running: Running) -> None:
+    if running.bench.database.postgres:
+        return  # what a server does that goes away is tested with the sources
+    file = running.bench.directory / "log.db"
+    file.rename(file.with_suffix(".away"))
+    try:
+        failed = [running.process.wait_cycle(name, "cycle failed") for name in ("late", "spend")]
+    finally:
+        file.with_suffix(".away").rename(file)
+
+    assert {line["error"] for line in failed} == {f"sqlite:///{file}: there is no file {file}"}
+    for name in ("late", "spend"):
+        running.process.wait_cycle(name)
+    assert running.process.status("/healthz") == 200
+
+
+def test_a_stopped_daemon_ends_within_seconds_and_restarts_with_what_it_served(running: Running) -> None:
+    daemon, config = running.process, running.bench.directory / "config.toml"
+    whole = config.read_text(encoding="utf-8")
+
+    code, seconds = daemon.stop()
+
+    assert (code, daemon.logged("stopped") != []) == (0, True)
+    assert seconds < 15
+    kept = running.by_series()
+    config.write_text(
+        whole.replace(running.bench.database.url, "sqlite:////nowhere/log.db"), encoding="utf-8"
+    )
+    daemon.started()
+    served = daemon.series()
+    config.write_text(whole, encoding="utf-8")
+    measured = {key: value for key, value in served.items() if key in kept}
+    assert measured == {key: kept[key] for key in measured}
+    assert len(measured) > 60
+    assert daemon.stop()[0] == 0
+
+
+def test_a_daemon_that_is_stopped_in_mid_cycle_keeps_no_half_of_it_and_goes_on(tmp_path: Path) -> None:
+    bench, port = (
+        Bench(tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), _sqlite(tmp_path)),
+        servers.free_port(),
+    )
+    now = time.time_ns() // 1_000
+    create_tables(bench.database)
+    rows = predictions(6_000, floor_to(now, DAY) - DAY, now)
+    bench.database.insert("predictions", rows)
+    bench.database.insert("labels", labels(rows, end=now))
+    configure(bench, port, model(options=OPTIONS.replace('"10m"', '"30s"').replace("1s", "1h")))
+
+    with process.daemon(tmp_path / "config.toml", port) as daemon, bench.app() as app:
+        daemon.start()
+        daemon.wait(lambda: bool(app.store.facts("late", 0)), "the first chunk of panes")
+        code, seconds = daemon.stop()
+        assert (code, seconds < 15) == (0, True)
+        assert daemon.logged("cycle given up", model="late")
+        assert app.store.current("late") == []
+        assert app.store.state("late").as_of is None
+        assert 0 < len(app.store.facts("late", 0)) < len(app.store.waiting("late"))
+        daemon.started()
+        done = daemon.first_cycle("late")
+        daemon.stop()
+        went_on = app.store.current("late")
+
+    (tmp_path / "monitor.db").rename(tmp_path / "stopped.db")
+    with bench.app() as app:
+        assert cycle_once(app, "late", from_iso(done["as_of"])).error is None
+        assert app.store.current("late") == went_on
+
+
+@pytest.mark.postgres
+def test_a_store_that_is_not_migrated_is_refused_with_what_to_do(postgres_url: str, tmp_path: Path) -> None:
+    secret = postgres_url.replace("postgres@", "postgres:s3cret@")
+    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), secret)
+    configure(bench, 0, model(options=OPTIONS))
+
+    done = CliRunner().invoke(main, ["run", "--config", str(tmp_path / "config.toml")])
+
+    assert done.exit_code == 1
+    assert "run `monitor migrate`" in done.stderr
+    assert "s3cret" not in done.stderr
