@@ -62,13 +62,15 @@ def address_of(url: str, *, store_url: str | None = None, reader: str | None = N
     Raises
     ------
     SourceError
-        if the text is no database URL, or ADBC was asked for where it has no driver.
+        if the text is no database URL, names no file of SQLite, or ADBC was asked for where it has no driver.
     """
     parsed = _parse(url)
     asked = reader or parsed.query.get("reader")
     parsed = parsed.difference_update_query(["reader"])
     shown = parsed.set(query={}).render_as_string(hide_password=True)
     file = sqlite_file(parsed)
+    if file is None and parsed.get_backend_name() == "sqlite":
+        raise SourceError(f"{shown}: a source on SQLite is a file, as in sqlite:///predictions.db")
     fit = file is not None or parsed.get_backend_name() == "postgresql"
     if asked is None:
         shared = file is not None and store_url is not None and file == sqlite_file(_parse(store_url))

@@ -62,10 +62,10 @@ class FetchmanyReader:
     """Any database that SQLAlchemy knows."""
 
     def __init__(self, spec: SourceSpec, address: Address) -> None:
-        self.dialect: Dialect = dialect_of(address.url)
         self._address, self._batch_rows = address, spec.batch_rows
         self._timeout_ms = spec.statement_timeout * 1000 // SECOND
         try:
+            self.dialect: Dialect = dialect_of(address.url)
             self._engine = _engine(address, spec.max_connections)
         except (SQLAlchemyError, ImportError) as error:
             raise SourceError(f"{address.shown}: {address.hide(str(error))}") from error
