@@ -1,6 +1,6 @@
 """Small logs with late labels, and models on them, for tests of the pipeline."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,9 +62,9 @@ class Log:
         """The log with further (id, reported_at, revision, label)."""
         return Log(self.predictions, pa.concat_tables([self.labels, labels_of(rows)]))
 
-    def without(self, *, ids: set[str] = frozenset(), labels_of: set[str] = frozenset()) -> "Log":  # type: ignore[assignment]
+    def without(self, *, ids: Iterable[str] = (), labels_of: Iterable[str] = ()) -> "Log":
         """The log without some predictions, without the labels of some."""
-        return Log(_not_in(self.predictions, ids), _not_in(self.labels, labels_of))
+        return Log(_not_in(self.predictions, set(ids)), _not_in(self.labels, set(labels_of)))
 
 
 def labels_of(rows: Any) -> pa.Table:

@@ -58,7 +58,7 @@ def run_cycle(
         )
     if state.as_of is not None and not monitored.settled_ends:
         restore(monitored)
-    monitored.panes.load(monitored.oldest_pane(as_of) - monitored.longest_window())
+    monitored.panes.load(monitored.oldest_needed(as_of))
 
     changes = find_changes(monitored, state, as_of)
     audited = audit(monitored, changes, as_of)

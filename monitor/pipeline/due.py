@@ -71,15 +71,17 @@ def truths(monitored: Monitored, state: ModelState, as_of: int, waiting: Iterabl
     uncounted: dict[int, int] = {}
     for pane in waiting:
         uncounted[pane.start] = uncounted.get(pane.start, 0) + pane.labels
+    heard = as_of if state.reported_cursor is None else min(as_of, state.reported_cursor)
     rule = Rule(
         share=spec.settled_share,
         after=spec.settle_after,
         horizon=reading.horizon,
         pane=reading.pane,
         log_age=as_of - (as_of if state.oldest is None else state.oldest),
+        heard=heard,
     )
     ages = settling_ages(
-        monitored.panes.delays(as_of, uncounted),
+        monitored.panes.delays(heard, uncounted),
         _EDGES,
         classes=max(1, len(reading.classes)),
         horizon=reading.horizon,

@@ -53,6 +53,15 @@ class Monitored:
         """Length of the longest window."""
         return max((window.length for window in self.spec.windows), default=0)
 
+    def oldest_needed(self, as_of: int) -> int:
+        """Start of what is measured: windows that end within the horizon, and the newest settled ones."""
+        settled = (
+            window.start(self.settled_ends[window.name])
+            for window in self.spec.windows
+            if window.name in self.settled_ends
+        )
+        return min(self.oldest_pane(as_of) - self.longest_window(), *settled, as_of)
+
 
 def restore(monitored: Monitored) -> None:
     """Fill the caches of a model from what was committed last."""

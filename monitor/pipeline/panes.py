@@ -47,7 +47,8 @@ class Panes:
         self._loaded = False
 
     def load(self, since: int) -> None:
-        """Read the store once; later calls only forget what lies before `since`."""
+        """Read the store once; later calls only forget. What is known begins a day before `since`."""
+        since -= DAY
         if self._loaded:
             self._forget(since)
             return
@@ -141,15 +142,21 @@ class Panes:
         )
         return known.with_uncounted(self.lacking(waiting))
 
-    def delays(self, as_of: int, waiting: Mapping[int, int]) -> Delays:
-        """Reported delays of all panes, with the age at which each was last counted."""
+    def delays(self, heard: int, waiting: Mapping[int, int]) -> Delays:
+        """Reported delays of all panes, with the age up to which each can show them.
+
+        Parameters
+        ----------
+        heard
+            newest report of the label feed: no pane shows longer delays.
+        """
         parts = self._parts[Part.LABELS]
         pane = self._counting.reading.pane
         starts = [start for start in parts.delays if start in parts.facts]
         index = [parts.delays[start][0] for start in starts]
         count = [parts.delays[start][1] for start in starts]
-        counted = _ints(parts.facts[start].counted_as_of if start in waiting else as_of for start in starts)
-        ages = (counted - _ints(starts) - pane) / SECOND
+        counted = _ints(parts.facts[start].counted_as_of if start in waiting else heard for start in starts)
+        ages = (np.minimum(counted, heard) - _ints(starts) - pane) / SECOND
         flat = np.concatenate([_ints([]), *index])
         width = len(DELAY_EDGES) + 1
         return Delays(
@@ -180,7 +187,7 @@ class Panes:
         for parts in self._parts.values():
             parts.columns = None
             for table in (parts.facts, parts.strata, parts.days, parts.delays):
-                for start in [start for start in table if start < since - DAY]:
+                for start in [start for start in table if start < since]:
                     del table[start]
 
     def _pane(self, parts: _Parts, start: int) -> Strata:

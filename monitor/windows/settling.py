@@ -113,6 +113,9 @@ class Rule:
         a fixed age that replaces the learnt one, or None.
     horizon, pane, log_age
         microseconds; the log's age counts from its oldest row at the run's first cycle.
+    heard
+        newest report of the label feed, at most the as of: of later labels a feed that stands still says
+        nothing.
     """
 
     share: float
@@ -120,6 +123,7 @@ class Rule:
     horizon: int
     pane: int
     log_age: int
+    heard: int
 
     @property
     def log_is_old(self) -> bool:
@@ -167,10 +171,10 @@ def settling_ages(delays: Delays, edges: Floats, *, classes: int, horizon: int, 
 
 
 def plateau(panes: LabelledPanes, ages: Ages, rule: Rule) -> float:
-    """Coverage that old panes reached; 1 until the log is as old as the horizon."""
+    """Coverage that old panes reached while the feed was heard; 1 until the log is as old as the horizon."""
     if not rule.log_is_old or ages.nearly_all is None:
         return 1.0
-    old = panes.counted_as_of - panes.start - rule.pane >= ages.nearly_all
+    old = np.minimum(panes.counted_as_of, rule.heard) - panes.start - rule.pane >= ages.nearly_all
     records = int(panes.records[old].sum())
     return int(panes.labelled[old].sum()) / records if records else 1.0
 
@@ -179,7 +183,7 @@ def settled(window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Age
     """Whether the window [start, end) is settled as of a moment: age, coverage, nothing uncounted."""
     start, end = window
     age = as_of - end
-    if not _old_enough(age, ages, rule):
+    if not _old_enough(age, panes, ages, rule):
         return Settled.NO
     inside = (panes.start >= start) & (panes.start < end)
     if not _all_counted(panes, inside, ages, rule):
@@ -190,7 +194,7 @@ def settled(window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Age
     if not unlabelled and all(_covered(panes, some, expected) for some in (inside, last_day)):
         return Settled.YES
     nearly_all = rule.after if ages.nearly_all is None else ages.nearly_all
-    if rule.log_is_old and age >= (rule.horizon if nearly_all is None else nearly_all):
+    if rule.log_is_old and rule.heard - end >= (rule.horizon if nearly_all is None else nearly_all):
         return Settled.LOW_COVERAGE
     return Settled.NO
 
@@ -202,14 +206,15 @@ def settling_age(ages: Ages, rule: Rule) -> int | None:
     return ages.settled
 
 
-def _old_enough(age: int, ages: Ages, rule: Rule) -> bool:
+def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: Rule) -> bool:
     if rule.after is not None:
         return age >= rule.after
     if ages.settled is None:
         return rule.log_is_old and age >= rule.horizon
     if ages.held and not rule.log_is_old:
         return False
-    return age >= ages.settled and rule.log_age >= min(rule.horizon, 3 * ages.settled)
+    longest = rule.heard - int(panes.start.min(initial=rule.heard))  # delay that the panes can show
+    return age >= ages.settled and min(rule.log_age, longest) >= min(rule.horizon, 3 * ages.settled)
 
 
 def _all_counted(panes: LabelledPanes, inside: Bools, ages: Ages, rule: Rule) -> bool:

@@ -26,7 +26,7 @@ from monitor.windows.settling import (
 EDGES: Floats = np.asarray([1.0, 2.0, 4.0, 8.0, 16.0])
 FINE: Floats = np.asarray(DELAY_EDGES)
 HORIZON = 30 * DAY
-RULE = Rule(share=0.95, after=None, horizon=HORIZON, pane=HOUR, log_age=90 * DAY)
+RULE = Rule(share=0.95, after=None, horizon=HORIZON, pane=HOUR, log_age=90 * DAY, heard=1_000 * DAY)
 AGES = Ages(settled=2 * DAY, nearly_all=4 * DAY, held=False)
 NOW = 1_000 * DAY
 
@@ -275,6 +275,25 @@ def test_a_low_coverage_that_will_not_rise_settles_with_a_warning() -> None:
     assert of(panes, end=NOW - 4 * DAY) is Settled.LOW_COVERAGE
     young = replace(RULE, log_age=HORIZON - 1)
     assert of(panes, end=NOW - 4 * DAY, rule=young) is Settled.NO
+
+
+def test_a_low_coverage_is_no_reason_to_settle_while_the_feed_stands_still() -> None:
+    panes = panes_of(60)
+    panes = replace(panes, labelled=np.where(panes.start < NOW - 8 * DAY, panes.labelled, 0))
+    end = NOW - 7 * DAY
+    still = replace(RULE, heard=NOW - 8 * DAY)
+
+    assert of(panes, end=end) is Settled.LOW_COVERAGE
+    assert of(panes, end=end, rule=still) is Settled.NO
+    assert of(panes, end=end, rule=replace(still, heard=end + 4 * DAY)) is Settled.LOW_COVERAGE
+
+
+def test_a_feed_that_stands_still_does_not_lower_the_plateau() -> None:
+    panes = panes_of(60)
+    panes = replace(panes, labelled=np.where(panes.start < NOW - 20 * DAY, panes.labelled, 0))
+
+    assert plateau(panes, AGES, RULE) < 0.75
+    assert plateau(panes, AGES, replace(RULE, heard=NOW - 20 * DAY)) == 0.98
 
 
 def test_records_without_any_label_never_settle_silently() -> None:

@@ -1,0 +1,206 @@
+"""Settling through real cycles: late, missing, batched and stalled labels, rare classes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from synthetic import READING, SPEC, START, Log, log_of, monitored_of, weekly
+
+from monitor.core.clock import DAY, HOUR
+from monitor.pipeline.cycle import run_cycle
+from monitor.pipeline.replay import ticks
+from monitor.specs.rows import MeasurementRow, Truth
+from monitor.store.adapter import SqlStore
+
+NewStore = Callable[[], SqlStore]
+ONE_DAY = SPEC.windows[:1]
+LONG = replace(READING, horizon=28 * DAY)  # several times the longest delay
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The newest settled window of a cycle."""
+
+    window: str
+    as_of: int
+    end: int
+    coverage: float
+    warning: str
+
+    @property
+    def age(self) -> int:
+        return self.as_of - self.end
+
+
+def settled_rows(rows: list[MeasurementRow]) -> list[MeasurementRow]:
+    """The accuracies of settled windows."""
+    return [row for row in rows if row.measure == "accuracy" and row.truth is Truth.SETTLED]
+
+
+def watched(store: SqlStore, log: Log, days: int, **options: Any) -> list[Seen]:
+    """What was settled cycle by cycle, a cycle a day."""
+    monitored = monitored_of(log.source(), store, **{"windows": ONE_DAY, **options})
+    seen = []
+    for as_of in ticks(START, START + days * DAY, monitored.spec.every):
+        for row in settled_rows(run_cycle(monitored, as_of)[1]):
+            assert row.coverage is not None
+            seen.append(Seen(row.window, as_of, row.window_end, row.coverage, row.warning))
+    return seen
+
+
+def test_windows_settle_when_95_percent_of_what_will_come_is_there(fresh_store: SqlStore) -> None:
+    """Log-normal delays, median 12 h: 95 % are there after 32 h; 3 % never come and block nothing."""
+    seen = watched(fresh_store, log_of(16), 16)
+
+    assert seen[0].as_of - START >= 3 * 30 * HOUR
+    late = [one for one in seen if one.as_of >= START + 8 * DAY]
+    assert len(late) == 9
+    assert {one.warning for one in late} == {""}
+    assert all(30 * HOUR <= one.age <= 36 * HOUR for one in late)
+    assert all(0.9 <= one.coverage <= 0.98 for one in late)
+
+
+def test_labels_that_never_come_block_nothing_even_when_they_are_many(fresh_store: SqlStore) -> None:
+    """The plateau is learnt once the log is as old as the horizon; before that nothing settles."""
+    log = log_of(18, never=0.4)
+    reading = replace(READING, horizon=10 * DAY)
+
+    seen = watched(fresh_store, log, 18, reading=reading)
+
+    assert seen[0].as_of - START >= 10 * DAY
+    assert seen[-1].as_of == START + 18 * DAY
+    assert seen[-1].age <= 36 * HOUR
+    assert seen[-1].coverage == pytest.approx(0.58, abs=0.06)
+    assert {one.warning for one in seen} == {""}
+
+
+def test_with_weekly_batches_no_window_settles_before_its_batch(fresh_store: SqlStore) -> None:
+    """0.95 of the plateau of 0.97, less three standard deviations of a day's 240 records, is 0.87."""
+    seen = watched(fresh_store, log_of(42, delay=weekly), 42, windows=SPEC.windows, reading=LONG)
+
+    for name, least in (("1d", 0.87), ("7d", 0.92)):
+        mine = [one for one in seen if one.window == name]
+        assert all(one.coverage >= least for one in mine)
+        assert {one.warning for one in mine} == {""}
+        assert len({one.end // (7 * DAY) for one in mine if one.as_of >= START + 29 * DAY}) >= 2
+
+
+def stalled(days: int, at: int) -> Log:
+    """A log whose label feed stands still from a day on."""
+    log = log_of(days)
+    return Log(log.predictions, log.labels.filter(pc.less(log.labels["reported_at"], START + at * DAY)))
+
+
+def test_while_a_young_logs_label_feed_stands_still_nothing_new_settles(fresh_store: SqlStore) -> None:
+    seen = watched(fresh_store, stalled(18, 9), 18, windows=SPEC.windows)
+
+    assert seen[-1].as_of == START + 18 * DAY
+    assert max(one.end for one in seen) <= START + 9 * DAY
+    assert all(one.coverage >= 0.9 for one in seen)
+
+
+def test_while_an_old_logs_label_feed_stands_still_nothing_new_settles(fresh_store: SqlStore) -> None:
+    """Not even when the log has outlived every label that it holds."""
+    reading = replace(READING, horizon=8 * DAY)
+
+    seen = watched(fresh_store, stalled(26, 10), 26, reading=reading)
+
+    assert seen[-1].as_of == START + 26 * DAY
+    assert max(one.end for one in seen) <= START + 10 * DAY
+    assert all(one.coverage >= 0.85 for one in seen if one.as_of <= START + 12 * DAY)
+    settled_ends = [one.end for one in fresh_store.windows("late", START) if one.settled_as_of is not None]
+    assert max(settled_ends) <= START + 10 * DAY
+
+
+def test_labels_lost_for_good_settle_their_windows_with_a_warning(fresh_store: SqlStore) -> None:
+    """The labels of one day never come, those of the next days do."""
+    log, reading = log_of(17), replace(READING, horizon=8 * DAY)
+    day = START + 11 * DAY
+    event = np.asarray(log.predictions["event_time"])
+    lost = np.asarray(log.predictions["id"])[(event >= day) & (event < day + DAY)].tolist()
+
+    seen = watched(fresh_store, log.without(labels_of=set(lost)), 17, reading=reading)
+
+    assert {one.warning for one in seen if one.coverage >= 0.85} == {""}
+    kept = {one.end: one for one in fresh_store.windows("late", day)}
+    assert kept[day + DAY].warning == "low_coverage"
+    assert (kept[day + DAY].settled_as_of or 0) >= day + 3 * DAY
+    history = fresh_store.history(model="late", window="1d", measure="accuracy", segment="", version="")
+    found = [row for _, _, row in history if row.window_end == day + DAY and row.truth is Truth.SETTLED]
+    assert [row.warning for row in found] == ["low_coverage"]
+    assert [row.coverage for row in found] == [0.0]
+
+
+def test_the_current_rows_of_a_window_with_lost_labels_carry_the_warning(fresh_store: SqlStore) -> None:
+    log, reading = log_of(15), replace(READING, horizon=8 * DAY)
+    event = np.asarray(log.predictions["event_time"])
+    lost = np.asarray(log.predictions["id"])[(event >= START + 10 * DAY) & (np.arange(len(event)) % 2 == 0)]
+
+    seen = watched(fresh_store, log.without(labels_of=set(lost.tolist())), 15, reading=reading)
+
+    low = [one for one in seen if one.coverage < 0.75]
+    assert low != []
+    assert {one.warning for one in low} == {"low_coverage"}
+    current = settled_rows([row for _, _, row in fresh_store.current("late")])
+    assert {row.warning for row in current} == {"low_coverage"}
+
+
+def test_when_the_feed_comes_back_windows_settle_again(fresh_store: SqlStore) -> None:
+    log = log_of(20)
+    reported = np.asarray(log.labels["reported_at"])
+    held = np.where((reported >= START + 8 * DAY) & (reported < START + 13 * DAY), START + 13 * DAY, reported)
+    names = log.labels.column_names
+    labels = log.labels.set_column(names.index("reported_at"), "reported_at", pa.array(held))
+
+    seen = watched(fresh_store, Log(log.predictions, labels), 20)
+
+    during = [one for one in seen if START + 9 * DAY <= one.as_of < START + 13 * DAY]
+    assert max(one.end for one in during) <= START + 8 * DAY
+    assert seen[-1].end > START + 13 * DAY
+    assert all(one.coverage >= 0.9 for one in seen)
+
+
+def test_a_rare_class_holds_windows_back_until_the_log_is_as_old_as_the_horizon(
+    fresh_store: SqlStore,
+) -> None:
+    log = log_of(12)
+    few = np.arange(log.labels.num_rows) % 100 == 0
+    labels = log.labels.set_column(3, "label", pa.array(np.where(few, "1", "0")))
+    reading = replace(READING, horizon=9 * DAY)
+
+    seen = watched(fresh_store, Log(log.predictions, labels), 12, reading=reading)
+
+    assert min(one.as_of for one in seen) in (START + 9 * DAY, START + 10 * DAY)
+
+
+def test_settle_after_settles_at_a_fixed_age(fresh_store: SqlStore) -> None:
+    seen = watched(fresh_store, log_of(6), 6, settle_after=4 * DAY)
+
+    assert {one.age for one in seen if one.as_of > START + 5 * DAY} == {4 * DAY}
+
+
+def test_once_settled_a_window_stays_so_and_is_revised(new_store: NewStore) -> None:
+    """Labels taken back after settling: the kept window goes on being called settled."""
+    store = new_store()
+    log = log_of(10, never=0.0)
+    watched(store, log, 9)
+    end = max(one.end for one in store.windows("late", START) if one.settled_as_of is not None)
+    ids = [
+        name
+        for name, event in zip(
+            log.predictions["id"].to_pylist(), log.predictions["event_time"].to_pylist(), strict=True
+        )
+        if end - DAY <= event < end
+    ]
+    later = log.with_labels(*((name, START + 9 * DAY + HOUR, 1, None) for name in ids[:200]))
+
+    run_cycle(monitored_of(later.source(), store, windows=ONE_DAY), START + 10 * DAY)
+
+    history = store.history(model="late", window="1d", measure="accuracy", segment="", version="")
+    revised = [row for _, as_of, row in history if as_of == START + 10 * DAY and row.window_end == end]
+    assert [row.truth for row in revised] == [Truth.SETTLED]
+    assert revised[0].measurement.n == len(ids) - 200
