@@ -23,7 +23,8 @@ class MemorySource:
     def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
         table = _between(self.predictions, "event_time", bounds)
         if since is not None and "logged_at" in table.column_names:
-            table = table.filter(pc.greater_equal(table["logged_at"], since))
+            logged = pc.coalesce(table["logged_at"], table["event_time"])
+            table = table.filter(pc.greater_equal(logged, since))
         return table.select([name for name in ("event_time", "logged_at") if name in table.column_names])
 
     def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:

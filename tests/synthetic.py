@@ -87,7 +87,7 @@ def predictions_of(event: Ints, *, seed: int = 0, first_id: int = 0, logged: Int
     score = np.round(rng.beta(2.0, 3.0, n), 6)
     return pa.table(
         {
-            "id": [f"p{number}" for number in range(first_id, first_id + n)],
+            "id": pa.array([f"p{number}" for number in range(first_id, first_id + n)], pa.string()),
             "event_time": pa.array(event, pa.int64()),
             "logged_at": pa.array(event + 30_000_000 if logged is None else logged, pa.int64()),
             "score": score,

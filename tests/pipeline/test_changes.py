@@ -1,0 +1,270 @@
+"""What changed in the log is counted: late, future, repeated, corrected, retracted, early, orphaned."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from memory import MemorySource
+from synthetic import READING, SPEC, START, Log, labels_of, log_of, monitored_of, predictions_of
+
+from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.pipeline.cycle import run_cycle
+from monitor.pipeline.monitored import Monitored
+from monitor.records.counting import VOLUME
+from monitor.specs.rows import MeasurementRow, PaneFacts, Part, Truth
+from monitor.states.strata import WHOLE
+from monitor.store.adapter import SqlStore
+
+DAYS = SPEC.windows[:1]
+NOON = START + 12 * HOUR
+
+
+def fact(store: SqlStore, start: int, part: Part) -> PaneFacts | None:
+    """What is stored of a pane's part."""
+    found = [one for one in store.facts("late", start) if (one.start, one.part) == (start, part)]
+    return found[0] if found else None
+
+
+def volume(store: SqlStore, monitored: Monitored, start: int) -> dict[str, int]:
+    """The volumes of a stored pane."""
+    pane = store.load_panes("late", Part.RECORDS, [start], monitored.counting)[start]
+    return dict(zip(VOLUME, pane.strata[WHOLE].block("volume").tolist(), strict=True))
+
+
+def tally(store: SqlStore, monitored: Monitored, start: int) -> tuple[int, int, int, int]:
+    """Records, labelled, corrections, retracted of a stored pane."""
+    pane = store.load_panes("late", Part.LABELS, [start], monitored.counting)[start]
+    counted = monitored.counting.tally(pane.strata[WHOLE])
+    return counted.records, counted.labelled, counted.corrections, counted.retracted
+
+
+def value(rows: list[MeasurementRow], measure: str, end: int, truth: Truth = Truth.NONE) -> float | None:
+    [found] = [
+        row.measurement.value
+        for row in rows
+        if (row.measure, row.window_end, row.truth, row.subject) == (measure, end, truth, "")
+    ]
+    return found
+
+
+def hour_of(*minutes: int, first_id: int = 0, logged: list[int] | None = None) -> pa.Table:
+    """Predictions at some minutes after noon of the first day."""
+    event = np.asarray([NOON + minute * MINUTE for minute in minutes], dtype=np.int64)
+    when = None if logged is None else np.asarray(logged, dtype=np.int64)
+    return predictions_of(event, first_id=first_id, logged=when)
+
+
+def both(*tables: pa.Table) -> pa.Table:
+    return pa.concat_tables(tables)
+
+
+def test_a_row_that_is_logged_late_is_counted_in_its_pane(fresh_store: SqlStore) -> None:
+    late = hour_of(10, first_id=1, logged=[START + 2 * DAY + HOUR])
+    monitored = monitored_of(MemorySource(both(hour_of(5), late), labels_of(())), fresh_store, windows=DAYS)
+
+    counts = []
+    for day in (1, 2, 3):
+        run_cycle(monitored, START + day * DAY)
+        counts.append(volume(fresh_store, monitored, NOON)["records"])
+
+    assert counts == [1, 1, 2]
+
+
+def test_an_event_30_days_ahead_moves_no_window_and_is_counted_when_its_time_comes(
+    fresh_store: SqlStore,
+) -> None:
+    ahead = START + 32 * DAY + 7 * HOUR
+    future = predictions_of(np.asarray([ahead]), first_id=10_000, logged=np.asarray([START + 2 * DAY]))
+    log = log_of(34, per_day=48)
+    source = MemorySource(both(log.predictions, future), log.labels)
+    with_it = monitored_of(source, fresh_store, windows=DAYS, audit_every=DAY)
+
+    ends, seen = [], []
+    for day in range(1, 35):
+        _, rows = run_cycle(with_it, START + day * DAY)
+        ends.append(max(row.window_end for row in rows if row.window == "1d"))
+        seen.append(value(rows, "future_records", START + day * DAY))
+        if day < 33:
+            assert fact(fresh_store, START + 32 * DAY + 7 * HOUR, Part.RECORDS) is None
+
+    assert ends == [START + day * DAY for day in range(1, 35)]
+    assert fresh_store.state("late").logged_cursor == source.predictions["logged_at"].to_numpy()[-2]
+    assert volume(fresh_store, with_it, ahead)["records"] == 3
+    assert seen[:1] == [0]
+    # the audit looks at most a horizon (20 days) ahead
+    assert [day for day, count in enumerate(seen, start=1) if count] == list(range(13, 33))
+
+
+def test_a_row_within_the_tolerance_is_no_future(fresh_store: SqlStore) -> None:
+    ahead = predictions_of(np.asarray([START + DAY + 4 * MINUTE]), logged=np.asarray([START + DAY]))
+    monitored = monitored_of(MemorySource(ahead, labels_of(())), fresh_store, windows=DAYS)
+
+    run_cycle(monitored, START + DAY)
+
+    assert volume(fresh_store, monitored, START + DAY)["records"] == 1
+
+
+def test_a_repeated_id_counts_once_and_its_repeats_are_counted(fresh_store: SqlStore) -> None:
+    again = hour_of(20, logged=[START + DAY + HOUR])
+    monitored = monitored_of(MemorySource(both(hour_of(5), again), labels_of(())), fresh_store, windows=DAYS)
+
+    run_cycle(monitored, START + DAY)
+    before = volume(fresh_store, monitored, NOON)
+    _, rows = run_cycle(monitored, START + 2 * DAY)
+
+    assert (before["records"], before["duplicates"]) == (1, 0)
+    after = volume(fresh_store, monitored, NOON)
+    assert (after["records"], after["duplicates"]) == (1, 1)
+    assert value(rows, "records", START + 2 * DAY) == 0
+
+
+def test_labels_are_corrected_and_taken_back_as_they_are_reported(fresh_store: SqlStore) -> None:
+    labels = labels_of(
+        [
+            ("p0", START + 14 * HOUR, 0, "0"),
+            ("p0", START + DAY + HOUR, 1, "1"),
+            ("p0", START + 2 * DAY + HOUR, 2, None),
+            ("p1", START + 15 * HOUR, 0, "1"),
+        ]
+    )
+    monitored = monitored_of(MemorySource(hour_of(5, 10, 15), labels), fresh_store, windows=DAYS)
+
+    tallies, sums = [], []
+    for day in (1, 2, 3):
+        run_cycle(monitored, START + day * DAY)
+        tallies.append(tally(fresh_store, monitored, NOON))
+        stored = fact(fresh_store, NOON, Part.LABELS)
+        assert stored is not None
+        sums.append(stored.checksum)
+
+    assert tallies == [(3, 2, 0, 0), (3, 2, 1, 0), (3, 1, 2, 1)]
+    assert sums == [1 + 2, 2 + 2, 2]
+
+
+def test_a_label_that_comes_before_its_prediction_is_counted_with_it(fresh_store: SqlStore) -> None:
+    predictions = both(hour_of(5), hour_of(10, first_id=1, logged=[START + 2 * DAY + HOUR]))
+    labels = labels_of([("p1", START + 13 * HOUR, 0, "1")])
+    monitored = monitored_of(MemorySource(predictions, labels), fresh_store, windows=DAYS, audit_every=DAY)
+
+    before = []
+    for day in (1, 3):
+        run_cycle(monitored, START + day * DAY)
+        before.append(tally(fresh_store, monitored, NOON)[:2])
+
+    assert before == [(1, 0), (2, 1)]
+
+
+def test_orphans_are_counted_by_the_audit_and_disturb_nothing(fresh_store: SqlStore) -> None:
+    labels = labels_of([("nobody", START + 13 * HOUR, 0, "1"), ("p0", START + 13 * HOUR, 0, "1")])
+    monitored = monitored_of(MemorySource(hour_of(5), labels), fresh_store, windows=DAYS, audit_every=DAY)
+
+    _, rows = run_cycle(monitored, START + DAY)
+
+    assert value(rows, "orphan_labels", START + DAY) == 1
+    assert tally(fresh_store, monitored, NOON) == (1, 1, 0, 0)
+
+
+def test_a_row_without_logged_at_reads_as_logged_at_its_event(fresh_store: SqlStore) -> None:
+    table = both(hour_of(5), hour_of(10, first_id=1))
+    logged = pa.array([None, NOON + 11 * MINUTE], pa.int64())
+    table = table.set_column(table.column_names.index("logged_at"), "logged_at", logged)
+    monitored = monitored_of(MemorySource(table, labels_of(())), fresh_store, windows=DAYS)
+
+    run_cycle(monitored, START + DAY)
+
+    assert volume(fresh_store, monitored, NOON) == {
+        "records": 2,
+        "duplicates": 0,
+        "stale": 0,
+        "adjusted_times": 0,
+        "no_logged_at": 1,
+    }
+
+
+def test_the_horizon_is_cut_at_a_panes_start(fresh_store: SqlStore) -> None:
+    log = log_of(24, per_day=48)
+    as_of = START + 22 * DAY + 30 * MINUTE
+    monitored = monitored_of(log.source(), fresh_store, windows=DAYS)
+
+    run_cycle(monitored, as_of)
+
+    starts = [one.start for one in fresh_store.facts("late", 0) if one.part is Part.RECORDS]
+    assert min(starts) == as_of - READING.horizon + 30 * MINUTE
+    assert {volume(fresh_store, monitored, start)["records"] for start in starts[:48]} == {2}
+
+
+def test_windows_that_reach_before_the_first_counted_pane_are_partial(fresh_store: SqlStore) -> None:
+    """The first cycle, in the middle of a day, cuts that day: a window that begins with it is partial."""
+    log = log_of(24, per_day=48)
+    as_of = START + 22 * DAY + 15 * HOUR
+    monitored = monitored_of(log.source(), fresh_store, windows=DAYS)
+
+    run_cycle(monitored, as_of)
+
+    found = fresh_store.history(model="late", window="1d", measure="records", segment="", version="")
+    by_end = {row.window_end: (row.measurement.value, row.warning) for _, _, row in found}
+    first = START + 2 * DAY + 15 * HOUR
+    assert by_end[START + 3 * DAY] == (18, "partial")
+    assert by_end[START + 4 * DAY] == (48, "")
+    assert min(by_end) > first
+
+
+def test_the_first_day_of_a_log_is_whole_though_it_begins_in_the_morning(fresh_store: SqlStore) -> None:
+    predictions = predictions_of(START + 5 * HOUR + np.arange(300) * 10 * MINUTE)
+    monitored = monitored_of(MemorySource(predictions, labels_of(())), fresh_store)
+
+    run_cycle(monitored, START + DAY)
+    _, rows = run_cycle(monitored, START + 2 * DAY)
+
+    warnings = {(row.window, row.warning) for row in rows if row.measure == "records"}
+    assert warnings == {("1d", ""), ("7d", "partial")}
+
+
+def test_the_previous_panes_are_read_again_for_rows_that_were_in_the_future(fresh_store: SqlStore) -> None:
+    """Logged at noon for 18 o'clock: at the tick of 13 o'clock it is no record, at 19 o'clock it is one."""
+    early = predictions_of(np.asarray([START + 18 * HOUR]), logged=np.asarray([NOON]))
+    monitored = monitored_of(
+        MemorySource(both(hour_of(5, first_id=1), early), labels_of(())),
+        fresh_store,
+        windows=DAYS,
+        every=HOUR,
+    )
+
+    run_cycle(monitored, START + 13 * HOUR)
+    before = fact(fresh_store, START + 18 * HOUR, Part.RECORDS)
+    run_cycle(monitored, START + 19 * HOUR)
+
+    assert before is None
+    assert volume(fresh_store, monitored, START + 18 * HOUR)["records"] == 1
+
+
+@pytest.mark.parametrize("late", [10 * MINUTE, 14 * MINUTE])
+def test_a_row_that_becomes_visible_within_the_overlap_is_found(fresh_store: SqlStore, late: int) -> None:
+    seen = MemorySource(hour_of(5, 30), labels_of(()))
+    hidden = both(seen.predictions, hour_of(31 - late // MINUTE, first_id=2))
+    monitored = monitored_of(seen, fresh_store, windows=DAYS, every=HOUR)
+
+    run_cycle(monitored, NOON + HOUR)
+    monitored.source = MemorySource(hidden, labels_of(()))
+    run_cycle(monitored, NOON + 2 * HOUR)
+
+    assert volume(fresh_store, monitored, NOON)["records"] == 3
+
+
+def test_an_empty_log_is_a_cycle_without_windows(fresh_store: SqlStore) -> None:
+    empty = Log(predictions_of(np.empty(0, np.int64)), labels_of(()))
+    monitored = monitored_of(empty.source(), fresh_store, audit_every=DAY)
+
+    report, rows = run_cycle(monitored, START + DAY)
+
+    assert {row.window for row in rows} == {""}
+    assert (report.rows_read, report.snapshots) == (0, 0)
+    assert fresh_store.state("late").as_of == START + DAY
+
+
+def test_a_day_without_records_is_a_measurement_of_none(fresh_store: SqlStore) -> None:
+    monitored = monitored_of(log_of(1).source(), fresh_store, windows=DAYS)
+
+    run_cycle(monitored, START + DAY)
+    _, rows = run_cycle(monitored, START + 3 * DAY)
+
+    assert value(rows, "records", START + 3 * DAY) == 0
