@@ -14,10 +14,11 @@ from sqlalchemy import pool
 
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.sources import guard
 from monitor.sources.address import Address, libpq_uri, sqlite_uri
 from monitor.sources.dialects import Dialect, dialect_of
 from monitor.sources.failures import refused, unavailable, unreachable_state
-from monitor.sources.statements import Kind, Output, Statement, join_numbers, join_texts
+from monitor.sources.statements import Statement
 from monitor.specs.model import SourceSpec
 
 _BUSY_TIMEOUT_MS = 10_000
@@ -40,7 +41,7 @@ class AdbcSession:
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
         if self.dialect == "sqlite":
-            return unguarded(statement, self._fetch(guarded(statement)).slice(1))
+            return guard.read(statement, self._fetch)
         table = self._fetch(statement.text())
         return table.rename_columns([output.name for output in statement.outputs])
 
@@ -169,66 +170,3 @@ class PostgresReader:
         session.settle(f"SET LOCAL statement_timeout = {self._timeout_ms}")
         session.settle("SET LOCAL TIME ZONE 'UTC'")
         return session
-
-
-def guarded(statement: Statement) -> str:
-    """SQL whose types SQLite cannot change in mid-stream: literals first, numbers and texts apart."""
-    literals: list[str] = []
-    selected: list[str] = []
-    for output in statement.outputs:
-        for literal, sql in _guards(output):
-            selected.append(f"{sql} AS c{len(literals)}")
-            literals.append(literal)
-    first = f"SELECT {', '.join(literals)}"
-    return f"{statement.before}{first} UNION ALL SELECT {', '.join(selected)} {statement.body}"
-
-
-def unguarded(statement: Statement, table: pa.Table) -> pa.Table:
-    """Columns of the statement, of those of its guarded form."""
-    columns: dict[str, pa.ChunkedArray] = {}
-    at = 0
-    for output in statement.outputs:
-        width = len(_guards(output))
-        columns[output.name] = _joined(output.kind, [table.column(at + place) for place in range(width)])
-        at += width
-    return pa.table(columns)
-
-
-def _guards(output: Output) -> list[tuple[str, str]]:
-    """(Literal of the type, expression) of each column that is fetched for an output."""
-    sql = output.sql
-    text = ("''", f"CASE WHEN typeof({sql}) IN ('text', 'blob') THEN CAST({sql} AS TEXT) END")
-    number = f"CASE WHEN typeof({sql}) IN ('real', 'integer') THEN CAST({sql} AS %s) END"
-    match output.kind:
-        case Kind.TEXT:
-            return [("''", f"CAST({sql} AS TEXT)")]
-        case Kind.NUMBER | Kind.VALUE:
-            return [("0.0", number % "REAL"), text]
-        case _:
-            return [("0", number % "INTEGER"), text]
-
-
-def _joined(kind: Kind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
-    match kind:
-        case Kind.TEXT:
-            return _decoded(columns[0])
-        case Kind.NUMBER:
-            return join_numbers(columns[0], _decoded(columns[1]))
-        case _:
-            return join_texts(columns[0], _decoded(columns[1]))
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """SQLite does not check that text is UTF-8: what is not is replaced."""
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
-        raw = column.cast(pa.binary()).to_pylist()
-        return pa.chunked_array(
-            [
-                pa.array(
-                    [None if value is None else value.decode(errors="replace") for value in raw], pa.string()
-                )
-            ]
-        )
-    return column

@@ -12,8 +12,8 @@ ROWS = 300_000
 FILL = f"""
 INSERT INTO predictions
 WITH RECURSIVE n(at) AS (SELECT 0 UNION ALL SELECT at + 1 FROM n WHERE at < {ROWS - 1})
-SELECT at, strftime('%Y-%m-%dT%H:%M:%SZ', {START // 1_000_000} + at, 'unixepoch'), NULL, at / 300000.0, at % 2,
-       at % 31 + 0.5, 'UA'
+SELECT at, strftime('%Y-%m-%dT%H:%M:%SZ', {START // 1_000_000} + at, 'unixepoch'), NULL,
+       at / 300000.0, at % 2, at % 31 + 0.5, 'UA'
 FROM n
 """
 
