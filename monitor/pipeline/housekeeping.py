@@ -50,7 +50,7 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
         "invalid_times": event.invalid,
     }
     if reading.labelled:
-        figures["orphan_labels"] = monitored.source.orphans(monitored.spec, (lower, upper))
+        figures["orphan_labels"] = monitored.source.orphans(monitored.spec, (lower, as_of + 1))
     rows = tuple(_row(as_of, name, count) for name, count in sorted(figures.items()))
     monitored.audit = rows
     present = visible & ~future

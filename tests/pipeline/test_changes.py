@@ -268,3 +268,15 @@ def test_a_day_without_records_is_a_measurement_of_none(fresh_store: SqlStore) -
     _, rows = run_cycle(monitored, START + 3 * DAY)
 
     assert value(rows, "records", START + 3 * DAY) == 0
+
+
+def test_a_label_that_is_reported_later_is_no_orphan_yet(fresh_store: SqlStore) -> None:
+    labels = labels_of([("nobody", START + 2 * DAY, 0, "1"), ("none", START + 2 * DAY + 1, 0, "1")])
+    monitored = monitored_of(MemorySource(hour_of(5), labels), fresh_store, windows=DAYS, audit_every=DAY)
+
+    orphans = [
+        value(run_cycle(monitored, START + day * DAY)[1], "orphan_labels", START + day * DAY)
+        for day in (1, 2, 3)
+    ]
+
+    assert orphans == [0, 1, 2]
