@@ -343,7 +343,7 @@ CATALOGUE: tuple[Measure, ...] = (
         Direction.LOWER,
         Family.LOG,
         ALL,
-        "Rows logged more than the horizon after their event time, so that no cycle may ever have counted them.",
+        "Rows logged more than the horizon after their event time: no cycle may ever have counted them.",
         "none",
         "",
         headline=True,

@@ -168,6 +168,8 @@ def resampled_shares(counts: Ints, resamples: int, rng: np.random.Generator) -> 
     total = int(counts.sum())
     shares = counts / total
     if total < NORMAL_FROM:
-        return rng.multinomial(total, shares, size=resamples) / total
-    noise = rng.standard_normal((resamples, len(counts))) * np.sqrt(shares)
-    return shares + (noise - shares * noise.sum(axis=1, keepdims=True)) / math.sqrt(total)
+        drawn: Floats = rng.multinomial(total, shares, size=resamples) / total
+        return drawn
+    noise = rng.standard_normal((resamples, len(counts)), dtype=np.float32) * np.sqrt(shares)
+    bridge: Floats = shares + (noise - shares * noise.sum(axis=1, keepdims=True)) / math.sqrt(total)
+    return bridge

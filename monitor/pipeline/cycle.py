@@ -8,7 +8,7 @@ from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
 from monitor.pipeline.count import Counted, count_waiting
 from monitor.pipeline.dirty import Changes, find_changes
-from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, truths
+from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
 from monitor.pipeline.housekeeping import audit
 from monitor.pipeline.measure import Measured
 from monitor.pipeline.monitored import Monitored, restore
@@ -108,12 +108,14 @@ def _measure(
     windows: list[WindowState] = []
     if state.oldest is None:
         return current, snapshots, windows
+    oldest = oldest_end(monitored, state, truth.as_of)
+    states = monitored.store.windows(monitored.name, oldest)
     for window in monitored.spec.windows:
         newest = window.newest_end(truth.as_of - monitored.spec.ready_after)
         measured = Measured(monitored, window, monitored.first_counted(state), lacking)
         if newest > monitored.first_counted(state):
             current += _current(measured, newest, truth)
-        due = due_windows(monitored, state, window, newest, truth)
+        due = due_windows(monitored, window, oldest=oldest, newest=newest, truth=truth, states=states)
         last = _last_kept(monitored, window, due)
         for one in due:
             snapshots += _kept_rows(measured, one, last.get(one.end, []))
@@ -170,7 +172,11 @@ def _window_state(monitored: Monitored, due: Due, truth: Truths) -> WindowState:
         before,
         settled_as_of=truth.as_of if settles else before.settled_as_of,
         measured_as_of=truth.as_of,
-        records_seen=monitored.panes.seen(Part.RECORDS, start, due.end),
+        records_seen=(
+            monitored.panes.seen(Part.RECORDS, start, due.end)
+            if due.first or due.records
+            else before.records_seen
+        ),
         labels_seen=monitored.panes.seen(Part.LABELS, start, due.end),
         warning=_warning(due.settles) or before.warning,
     )

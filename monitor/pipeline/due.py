@@ -100,14 +100,22 @@ def newest_settled(window: Window, newest: int, known: int | None, oldest: int, 
     return known
 
 
+def oldest_end(monitored: Monitored, state: ModelState, as_of: int) -> int:
+    """Kept windows that end at or before this moment are left alone."""
+    return max(monitored.oldest_pane(as_of), monitored.first_counted(state))
+
+
 def due_windows(
-    monitored: Monitored, state: ModelState, window: Window, newest: int, truth: Truths
+    monitored: Monitored,
+    window: Window,
+    *,
+    oldest: int,
+    newest: int,
+    truth: Truths,
+    states: list[WindowState],
 ) -> list[Due]:
-    """Kept windows of one kind that have just ended, just settled, or changed."""
-    oldest = max(monitored.oldest_pane(truth.as_of), monitored.first_counted(state))
-    known = {
-        one.end: one for one in monitored.store.windows(monitored.name, oldest) if one.window == window.name
-    }
+    """Kept windows of one kind, ending in (oldest, newest], that just ended, just settled, or changed."""
+    known = {one.end: one for one in states if one.window == window.name}
     found = (
         _due(monitored, window, end, known.get(end), truth)
         for end in window.kept_ends(after=oldest, until=newest)

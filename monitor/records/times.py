@@ -126,7 +126,8 @@ def _text(array: pa.Array, name: str, zone: str) -> Times:
 
 def _shared_shape(array: pa.Array) -> str | None:
     """Shape of texts that all have the same one, digits as 0: ten times faster than patterns."""
-    if len(array) == 0 or array.null_count:
+    array = array.drop_null()
+    if len(array) == 0:
         return None
     _, offsets, data = array.cast(pa.string()).buffers()
     ends = np.frombuffer(offsets, dtype=np.int32)[array.offset : array.offset + len(array) + 1]
