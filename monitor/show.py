@@ -12,6 +12,7 @@ from monitor.specs.rows import MeasurementRow, Truth
 
 Shown = tuple[str, int, MeasurementRow]
 
+_NEGLIGIBLE = 1e-9
 FIELDS = (
     "model",
     "version",
@@ -186,7 +187,7 @@ def _line(row: MeasurementRow) -> tuple[str, ...]:
     bounds = result.interval
     interval = f"[{number(bounds.lower)}, {number(bounds.upper)}]" if bounds else ""
     value = number(result.value) if result.value is not None else f"({result.reason})"
-    resolution = f"± {result.resolution:.1g} by its cells" if result.resolution else ""
+    resolution = f"± {result.resolution:.2g} by its cells" if result.resolution > _NEGLIGIBLE else ""
     note = ", ".join(part for part in (row.warning, resolution) if part)
     return f"  {row.measure}", row.subject, value, interval, f"{result.n:,}", note
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from monitor.app.clocks import paced_clock, standing_clock
+from monitor.app.holding import refuse_beside_daemon
 from monitor.app.running import chosen_rows, replay_model
 from monitor.app.serve import serve
 from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
-from monitor.core.clock import DAY, from_iso
-from monitor.core.errors import MonitorError
+from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.demo.files import flights
 from monitor.demo.loading import load_logs
 from monitor.show import months
@@ -46,6 +47,8 @@ def run_demo(
     until
         the replay ends here; the daemon runs a cycle each `pace` from here to the end.
     """
+    if until is not None and until <= START:
+        raise ConfigurationError([f"--until must be after {to_iso(START)}: got {to_iso(until)}"])
     directory.mkdir(parents=True, exist_ok=True)
     config, urls = _prepare(directory, source_url, store_url)
     rows = load_logs(urls["MONITOR_DEMO_SOURCE"], flights())
@@ -54,27 +57,38 @@ def run_demo(
     settings = settings_of(config, urls)
     settings = replace(settings, http=replace(settings.http, port=port))
     with opened(settings, directory) as app:
+        refuse_beside_daemon(app)
         stop = min(until or END, END)
         _replay(app, stop, progress)
         click.echo(months(chosen_rows(app, model=MODEL, window="month", history=True)))
         if leave:
             return 0
         click.echo(f"metrics: http://{settings.http.host}:{port}/metrics (Ctrl-C ends)", err=True)
-        if stop == END:
+        now = max(stop, app.store.state(MODEL).as_of or stop)
+        if now >= END:
             return serve(app, clock=standing_clock(END), ticking=False)
-        return serve(app, clock=paced_clock(stop, END, DAY, pace), pace=pace)
+        return serve(app, clock=paced_clock(now, END, DAY, pace), pace=pace)
 
 
 def _prepare(directory: Path, source_url: str | None, store_url: str | None) -> tuple[Path, dict[str, str]]:
-    """Configuration and reference in the demo's directory, and the databases' URLs."""
-    config = directory / "config.toml"
-    shutil.copyfile(Path(__file__).parent.parent / "demo" / "demo.toml", config)
-    shutil.copyfile(flights() / "reference.parquet", directory / "reference.parquet")
+    """Configuration and reference in the demo's directory, and the databases' URLs.
+
+    The demo's own URLs are written out, so that `monitor show` can be asked of it; others may hold secrets.
+    """
     home = directory.resolve()
-    return config, {
-        "MONITOR_DEMO_SOURCE": source_url or f"sqlite:///{home / 'flights.db'}",
-        "MONITOR_DEMO_STORE": store_url or f"sqlite:///{home / 'monitor.db'}",
+    own = {
+        "MONITOR_DEMO_SOURCE": f"sqlite:///{home / 'flights.db'}",
+        "MONITOR_DEMO_STORE": f"sqlite:///{home / 'monitor.db'}",
     }
+    given = {"MONITOR_DEMO_SOURCE": source_url, "MONITOR_DEMO_STORE": store_url}
+    text = (Path(__file__).parent.parent / "demo" / "demo.toml").read_text(encoding="utf-8")
+    for name, url in own.items():
+        if given[name] is None:
+            text = text.replace(f"${{{name}}}", url.replace("${", "$${"))
+    config = directory / "config.toml"
+    config.write_text(text, encoding="utf-8")
+    shutil.copyfile(flights() / "reference.parquet", directory / "reference.parquet")
+    return config, {name: given[name] or url for name, url in own.items()}
 
 
 def _replay(app: App, stop: int, progress: Progress) -> None:

@@ -17,7 +17,7 @@ from prometheus_client.core import Metric
 
 from monitor.core.clock import SECOND, to_iso
 
-PATIENCE = 60.0  # a busy machine is no failure
+PATIENCE = 120.0  # a busy machine is no failure
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 _parse: Callable[[str], Iterable[Metric]] = text_parser.text_string_to_metric_families

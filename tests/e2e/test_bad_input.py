@@ -14,7 +14,7 @@ from monitor.specs.rows import Truth
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 AS_OF = END + HOUR  # the newest window of a day ends at END: it holds a third of the rows
-OPTIONS = 'windows = ["1d"]\nhorizon = "60d"\nsettle_after = "2d"'
+OPTIONS = 'windows = ["1d"]\nhorizon = "60d"\nsettle_after = "2d"\nresamples = 20'
 PROVISIONAL = Truth.PROVISIONAL
 DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 

@@ -26,6 +26,7 @@ pane = "10m"
 windows = [{ length = "1d", step = "1d" }, { length = "1h", step = "10m" }]
 horizon = "2d"
 settle_after = "0s"
+resamples = 20
 reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
 """
 SPEND = f"""

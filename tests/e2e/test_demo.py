@@ -1,0 +1,180 @@
+"""The demo's commands, over the first weeks of its log."""
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import process
+import pytest
+import servers
+from click.testing import CliRunner
+
+from monitor.cli import main
+from monitor.core.clock import SECOND, from_iso
+from monitor.show import number
+
+# The whole replay takes a minute: the same program over the last days of March.
+SHORT = """
+import sys
+from monitor.app import demo
+from monitor.cli import main
+from monitor.core.clock import from_iso
+demo.START, demo.END = from_iso("2013-03-30"), from_iso("2013-04-01")
+main(["demo", *sys.argv[1:]])
+"""
+MARCH = "2013-04-01T00:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What the demo left behind after March: what it printed, what it served."""
+
+    directory: Path
+    printed: str
+    served: process.Series
+    code: int
+
+    def command(self, *arguments: str) -> str:
+        """Standard output of another command on the demo's configuration."""
+        done = CliRunner().invoke(main, [*arguments, "--config", str(self.directory / "config.toml")])
+        assert done.exit_code == 0, done.stderr
+        return done.stdout
+
+    def shown(self, *options: str) -> list[dict[str, Any]]:
+        """Rows that `monitor show` prints of whole models."""
+        rows = json.loads(self.command("show", "--format", "json", "--segment", "", *options))
+        return [row for row in rows if row["version"] is None]
+
+    def started(self, *options: str) -> process.Process:
+        """The demo once more in its directory."""
+        port = servers.free_port()
+        arguments = ("demo", "--directory", str(self.directory), "--port", str(port), *options)
+        return process.Process(process.monitor(*arguments), port, self.directory / "again.log")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """Load, replay two days, print, serve the last commit, end by Ctrl-C."""
+    directory, port = tmp_path_factory.mktemp("demo") / "a b", servers.free_port()
+    command = [sys.executable, "-c", SHORT, "--directory", str(directory), "--port", str(port)]
+    standing = process.Process(command, port, directory.with_name("demo.log"))
+    try:
+        standing.started()
+        served = standing.series()
+        code, _ = standing.stop(signal.SIGINT)
+    finally:
+        standing.kill()
+    return Demo(directory, standing.log_file.read_text(encoding="utf-8"), served, code)
+
+
+def test_the_standing_daemon_serves_the_last_commit_until_ctrl_c(demo: Demo) -> None:
+    model = process.labelled({"model": "late"})
+
+    assert demo.served["as_of_seconds", model] == from_iso(MARCH) / SECOND
+    assert demo.code == 0
+    assert "338,510 rows of the logs loaded" in demo.printed
+
+
+def test_the_printed_month_the_kept_one_and_the_page_agree(demo: Demo) -> None:
+    header, march = (line for line in demo.printed.splitlines() if line.startswith(("  month", "2013-03")))
+    history = {(row["measure"], row["subject"]): row for row in demo.shown("--history", "--window", "month")}
+    labels = {"model": "late", "window": "month"}
+
+    def page(name: str, **others: str) -> float:
+        return demo.served[name, process.labelled(labels | others)]
+
+    provisional = {"truth": "provisional"}
+    auc, index = history["roc_auc", ""], history["stability_index", "score"]
+    assert (auc["truth"], auc["window_end"], auc["as_of"]) == ("provisional", MARCH, MARCH)
+    assert auc["value"] == page("roc_auc_ratio", **provisional)
+    assert auc["lower"] == page("roc_auc_ratio_lower", **provisional)
+    assert history["profit", ""]["value"] == page("profit", **provisional)
+    assert index["value"] == page("stability_index", subject="score")
+    assert len(header.split()) < len(march.split())
+    for key in (
+        ("records", ""),
+        ("roc_auc", ""),
+        ("ks_separation", ""),
+        ("accuracy", ""),
+        ("majority_accuracy", ""),
+        ("profit", ""),
+        ("stability_index", "score"),
+        ("stability_index_critical", "score"),
+        ("control_outcome_rate", ""),
+        ("treatment_outcome_rate", ""),
+    ):
+        assert number(history[key]["value"]) in march
+    assert f"[{auc['lower']:.3f}, {auc['upper']:.3f}]" in march
+    assert f"{auc['coverage']:.1%}" in march
+    assert march.endswith("provisional")
+
+
+def test_what_is_current_is_what_is_served(demo: Demo) -> None:
+    shown = {(row["window"], row["truth"]): row["value"] for row in demo.shown("--measure", "accuracy")}
+
+    served = {
+        key: demo.served[
+            "accuracy_ratio", process.labelled({"model": "late", "window": key[0], "truth": key[1]})
+        ]
+        for key in shown
+    }
+
+    assert served == shown
+    assert {window for window, _ in shown} == {"1d", "7d", "30d", "month"}
+
+
+def test_a_second_start_goes_on_without_loading_again(demo: Demo) -> None:
+    command = process.monitor("demo", "--directory", str(demo.directory), "--exit", "--until", "2013-04-03")
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "the logs are loaded already" in done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["month", "2013-03"]
+    assert {row["as_of"] for row in demo.shown()} == {"2013-04-03T00:00:00Z"}
+
+
+def test_with_a_pace_the_daemon_moves_on_day_by_day(demo: Demo) -> None:
+    running = demo.started("--until", "2013-04-03", "--pace", "1s")
+    try:
+        running.started()
+        running.wait(
+            lambda: (running.value("as_of_seconds", model="late") or 0) >= from_iso("2013-04-05") / SECOND,
+            "April",
+        )
+        assert running.status("/healthz") == 200
+        code, seconds = running.stop()
+    finally:
+        running.kill()
+
+    assert (code, seconds < 15) == (0, True)
+    assert min(row["as_of"] for row in demo.shown()) >= "2013-04-05"
+
+
+def test_the_demo_can_be_checked(demo: Demo) -> None:
+    assert "1 model, no faults" in demo.command("check")
+
+
+@pytest.mark.postgres
+def test_the_demo_keeps_its_results_in_postgresql_if_asked(demo: Demo, postgres_url: str) -> None:
+    secret = postgres_url.replace("postgres@", "postgres:s3cret@")
+    options = ("--directory", str(demo.directory), "--exit", "--until", "2013-03-03", "--store-url", secret)
+
+    done = CliRunner().invoke(main, ["demo", *options])
+
+    assert done.exit_code == 0, done.stderr
+    assert "s3cret" not in done.output + (demo.directory / "config.toml").read_text(encoding="utf-8")
+
+
+def test_an_end_before_the_beginning_is_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["demo", "--directory", str(tmp_path / "demo"), "--until", "2013-01-01"])
+
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "--until must be after 2013-03-01T00:00:00Z: got 2013-01-01T00:00:00Z\n",
+    )
+    assert not (tmp_path / "demo").exists()
