@@ -101,7 +101,7 @@ def cast_texts(statement: Statement) -> str:
     return f"{statement.before}SELECT {selected} {statement.body}"
 
 
-def batch(statement: Statement, rows: Sequence[sa.Row[Any]]) -> pa.Table:
+def batch(statement: Statement, rows: Sequence[Sequence[Any]]) -> pa.Table:
     """Column batch of some rows."""
     columns = zip(*rows, strict=True)
     return pa.table(

@@ -140,14 +140,11 @@ def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[
 
 def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
     before, condition = _values(looked.dialect, intervals), _joined(time)
-    match looked.dialect.name:
-        case "sqlite":  # CROSS JOIN holds SQLite to the order of the tables
-            return Piece(before, f"r CROSS JOIN {looked.item}", condition)
-        case "postgresql":  # OFFSET 0 keeps the planner from comparing every row with every range
-            inner = f"SELECT * FROM {looked.item} WHERE {condition} OFFSET 0"
-            return Piece(before, f"r CROSS JOIN LATERAL ({inner}) AS {looked.alias}")
-        case _:
-            return Piece(before, f"r JOIN {looked.item} ON {condition}")
+    if looked.dialect.name == "sqlite":  # CROSS JOIN holds SQLite to the order of the tables
+        return Piece(before, f"r CROSS JOIN {looked.item}", condition)
+    # OFFSET 0 keeps PostgreSQL's planner from comparing every row with every range
+    inner = f"SELECT * FROM {looked.item} WHERE {condition} OFFSET 0"
+    return Piece(before, f"r CROSS JOIN LATERAL ({inner}) AS {looked.alias}")
 
 
 def _joined(time: Comparable) -> str:
