@@ -1,5 +1,7 @@
 """A source in memory: the twin of the SQL adapters, for fast tests of the pipeline."""
 
+# ruff: noqa: ARG002 -- arguments of the protocol
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,0 +1,207 @@
+"""The same log gives the same panes and measurements, whatever the way: all with ==.
+
+Daily cycles against one cycle as of the last day, batches of 1,000 and of 50,000 rows, SQLite and PostgreSQL
+as source and as store, ADBC and fetchmany. With cycles a day apart no pane waits for more labels: a day is
+the longest that one is left waiting, so that every cycle counts all that changed.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from monitor.app.running import cycle_once
+from monitor.app.wiring import App, opened
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY, HOUR, from_iso, to_datetime
+from monitor.demo.loading import load_logs
+from monitor.pipeline.measure import Target, label_rows, record_rows
+from monitor.pipeline.replay import ticks
+from monitor.records.pane import PanePart
+from monitor.specs.model import SourceSpec
+from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.store.engine import migrate
+from monitor.windows.ends import window_of
+
+FLIGHTS = Path(__file__).parents[2] / "examples" / "flights"
+CONFIG = Path(__file__).with_name("oracle_flights.toml")
+MODELS = ("late", "delay")
+FIRST, LAST = from_iso("2013-03-01"), from_iso("2013-04-20")
+WINDOWS = (window_of("1d", HOUR), window_of("7d", HOUR), window_of("30d", HOUR))
+PaneKey = tuple[str, Part, int]
+Content = tuple[object, ...]
+
+
+class Result(NamedTuple):
+    """What a store holds as of the last day: panes with rows, and measurements of the same windows."""
+
+    panes: dict[PaneKey, Content]
+    empty: set[PaneKey]
+    rows: dict[str, list[MeasurementRow]]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The flights of the first fifty days, and the reference."""
+    directory = tmp_path_factory.mktemp("flights")
+    predictions = pq.read_table(FLIGHTS / "predictions.parquet")
+    before = pa.scalar(to_datetime(LAST)).cast(predictions["event_time"].type)
+    predictions = predictions.filter(pc.less(predictions["event_time"], before))
+    labels = pq.read_table(FLIGHTS / "labels.parquet")
+    known = pc.is_in(labels["prediction_id"], value_set=predictions["prediction_id"].combine_chunks())
+    pq.write_table(predictions, directory / "predictions.parquet")
+    pq.write_table(labels.filter(known), directory / "labels.parquet")
+    (directory / "reference.parquet").symlink_to(FLIGHTS / "reference.parquet")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def sqlite_log(files: Path) -> str:
+    """URL of the log in a SQLite file."""
+    url = f"sqlite:///{files / 'log.db'}"
+    load_logs(url, files)
+    return url
+
+
+@pytest.fixture(scope="module")
+def at_once(files: Path, sqlite_log: str) -> Result:
+    """What one cycle as of the last day leaves: batches of 20,000 rows by ADBC, SQLite as store."""
+    return run(files, sqlite_log, f"sqlite:///{files / 'at_once.db'}", [LAST])
+
+
+@contextmanager
+def wired(files: Path, source: str, store: str, **options: int) -> Iterator[App]:
+    """The application on a log and a store, with source options; no window is measured on the way."""
+    migrate(store)
+    settings = settings_of(CONFIG, {"SOURCE": source, "STORE": store})
+    sources = tuple(replaced(one, options) for one in settings.sources)
+    models = tuple(replace(one, windows=(), resamples=50) for one in settings.models)
+    with opened(replace(settings, sources=sources, models=models), files) as app:
+        yield app
+
+
+def replaced(source: SourceSpec, options: dict[str, int]) -> SourceSpec:
+    return replace(source, batch_rows=options.get("batch_rows", source.batch_rows), audit=7 * DAY)
+
+
+def run(files: Path, source: str, store: str, moments: list[int], **options: int) -> Result:
+    """Run cycles of all models; then look at the panes and windows."""
+    with wired(files, source, store, **options) as app:
+        failures = [cycle_once(app, name, moment).error for name in MODELS for moment in moments]
+        assert set(failures) == {None}
+        for name in MODELS:
+            app.monitored(name).panes.load(FIRST)
+        return looked_at(app)
+
+
+def looked_at(app: App) -> Result:
+    """All panes of a store, decoded, and the last day's windows, measured."""
+    panes: dict[PaneKey, Content] = {}
+    empty: set[PaneKey] = set()
+    rows = {}
+    for name in MODELS:
+        monitored = app.monitored(name)
+        assert app.store.waiting(name) == []
+        for part in Part:
+            starts = [one.start for one in app.store.facts(name, FIRST) if one.part is part]
+            for start, pane in app.store.load_panes(name, part, starts, monitored.counting).items():
+                if pane.rows:
+                    panes[name, part, start] = content(pane)
+                else:
+                    empty.add((name, part, start))
+        targets = [Target(monitored, window, end) for window in WINDOWS for end in (LAST, LAST - 9 * DAY)]
+        rows[name] = [
+            row
+            for target in targets
+            for row in (*record_rows(target), *label_rows(target, Truth.PROVISIONAL))
+        ]
+    return Result(panes, empty, rows)
+
+
+def content(pane: PanePart) -> Content:
+    """All that a pane holds, comparable."""
+    strata = {
+        stratum: (counters.index.tolist(), counters.value.tolist())
+        for stratum, counters in pane.strata.items()
+    }
+    return pane.rows, pane.newest, pane.records, pane.labelled, pane.checksum, strata
+
+
+def require_equal(found: Result, expected: Result) -> None:
+    """Equal panes, but for those without a row; equal measurements."""
+    differing = [
+        (name, part.value, to_datetime(start).isoformat())
+        for name, part, start in sorted(found.panes.keys() | expected.panes.keys())
+        if found.panes.get((name, part, start)) != expected.panes.get((name, part, start))
+    ]
+    assert differing == []
+    assert found.rows == expected.rows
+
+
+def test_the_log_is_worth_comparing(at_once: Result) -> None:
+    assert len(at_once.panes) > 3_500
+    assert all(len(rows) > 500 for rows in at_once.rows.values())
+
+
+def test_daily_cycles_leave_what_one_cycle_as_of_the_last_day_leaves(
+    files: Path, sqlite_log: str, at_once: Result
+) -> None:
+    daily = run(files, sqlite_log, f"sqlite:///{files / 'daily.db'}", ticks(FIRST, LAST, DAY))
+
+    require_equal(daily, at_once)
+    assert at_once.empty <= daily.empty | daily.panes.keys()
+
+
+def test_cycles_of_uneven_length_leave_the_same(files: Path, sqlite_log: str, at_once: Result) -> None:
+    """Also in the middle of the hour; the last cycle comes a week later, and counts all that waited."""
+    moments = [*ticks(FIRST, LAST - 8 * DAY, 77 * HOUR + HOUR // 3), LAST]
+
+    uneven = run(files, sqlite_log, f"sqlite:///{files / 'uneven.db'}", moments)
+
+    require_equal(uneven, at_once)
+
+
+@pytest.mark.parametrize("rows", [1_000, 50_000])
+def test_batches_of_any_size_give_the_same(rows: int, files: Path, sqlite_log: str, at_once: Result) -> None:
+    found = run(files, sqlite_log, f"sqlite:///{files / f'batch{rows}.db'}", [LAST], batch_rows=rows)
+
+    require_equal(found, at_once)
+
+
+@pytest.mark.parametrize("rows", [1_000, 50_000])
+def test_fetchmany_gives_the_same_as_arrow(rows: int, files: Path, sqlite_log: str, at_once: Result) -> None:
+    store = f"sqlite:///{files / f'fetchmany{rows}.db'}"
+
+    found = run(files, f"{sqlite_log}?reader=fetchmany", store, [LAST], batch_rows=rows)
+
+    require_equal(found, at_once)
+
+
+@pytest.mark.postgres
+def test_postgresql_as_source_and_store_gives_the_same(
+    files: Path, postgres_url: str, at_once: Result
+) -> None:
+    load_logs(postgres_url, files)
+
+    arrow = run(files, postgres_url, postgres_url, [LAST])
+    small = run(files, postgres_url, f"sqlite:///{files / 'postgres1000.db'}", [LAST], batch_rows=1_000)
+    rows = run(files, f"{postgres_url}?reader=fetchmany", f"sqlite:///{files / 'postgres.db'}", [LAST])
+
+    require_equal(arrow, at_once)
+    require_equal(small, at_once)
+    require_equal(rows, at_once)
+
+
+@pytest.mark.postgres
+def test_postgresql_as_store_holds_what_a_replay_leaves(
+    files: Path, sqlite_log: str, postgres_url: str, at_once: Result
+) -> None:
+    found = run(files, sqlite_log, postgres_url, [*ticks(FIRST, LAST, 10 * DAY), LAST])
+
+    require_equal(found, at_once)
