@@ -95,4 +95,4 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _marked(column: pa.ChunkedArray) -> bool:
-    return bool(pc.min(column).as_py() == _MARK)
+    return bool(pc.any(pc.equal(column, _MARK)).as_py())  # not the least one: -inf may be there too
