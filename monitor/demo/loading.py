@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
 TABLES = ("predictions", "labels")
-PARAMETERS = 60_000  # of a statement; PostgreSQL takes 65,535
 INDEXES = (
     ("predictions", "event_time"),
     ("predictions", "logged_at"),
@@ -79,8 +78,7 @@ def _into_database(target: URL, name: str, table: pa.Table) -> int:
         if sa.inspect(engine).has_table(name):
             return 0
         with engine.begin() as connection:
-            rows = PARAMETERS // table.num_columns
-            table.to_pandas().to_sql(name, connection, index=False, chunksize=rows, method="multi")
+            table.to_pandas().to_sql(name, connection, index=False, chunksize=5_000)
             described = sa.Table(name, sa.MetaData(), autoload_with=connection)
             for _, column in (index for index in INDEXES if index[0] == name):
                 sa.Index(f"{name}_{column}", described.c[column]).create(connection)
