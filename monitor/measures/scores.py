@@ -11,7 +11,7 @@ from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal_quantile
+from monitor.measures.intervals import central, normal_quantile
 from monitor.measures.moments import mean
 from monitor.states.views import ScoreTable, Sums
 
@@ -154,7 +154,7 @@ def _ks_interval(
     drawn = [resampled_shares(side, resamples, rng) for side in (positive, negative)]
     drawn = [np.cumsum(shares, axis=1) for shares in drawn]
     distances = np.abs(drawn[0] - drawn[1]).max(axis=1)
-    low, high = np.quantile(distances, [0.5 - level / 2, 0.5 + level / 2]).tolist()
+    low, high = central(distances, level)
     lower, upper = (min(1.0, max(0.0, value + coarse - bound)) for bound in (high, low))
     return Interval(min(lower, value), max(upper, value), level)
 

@@ -108,6 +108,7 @@ def _measure(
     windows: list[WindowState] = []
     if state.oldest is None:
         return current, snapshots, windows
+    monitored.measured.turn()
     oldest = oldest_end(monitored, state, truth.as_of)
     states = monitored.store.windows(monitored.name, oldest)
     for window in monitored.spec.windows:

@@ -1,7 +1,7 @@
 """Windows to rows: fold, measure, and say what stands behind it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from monitor.measures.evaluate import (
     quality,
     shift,
 )
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.monitored import Folded, Monitored
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Stratum
@@ -59,12 +59,18 @@ def ask_of(monitored: Monitored) -> Ask:
     return Ask(level=spec.level, resamples=spec.resamples, profit=profit)
 
 
-def record_rows(target: Target) -> list[MeasurementRow]:
+def folded_part(target: Target, part: Part) -> Folded:
+    """Sum of a window's panes by stratum; the whole is always there."""
+    layout = target.monitored.counting.records if part is Part.RECORDS else target.monitored.counting.labels
+    folded = target.monitored.panes.window(part, target.start, target.end)
+    folded.setdefault(WHOLE, Counters.empty(layout))
+    return folded
+
+
+def record_rows(target: Target, folded: Folded) -> list[MeasurementRow]:
     """Shift, data quality and volume of a window; of strata only the outputs'."""
     monitored, counting = target.monitored, target.monitored.counting
     ask = ask_of(monitored)
-    folded = monitored.panes.window(Part.RECORDS, target.start, target.end)
-    folded.setdefault(WHOLE, Counters.empty(counting.records))
     reference = monitored.reference.records if monitored.reference else None
     rows: list[MeasurementRow] = []
     for stratum, records in in_order(folded):
@@ -75,13 +81,10 @@ def record_rows(target: Target) -> list[MeasurementRow]:
     return rows
 
 
-def label_rows(target: Target, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
+def label_rows(target: Target, folded: Folded, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
     """Performance and labels of a window: the whole with intervals, strata in closed forms, the arms."""
-    monitored, counting = target.monitored, target.monitored.counting
-    ask = ask_of(monitored)
-    folded = monitored.panes.window(Part.LABELS, target.start, target.end)
-    whole = folded.setdefault(WHOLE, Counters.empty(counting.labels))
-    rows = _of_stratum(target, truth, WHOLE, whole, ask)
+    ask = ask_of(target.monitored)
+    rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], ask)
     coverage = rows[0].coverage
     if strata:
         closed = replace(ask, resamples=0)
@@ -100,9 +103,8 @@ def in_order(folded: Mapping[Stratum, Counters]) -> list[tuple[Stratum, Counters
 def performance_values(target: Target) -> dict[tuple[str, str], Result]:
     """Performance of the whole without resampling: what a kept window is compared by."""
     counting = target.monitored.counting
-    folded = target.monitored.panes.window(Part.LABELS, target.start, target.end)
-    counters = folded.get(WHOLE, Counters.empty(counting.labels))
-    results = performance(counting, counters, replace(ask_of(target.monitored), resamples=0))
+    whole = folded_part(target, Part.LABELS)[WHOLE]
+    results = performance(counting, whole, replace(ask_of(target.monitored), resamples=0))
     return {(result.measure, result.subject): result for result in results}
 
 
@@ -138,29 +140,38 @@ class Measured:
     window: Window
     first: int
     lacking: Ints
-    _rows: dict[tuple[int, Truth | None, str], list[MeasurementRow]] = field(default_factory=dict)
 
     def records(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the window that ends at `end`."""
-        key = (end, None, "")
-        if key not in self._rows:
-            self._rows[key] = record_rows(self._target(end))
-        return self._rows[key]
+        return self._once(self._target(end), Part.RECORDS, Truth.NONE)
 
     def labels(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the window that ends at `end`, and of its strata."""
-        key = (end, truth, warning)
-        if key not in self._rows:
-            self._rows[key] = label_rows(self._target(end, warning), truth)
-        return self._rows[key]
+        return self._once(self._target(end, warning), Part.LABELS, truth)
 
     def revised(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the whole, for a revision."""
-        return label_rows(self._target(end, warning), truth, strata=False)
+        target = self._target(end, warning)
+        return label_rows(target, folded_part(target, Part.LABELS), truth, strata=False)
 
     def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""
         return moved(performance_values(self._target(end)), kept)
+
+    def _once(self, target: Target, part: Part, truth: Truth) -> list[MeasurementRow]:
+        """Measure a window, unless this cycle did so already, or the last one did and nothing changed."""
+        memory = self.monitored.measured
+        key = (self.window.name, target.end, truth, target.warning)
+        if key not in memory.now:
+            folded = folded_part(target, part)
+            before = memory.before.get(key)
+            if before is not None and before[0] == folded:
+                memory.now[key] = before
+            elif part is Part.RECORDS:
+                memory.now[key] = (folded, record_rows(target, folded))
+            else:
+                memory.now[key] = (folded, label_rows(target, folded, truth))
+        return list(memory.now[key][1])
 
     def _target(self, end: int, warning: str = "") -> Target:
         start = self.window.start(end)

@@ -1,6 +1,7 @@
 """A model with its engines: what a cycle works on."""
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from monitor.core.clock import DAY, floor_to
 from monitor.pipeline.panes import Panes
@@ -9,6 +10,23 @@ from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Source, Store
 from monitor.specs.rows import MeasurementRow, ModelState, Truth
+from monitor.states.counters import Counters
+from monitor.states.strata import Stratum
+
+Folded: TypeAlias = dict[Stratum, Counters]
+Measured: TypeAlias = dict[tuple[str, int, Truth, str], tuple[Folded, list[MeasurementRow]]]
+
+
+@dataclass(slots=True)
+class Memory:
+    """What this cycle and the one before measured, by window, end, truth and warning, and on which states."""
+
+    before: Measured = field(default_factory=dict)
+    now: Measured = field(default_factory=dict)
+
+    def turn(self) -> None:
+        """Begin a cycle."""
+        self.before, self.now = self.now, {}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,6 +51,7 @@ class Monitored:
     audit_every: int = DAY
     settled_ends: dict[str, int] = field(default_factory=dict)
     audit: tuple[MeasurementRow, ...] = ()
+    measured: Memory = field(default_factory=Memory)
 
     @property
     def name(self) -> str:

@@ -4,6 +4,7 @@ Counters form a commutative monoid: they merge by addition of integers, in any o
 equal results. Every view that a measure reads (histogram, confusion, score table, sums) is a block.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +40,7 @@ class Block:
     @property
     def size(self) -> int:
         """Number of counters."""
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True)

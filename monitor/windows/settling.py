@@ -144,10 +144,8 @@ def completeness(delays: Delays, edges: Floats, horizon: int) -> Floats:
     seen = (delays.cell <= last) & (delays.cell <= top)
     cell, count, last = delays.cell[seen], delays.count[seen], np.minimum(last[seen], top)
     events = np.bincount(cell, weights=count, minlength=top + 1)
-    steps = np.zeros(top + 2)
-    np.add.at(steps, cell, count)
-    np.subtract.at(steps, last + 1, count)
-    at_risk = np.cumsum(steps)[: top + 1]
+    left = np.bincount(last + 1, weights=count, minlength=top + 2)[: top + 1]
+    at_risk = np.cumsum(events - left)
     survival = 1.0 - np.divide(events, at_risk, out=np.zeros(top + 1), where=at_risk > 0)
     return np.append(np.cumprod(survival[:0:-1])[::-1], 1.0)
 
