@@ -85,7 +85,7 @@ class Store(Protocol):
         ...
 
     def note_waiting(self, model: str, state: ModelState, panes: Iterable[WaitingPane]) -> None:
-        """Move the cursors and keep dirty panes, in one transaction. Labels add up; the oldest since stays."""
+        """Move the cursors, keep dirty panes, in one transaction. Labels add up; the oldest since stays."""
         ...
 
     def waiting(self, model: str) -> list[WaitingPane]:
