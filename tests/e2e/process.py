@@ -60,13 +60,13 @@ class Process:
     def status(self, path: str) -> int | None:
         """Status of an answer; None: there is none."""
         try:
-            return httpx.get(f"http://127.0.0.1:{self.port}{path}", timeout=5).status_code
+            return httpx.get(f"http://127.0.0.1:{self.port}{path}", timeout=30).status_code
         except httpx.TransportError:
             return None
 
     def page(self) -> str:
         """Page of metrics."""
-        return httpx.get(f"http://127.0.0.1:{self.port}/metrics", timeout=5).text
+        return httpx.get(f"http://127.0.0.1:{self.port}/metrics", timeout=30).text
 
     def series(self, prefix: str = "model_monitor_") -> Series:
         """Values by name and non-empty labels."""

@@ -196,7 +196,11 @@ def test_a_second_daemon_of_the_same_run_is_refused(running: Running) -> None:
     config = str(running.bench.directory / "config.toml")
 
     done = subprocess.run(
-        process.monitor("run", "--config", config), capture_output=True, text=True, timeout=60, check=False
+        process.monitor("run", "--config", config),
+        capture_output=True,
+        text=True,
+        timeout=process.PATIENCE,
+        check=False,
     )
 
     assert done.returncode == 1

@@ -130,7 +130,7 @@ def test_what_is_current_is_what_is_served(demo: Demo) -> None:
 def test_a_second_start_goes_on_without_loading_again(demo: Demo) -> None:
     command = process.monitor("demo", "--directory", str(demo.directory), "--exit", "--until", "2013-04-03")
 
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=process.PATIENCE, check=False)
 
     assert done.returncode == 0, done.stderr
     assert "the logs are loaded already" in done.stderr
