@@ -113,7 +113,17 @@ def with_labels(log: Log, rows: pd.DataFrame, as_of: int) -> pd.DataFrame:
     told["first"] = pairs[pairs["label"].notna()].groupby("row")["at"].min()
     told["newest"] = pairs.groupby("row")["at"].max()
     told["invalid"] = False if log.classes else told["label"].notna() & ~_finite(told["label"])
-    return told.assign(known=told["label"].notna() & ~told["invalid"])
+    told["known"] = told["label"].notna() & ~told["invalid"]
+    return told.assign(actual=_positions(log, told["label"]), said=_positions(log, told["prediction"]))
+
+
+def _positions(log: Log, outcome: pd.Series) -> pd.Series:
+    """Position of each class, k of one that is not known, -1 where there is none; numbers have none."""
+    if not log.classes:
+        return pd.Series(-1, outcome.index)
+    position = {name: at for at, name in enumerate(log.classes)}
+    found = outcome.map(position).fillna(len(log.classes))
+    return found.where(outcome.notna(), -1).astype("int64")
 
 
 def _finite(values: pd.Series) -> pd.Series:
@@ -159,18 +169,14 @@ def mean(terms: Any, value: float) -> Expected:
     return Expected(value, n=len(terms), bounds=bounds)
 
 
-def _codes(log: Log, told: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Actual and predicted class of the records that have both: positions, k for an unseen class."""
-    rows = told[told["known"] & told["prediction"].notna()]
-    position, k = {name: at for at, name in enumerate(log.classes)}, len(log.classes)
-    actual, said = (
-        rows[side].map(position).fillna(k).to_numpy(dtype=int) for side in ("label", "prediction")
-    )
-    return actual, said
+def _codes(told: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Actual and predicted class of the records that have both."""
+    both = (told["actual"] >= 0) & (told["said"] >= 0)
+    return told.loc[both, "actual"].to_numpy(), told.loc[both, "said"].to_numpy()
 
 
 def _class_rates(log: Log, told: pd.DataFrame) -> Found:
-    actual, said = _codes(log, told)
+    actual, said = _codes(told)
     n, k = len(actual), len(log.classes)
     right = np.zeros((4, k))
     if n:
@@ -194,7 +200,7 @@ def _class_rates(log: Log, told: pd.DataFrame) -> Found:
 
 
 def _class_averages(log: Log, told: pd.DataFrame) -> Found:
-    actual, said = _codes(log, told)
+    actual, said = _codes(told)
     n, k = len(actual), len(log.classes)
     right = round(metrics.accuracy_score(actual, np.where(said == k, -1, said)) * n) if n else 0
     most = max(int(np.sum(actual == at)) for at in range(k))
@@ -209,7 +215,7 @@ def _class_averages(log: Log, told: pd.DataFrame) -> Found:
 
 
 def _cells(log: Log, told: pd.DataFrame) -> Found:
-    sides, names = _codes(log, told), [*log.classes, UNSEEN]
+    sides, names = _codes(told), [*log.classes, UNSEEN]
     n, known = len(sides[0]), range(len(names))
     counts = metrics.confusion_matrix(*sides, labels=known) if n else np.zeros((len(names),) * 2)
     profit = 0.0
@@ -224,8 +230,8 @@ def _cells(log: Log, told: pd.DataFrame) -> Found:
 
 
 def _scores(log: Log, told: pd.DataFrame) -> Found:
-    rows = told[told["known"] & told["label"].isin(log.classes) & valid(told, "score", log)]
-    score, truth = rows["score"].to_numpy(), (rows["label"] == log.classes[1]).to_numpy(dtype=int)
+    rows = told[told["actual"].isin((0, 1)) & valid(told, "score", log)]
+    score, truth = rows["score"].to_numpy(), rows["actual"].to_numpy()
     n, classes = len(rows), len(set(truth))
     auc = separation = brier = loss = Expected(None)
     if classes == 2:
@@ -275,7 +281,7 @@ def _label_quality(log: Log, told: pd.DataFrame) -> Found:
 
 
 def _delays(log: Log, told: pd.DataFrame) -> Found:
-    rows = told[told["known"] & told["label"].isin(log.classes)] if log.classes else told[told["known"]]
+    rows = told[told["known"] & (told["actual"] < len(log.classes))]
     seconds = np.sort((rows["first"] - rows["event_time"]).to_numpy(dtype=float) / 1e6)
     for name, share in (("label_delay_median", 0.5), ("label_delay_p90", 0.9)):
         if len(seconds) == 0:
