@@ -1,0 +1,196 @@
+"""The audit finds what no cursor shows: deletions, updates in place, rows that became visible long after."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from memory import MemorySource
+from synthetic import SPEC, START, Log, log_of, monitored_of, predictions_of
+
+from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.pipeline.cycle import run_cycle
+from monitor.pipeline.dirty import find_changes
+from monitor.pipeline.housekeeping import audit
+from monitor.pipeline.monitored import Monitored
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import CycleReport
+from monitor.specs.rows import Part
+from monitor.store.adapter import SqlStore
+
+Change = Callable[[Log], Log]
+NOON = START + 2 * DAY + 12 * HOUR
+
+
+def at_noon(log: Log) -> list[str]:
+    """Ids of the third day's hour from noon on."""
+    event = np.asarray(log.predictions["event_time"])
+    return list(np.asarray(log.predictions["id"])[(event >= NOON) & (event < NOON + HOUR)])
+
+
+def facts(store: SqlStore, start: int) -> dict[Part, tuple[int, int, int]]:
+    """Rows, records, labelled of a stored pane."""
+    return {
+        one.part: (one.rows, one.records, one.labelled)
+        for one in store.facts("late", start)
+        if one.start == start
+    }
+
+
+def audited(
+    store: SqlStore, before: Log, after: Log, *, at: int = 7, audit_every: int = DAY
+) -> tuple[Monitored, CycleReport]:
+    """A week on one log, then one more cycle on what became of it."""
+    monitored = monitored_of(before.source(), store, windows=SPEC.windows[:1], audit_every=audit_every)
+    for day in range(1, at):
+        run_cycle(monitored, START + day * DAY)
+    monitored.source = after.source()
+    return monitored, run_cycle(monitored, START + at * DAY)[0]
+
+
+def relabelled(log: Log, ids: list[str], to: str) -> Log:
+    """Labels of some ids updated in place: nothing but the value moves."""
+    mine = pc.is_in(log.labels["id"], value_set=pa.array(ids))
+    label = pc.if_else(mine, to, log.labels["label"])
+    return Log(log.predictions, log.labels.set_column(3, "label", label))
+
+
+@pytest.fixture(scope="module")
+def log() -> Log:
+    return log_of(8, never=0.0)
+
+
+def test_deleted_rows_are_found(fresh_store: SqlStore, log: Log) -> None:
+    audited(fresh_store, log, log.without(ids=at_noon(log)[:4]))
+
+    assert facts(fresh_store, NOON) == {Part.RECORDS: (6, 6, 0), Part.LABELS: (6, 6, 6)}
+
+
+def test_a_pane_whose_rows_are_all_gone_is_emptied(fresh_store: SqlStore, log: Log) -> None:
+    audited(fresh_store, log, log.without(ids=at_noon(log)))
+
+    assert facts(fresh_store, NOON) == {Part.RECORDS: (0, 0, 0), Part.LABELS: (0, 0, 0)}
+
+
+def test_without_an_audit_deletions_go_unseen(fresh_store: SqlStore, log: Log) -> None:
+    """The first cycle audits; the next audit is a week later."""
+    audited(fresh_store, log, log.without(ids=at_noon(log)[:4]), audit_every=7 * DAY)
+
+    assert facts(fresh_store, NOON)[Part.RECORDS] == (10, 10, 0)
+
+
+def test_rows_that_become_visible_long_after_their_logged_at_are_found(
+    fresh_store: SqlStore, log: Log
+) -> None:
+    late = predictions_of(np.asarray([NOON + 7 * MINUTE]), first_id=90_000)
+
+    audited(fresh_store, log, Log(pa.concat_tables([log.predictions, late]), log.labels))
+
+    assert facts(fresh_store, NOON)[Part.RECORDS] == (11, 11, 0)
+
+
+def test_a_row_replaced_by_another_is_found_by_the_newest_logged_at(fresh_store: SqlStore, log: Log) -> None:
+    """As many rows as before."""
+    gone = log.without(ids=at_noon(log)[-1:])
+    other = predictions_of(np.asarray([NOON + 7 * MINUTE]), first_id=90_000)
+
+    audited(fresh_store, log, Log(pa.concat_tables([gone.predictions, other]), gone.labels))
+
+    newest = {one.start: one.newest for one in fresh_store.facts("late", NOON) if one.part is Part.RECORDS}
+    expected = np.asarray(gone.predictions["logged_at"])
+    assert newest[NOON] == expected[expected < NOON + HOUR].max()
+
+
+def test_deleted_labels_are_found(fresh_store: SqlStore, log: Log) -> None:
+    audited(fresh_store, log, log.without(labels_of=at_noon(log)[:3]))
+
+    assert facts(fresh_store, NOON)[Part.LABELS] == (10, 10, 7)
+
+
+def test_labels_that_become_visible_long_after_their_reported_at_are_found(
+    fresh_store: SqlStore, log: Log
+) -> None:
+    audited(fresh_store, log.without(labels_of=at_noon(log)[:3]), log)
+
+    assert facts(fresh_store, NOON)[Part.LABELS] == (10, 10, 10)
+
+
+def test_labels_updated_in_place_are_found_by_the_sum_of_their_values(
+    fresh_store: SqlStore, log: Log
+) -> None:
+    after = relabelled(log, at_noon(log), "1")
+
+    audited(fresh_store, relabelled(log, at_noon(log), "0"), after)
+
+    sums = {one.start: one.checksum for one in fresh_store.facts("late", NOON) if one.part is Part.LABELS}
+    assert sums[NOON] == 10 * 2
+
+
+def test_an_audit_that_finds_nothing_counts_nothing_again(fresh_store: SqlStore, log: Log) -> None:
+    monitored, _ = audited(fresh_store, log, log)
+    monitored.audit_every = 0
+    counted = {(one.start, one.part): one.counted_as_of for one in fresh_store.facts("late", START)}
+
+    run_cycle(monitored, START + 7 * DAY)
+
+    assert fresh_store.state("late").audited_as_of == START + 7 * DAY
+    again = {(one.start, one.part): one.counted_as_of for one in fresh_store.facts("late", START)}
+    assert again == counted
+
+
+def test_rows_gone_at_the_old_end_are_the_logs_own_retention(fresh_store: SqlStore, log: Log) -> None:
+    """Everything before half past noon is gone: that pane and those before it stay as they were counted."""
+    cut = NOON + 30 * MINUTE
+    kept = Log(log.predictions.filter(pc.greater_equal(log.predictions["event_time"], cut)), log.labels)
+
+    audited(fresh_store, log, kept)
+
+    assert facts(fresh_store, NOON)[Part.RECORDS] == (10, 10, 0)
+    assert facts(fresh_store, START + DAY)[Part.RECORDS] == (10, 10, 0)
+
+
+def test_a_log_that_is_gone_altogether_empties_nothing(fresh_store: SqlStore, log: Log) -> None:
+    audited(fresh_store, log, Log(log.predictions.slice(0, 0), log.labels.slice(0, 0)))
+
+    assert facts(fresh_store, NOON)[Part.RECORDS] == (10, 10, 0)
+
+
+@dataclass
+class Measuring(MemorySource):
+    """A source that says how many rows of labels were read."""
+
+    read: int = 0
+
+    def labelled(self, model: ModelSpec, ranges: Sequence[tuple[int, int]]) -> pa.Table:
+        table = super().labelled(model, ranges)
+        self.read += table.num_rows
+        return table
+
+
+def test_labels_of_a_large_log_are_compared_by_turns(fresh_store: SqlStore, log: Log) -> None:
+    """Labels all taken away: panes that have rested a day are found in turns, each within the budget."""
+    monitored, _ = audited(fresh_store, log, log)
+    labelled = {
+        one.start for one in fresh_store.facts("late", START + 1) if one.part is Part.LABELS and one.labelled
+    }
+    source = Measuring(log.predictions, log.labels.slice(0, 0))
+    monitored.source, monitored.spec = source, replace(monitored.spec, recount_rows=600)
+
+    found: set[int] = set()
+    reads = []
+    for day in (8, 9, 10):
+        as_of, source.read = START + day * DAY, 0
+        found |= {
+            one.start
+            for one in audit(
+                monitored, find_changes(monitored, fresh_store.state("late"), as_of), as_of
+            ).waiting
+            if one.part is Part.LABELS
+        }
+        reads.append(source.read)
+
+    assert found == labelled
+    assert max(reads) <= 600
+    assert sum(reads) <= log.predictions.num_rows
