@@ -1,0 +1,220 @@
+"""Models of every kind run through real cycles: without labels, reference, times; of other tasks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from memory import MemorySource
+from synthetic import READING, SPEC, START, log_of, monitored_of, predictions_of, reference_rows
+
+from monitor.core.clock import DAY, HOUR
+from monitor.core.measurement import Reason
+from monitor.pipeline.cycle import run_cycle
+from monitor.pipeline.panes import Panes
+from monitor.pipeline.replay import replay, ticks
+from monitor.records.reading import Reading, Task
+from monitor.records.reference import reference_of
+from monitor.specs.model import Relation
+from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.store.adapter import SqlStore
+
+ONE_DAY = SPEC.windows[:1]
+LOG = log_of(6)
+
+
+def found(rows: list[MeasurementRow], measure: str, truth: Truth, subject: str = "") -> MeasurementRow:
+    [row] = [
+        row
+        for row in rows
+        if (row.measure, row.truth, row.subject, row.segment) == (measure, truth, subject, None)
+    ]
+    return row
+
+
+def test_a_model_without_labels_has_shift_and_no_performance(fresh_store: SqlStore) -> None:
+    reading = replace(READING, labelled=False)
+    source = MemorySource(LOG.predictions)
+    monitored = monitored_of(
+        source, fresh_store, reading=reading, windows=ONE_DAY, labels=None, audit_every=DAY
+    )
+
+    list(replay(monitored, ticks(START, START + 3 * DAY, DAY)))
+    _, rows = run_cycle(monitored, START + 4 * DAY)
+
+    assert {row.truth for row in rows} == {Truth.NONE}
+    assert found(rows, "records", Truth.NONE).measurement.value == 240
+    assert found(rows, "stability_index", Truth.NONE, "score").measurement.value is not None
+    assert {one.part for one in fresh_store.facts("late", START)} == {Part.RECORDS}
+    assert fresh_store.waiting("late") == []
+
+
+def test_a_model_without_a_reference_has_performance_and_no_shift(fresh_store: SqlStore) -> None:
+    monitored = monitored_of(LOG.source(), fresh_store, reference=False, windows=ONE_DAY)
+
+    list(replay(monitored, ticks(START, START + 5 * DAY, DAY)))
+    rows = [row for _, _, row in fresh_store.current("late")]
+
+    assert found(rows, "accuracy", Truth.SETTLED).measurement.value is not None
+    missing = found(rows, "stability_index", Truth.NONE, "score").measurement
+    assert missing.reason is Reason.NO_REFERENCE
+
+
+def test_without_logged_at_the_lookback_is_read_again_each_cycle(fresh_store: SqlStore) -> None:
+    """A row that appears late is found within the lookback, and not beyond it."""
+    predictions = LOG.predictions.drop_columns(["logged_at"])
+    late = predictions_of(np.asarray([START + DAY + HOUR, START + 3 * DAY + HOUR]), first_id=50_000)
+    grown = pa.concat_tables([predictions, late.drop_columns(["logged_at"])])
+    monitored = monitored_of(
+        MemorySource(predictions, LOG.labels),
+        fresh_store,
+        windows=ONE_DAY,
+        predictions=Relation(table="predictions"),
+    )
+
+    list(replay(monitored, ticks(START, START + 4 * DAY, DAY)))
+    monitored.source = MemorySource(grown, LOG.labels)
+    run_cycle(monitored, START + 5 * DAY)
+
+    rows = {one.start: one.rows for one in fresh_store.facts("late", START) if one.part is Part.RECORDS}
+    assert rows[START + 3 * DAY + HOUR] == 11
+    assert rows[START + DAY + HOUR] == 10
+    assert fresh_store.state("late").logged_cursor is None
+
+
+def test_without_reported_at_labels_within_the_lookback_are_read_again(fresh_store: SqlStore) -> None:
+    """What the table holds is what is known: settling needs an age."""
+    early = LOG.labels.drop_columns(["reported_at"])
+    monitored = monitored_of(
+        MemorySource(LOG.predictions, early.slice(0, 300)),
+        fresh_store,
+        windows=ONE_DAY,
+        labels=Relation(table="labels"),
+        settle_after=DAY,
+    )
+
+    run_cycle(monitored, START + DAY)
+    monitored.source = MemorySource(LOG.predictions, early)
+    _, rows = run_cycle(monitored, START + 2 * DAY)
+
+    row = found(rows, "accuracy", Truth.SETTLED)
+    assert row.window_end == START + DAY
+    assert row.coverage == pytest.approx(0.97, abs=0.03)
+    assert fresh_store.waiting("late") == []
+
+
+def regression() -> tuple[Reading, pa.Table, MemorySource]:
+    reading = Reading(
+        task=Task.REGRESSION,
+        numeric=("temp",),
+        labelled=True,
+        time_units=READING.time_units,
+        horizon=READING.horizon,
+    )
+    rng = np.random.default_rng(7)
+
+    def with_prediction(table: pa.Table) -> pa.Table:
+        values = rng.normal(30.0, 10.0, table.num_rows)
+        return table.drop_columns(["score"]).append_column("prediction", pa.array(values))
+
+    predictions = with_prediction(LOG.predictions)
+    truth = dict(zip(predictions["id"].to_pylist(), predictions["prediction"].to_pylist(), strict=True))
+    labels = LOG.labels.set_column(
+        3, "label", pa.array([truth[name] + 2.0 for name in LOG.labels["id"].to_pylist()])
+    )
+    reference = with_prediction(reference_rows())
+    reference = reference.set_column(
+        reference.column_names.index("label"), "label", pa.array(rng.normal(30.0, 10.0, reference.num_rows))
+    )
+    return reading, reference, MemorySource(predictions, labels)
+
+
+def test_a_regression_settles_and_is_measured(fresh_store: SqlStore) -> None:
+    reading, reference, source = regression()
+    monitored = monitored_of(source, fresh_store, reading=reading, table=reference, windows=ONE_DAY)
+
+    list(replay(monitored, ticks(START, START + 6 * DAY, DAY)))
+
+    rows = [row for _, _, row in fresh_store.current("late")]
+    measured = found(rows, "mean_squared_error", Truth.SETTLED).measurement
+    assert measured.value == pytest.approx(4.0)
+    assert fresh_store.waiting("late") == []
+
+
+def test_a_multi_class_model_settles_and_is_measured(fresh_store: SqlStore) -> None:
+    reading = Reading(
+        task=Task.MULTICLASS,
+        classes=("A", "B", "C"),
+        labelled=True,
+        time_units=READING.time_units,
+        horizon=READING.horizon,
+    )
+    names = np.asarray(["A", "B", "C"])
+    of = {name: names[at % 3] for at, name in enumerate(LOG.predictions["id"].to_pylist())}
+    predicted = pa.array([of[name] for name in LOG.predictions["id"].to_pylist()])
+    predictions = LOG.predictions.drop_columns(["score"]).append_column("prediction", predicted)
+    ids = LOG.labels["id"].to_pylist()
+    truth = [
+        "A" if at % 10 == 0 else "unheard-of" if at % 97 == 0 else of[name] for at, name in enumerate(ids)
+    ]
+    source = MemorySource(predictions, LOG.labels.set_column(3, "label", pa.array(truth)))
+    monitored = monitored_of(source, fresh_store, reading=reading, reference=False, windows=ONE_DAY)
+
+    list(replay(monitored, ticks(START, START + 6 * DAY, DAY)))
+
+    rows = [row for _, _, row in fresh_store.current("late")]
+    settled = found(rows, "accuracy", Truth.SETTLED)
+    end = settled.window_end
+    event = dict(
+        zip(LOG.predictions["id"].to_pylist(), LOG.predictions["event_time"].to_pylist(), strict=True)
+    )
+    when = LOG.labels["reported_at"].to_pylist()
+    mine = [
+        label == of[name]
+        for name, at, label in zip(ids, when, truth, strict=True)
+        if end - DAY <= event[name] < end and at <= START + 6 * DAY
+    ]
+    assert settled.measurement.n == len(mine)
+    assert settled.measurement.value == pytest.approx(sum(mine) / len(mine))
+
+
+def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fresh_store: SqlStore) -> None:
+    reading = replace(READING, horizon=3 * DAY)
+    first = monitored_of(LOG.source(), fresh_store, reading=reading)
+    list(replay(first, ticks(START, START + 5 * DAY, DAY)))
+    other = monitored_of(
+        LOG.source(), fresh_store, reading=reading, table=reference_rows(300), revise_every=100 * DAY
+    )
+    assert other.counting.records.hash != first.counting.records.hash
+
+    _, rows = run_cycle(other, START + 6 * DAY)
+
+    layouts = {
+        one.start: one.layout
+        for one in fresh_store.facts("late", START)
+        if one.part is Part.RECORDS and one.rows
+    }
+    recounted = {start for start, layout in layouts.items() if layout == other.counting.records.hash}
+    assert min(recounted) == START + 3 * DAY
+    warnings = {(row.window, row.warning) for row in rows if row.measure == "records"}
+    assert warnings == {("1d", ""), ("7d", "partial")}
+
+
+def test_a_restart_goes_on_as_if_nothing_had_been(fresh_store: SqlStore) -> None:
+    """Caches are made of the store alone: a new process reports what the old one would have."""
+    first = monitored_of(LOG.source(), fresh_store, audit_every=3 * DAY)
+    list(replay(first, ticks(START, START + 5 * DAY, DAY)))
+    second = monitored_of(LOG.source(), fresh_store, audit_every=3 * DAY)
+    second.panes = Panes("late", second.counting, fresh_store)
+
+    _, again = run_cycle(second, START + 5 * DAY)
+    _, before = run_cycle(first, START + 5 * DAY)
+
+    assert again == before
+    assert second.settled_ends == first.settled_ends
+
+
+def test_a_reference_of_the_same_rows_changes_nothing(fresh_store: SqlStore) -> None:
+    one, other = (reference_of(reference_rows(), READING) for _ in range(2))
+
+    assert one.counting.hash == other.counting.hash
