@@ -15,7 +15,7 @@ from monitor.measures.intervals import central, normal_quantile
 from monitor.measures.moments import mean
 from monitor.states.views import ScoreTable, Sums
 
-BOOTSTRAP_CELLS = 64
+BOOTSTRAP_CELLS = 32
 NORMAL_FROM = 1_000
 FEW = 10  # of a class, below which DeLong's variance is not trusted
 
@@ -77,7 +77,7 @@ def ks_separation(
 
     Between two edges the difference of the raw scores is at most the one class's share at the upper edge less
     the other's at the lower one; the resolution is what that bound exceeds the value by. The interval is the
-    basic bootstrap's within each class, on at most 64 merged cells, moved to the value of all cells, cut to
+    basic bootstrap's within each class, on at most 32 merged cells, moved to the value of all cells, cut to
     [0, 1] and made to hold the value.
     """
     negative, positive = table.negative, table.positive
@@ -170,6 +170,8 @@ def resampled_shares(counts: Ints, resamples: int, rng: np.random.Generator) -> 
     if total < NORMAL_FROM:
         drawn: Floats = rng.multinomial(total, shares, size=resamples) / total
         return drawn
-    noise = rng.standard_normal((resamples, len(counts)), dtype=np.float32) * np.sqrt(shares)
-    bridge: Floats = shares + (noise - shares * noise.sum(axis=1, keepdims=True)) / math.sqrt(total)
+    narrow = shares.astype(np.float32)
+    noise = rng.standard_normal((resamples, len(counts)), dtype=np.float32) * np.sqrt(narrow)
+    noise -= noise.sum(axis=1, keepdims=True) * narrow
+    bridge: Floats = shares + noise / math.sqrt(total)
     return bridge
