@@ -117,9 +117,7 @@ def _by_pane(event_time: Ints, pane: int) -> dict[int, int]:
 
 
 def ranges_of(starts: list[int], pane: int) -> list[tuple[int, int]]:
-    """Half-open ranges of event time of ascending panes, neighbours merged."""
-    if not starts:
-        return []
+    """Half-open ranges of event time of ascending panes, at least one, neighbours merged."""
     edges = np.asarray(starts, dtype=np.int64)
     breaks = np.flatnonzero(np.diff(edges) != pane)
     first = edges[np.concatenate([[0], breaks + 1])]
