@@ -84,27 +84,15 @@ def record_rows(target: Target, folded: Folded) -> list[MeasurementRow]:
 def label_rows(target: Target, folded: Folded, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
     """Performance and labels of a window: the whole with intervals, strata in closed forms, the arms."""
     ask = ask_of(target.monitored)
-    whole = folded[WHOLE]
-    rows = _of_stratum(target, truth, WHOLE, whole, ask)
-    coverage, size = rows[0].coverage, len(rows)
+    rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], ask)
+    coverage = rows[0].coverage
     if strata:
         closed = replace(ask, resamples=0)
         for stratum, counters in in_order(folded):
-            if stratum == WHOLE:
-                continue
-            if _holds_all(counters, whole):
-                rows += [
-                    replace(row, version=stratum.version, segment=stratum.segment) for row in rows[:size]
-                ]
-            else:
+            if stratum != WHOLE:
                 rows += _of_stratum(target, truth, stratum, counters, closed)
         rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, ask)]
     return rows
-
-
-def _holds_all(stratum: Counters, whole: Counters) -> bool:
-    """A stratum with as many records as the whole is the whole: there is one version."""
-    return bool(stratum.block("tally")[0] == whole.block("tally")[0])
 
 
 def in_order(folded: Mapping[Stratum, Counters]) -> list[tuple[Stratum, Counters]]:
