@@ -48,7 +48,7 @@ coverage: $(VENV)/installed-dev
 	@$(BIN)/coverage report --skip-covered --show-missing
 
 docs: $(VENV)/installed
-	@$(BIN)/python -X utf8 -c 'from monitor.measures.page import page; print(page(), end="")' > docs/measures.md.new
+	@$(BIN)/python -X utf8 -c 'from monitor.measures.documentation import markdown; print(markdown(), end="")' > docs/measures.md.new
 	@mv docs/measures.md.new docs/measures.md
 
 lowest: $(LOWEST)/installed

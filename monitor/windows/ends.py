@@ -50,12 +50,8 @@ class Window:
         """Return the end before `end`."""
         return self.start(end) if self.calendar else end - self.step
 
-    def kept(self, end: int) -> bool:
-        """Whether snapshots of this end are kept: the first of each day, every month."""
-        return self.calendar or end % DAY < self.step
-
     def kept_ends(self, after: int, until: int) -> list[int]:
-        """Kept ends in (after, until], newest first."""
+        """Ends in (after, until] that are kept, newest first: the first of each day, every month."""
         if self.calendar:
             ends, end = [], self.newest_end(until)
             while end > after:
