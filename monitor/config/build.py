@@ -96,12 +96,13 @@ def _arms(control: Control) -> Arms:
 
 
 def _time_units(predictions: Predictions, labels: Labels | None) -> tuple[tuple[str, str], ...]:
-    units = (
-        ("event_time", predictions.event_time_unit),
-        ("logged_at", predictions.logged_at_unit),
-        ("reported_at", None if labels is None else labels.reported_at_unit),
-    )
-    return tuple((role, unit) for role, unit in units if unit is not None)
+    first = predictions.event_time_unit
+    units: list[tuple[str, str | None]] = [("event_time", first)]
+    if predictions.logged_at is not None:
+        units.append(("logged_at", predictions.logged_at_unit or first))
+    if labels is not None and labels.reported_at is not None:
+        units.append(("reported_at", labels.reported_at_unit or first))
+    return tuple((role, unit) for role, unit in units if unit is not None and unit != "none")
 
 
 def _names(model: Model) -> tuple[tuple[str, str], ...]:

@@ -29,6 +29,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE
 _STRICT = ConfigDict(extra="forbid", strict=True, validate_assignment=True, hide_input_in_errors=True)
 
 Unit: TypeAlias = Literal["s", "ms", "us"]
+OtherUnit: TypeAlias = Literal["s", "ms", "us", "none"]  # none: no epoch, though the event time is one
 Count: TypeAlias = Annotated[int, Field(gt=0)]
 
 
@@ -92,7 +93,7 @@ class Predictions(BaseModel):
     event_time: Text
     event_time_unit: Unit | None = None
     logged_at: Text | None = None
-    logged_at_unit: Unit | None = None
+    logged_at_unit: OtherUnit | None = None
     score: Text | None = None
     score_range: Range = (0.0, 1.0)
     prediction: Text | None = None
@@ -113,7 +114,7 @@ class Labels(BaseModel):
     id: IdColumn | None = None
     label: Text
     reported_at: Text | None = None
-    reported_at_unit: Unit | None = None
+    reported_at_unit: OtherUnit | None = None
     revision: Text | None = None
 
 

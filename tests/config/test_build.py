@@ -135,6 +135,25 @@ def test_units_of_integer_times_are_known_by_role(file: File) -> None:
     assert spec.reading.time_units == (("event_time", "s"), ("logged_at", "us"), ("reported_at", "ms"))
 
 
+@pytest.mark.parametrize(
+    ("logged", "reported", "units"),
+    [
+        ("", "", {"event_time": "s", "logged_at": "s", "reported_at": "s"}),
+        ('logged_at_unit = "ms"', "", {"event_time": "s", "logged_at": "ms", "reported_at": "s"}),
+        ('logged_at_unit = "none"', 'reported_at_unit = "none"', {"event_time": "s"}),
+    ],
+)
+def test_other_times_have_the_unit_of_the_event_time_unless_they_say_otherwise(
+    file: File, logged: str, reported: str, units: dict[str, str]
+) -> None:
+    predictions = f'score = "score"\nthreshold = 0.5\nevent_time_unit = "s"\n{logged}'
+    labels = LABELS.replace('reported_at_unit = "ms"', reported)
+
+    spec = file.spec(model(predictions=predictions, tables=labels))
+
+    assert dict(spec.reading.time_units) == units
+
+
 def test_names_of_columns_are_kept_for_messages(file: File) -> None:
     reading = file.spec(model(tables=LABELS)).reading
 

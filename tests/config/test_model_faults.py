@@ -202,7 +202,7 @@ TABLES = [
     ),
     (
         predictions('prediction = "p"\nlogged_at_unit = "sec"'),
-        '.predictions.logged_at_unit: must be one of "s", "ms", "us": got "sec"',
+        '.predictions.logged_at_unit: must be one of "s", "ms", "us", "none": got "sec"',
     ),
     (
         predictions('prediction = "p"\nlogged_at_unit = "s"').replace('logged_at = "logged_at"', ""),
