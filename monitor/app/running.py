@@ -24,8 +24,8 @@ def cycle_once(
     began = time.perf_counter()
     report = CycleReport(model=name, as_of=as_of)
     try:
-        with app.leased(name) as token:
-            report, _ = run_cycle(app.monitored(name), as_of, token=token, stopping=stopping)
+        with app.leased(name) as lease:
+            report, _ = run_cycle(app.monitored(name), as_of, lease=lease, stopping=stopping)
     except Stopped:
         app.forget(name)
         report = replace(report, error="stopped between two chunks")

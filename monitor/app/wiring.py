@@ -20,7 +20,7 @@ from monitor.records.reference import Reference, counting_without_reference, ref
 from monitor.sources import SqlSource, open_source
 from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec
-from monitor.specs.protocols import Source
+from monitor.specs.protocols import Lease, Source
 from monitor.specs.settings import Settings
 from monitor.states.grids import content_hash
 from monitor.store.adapter import SqlStore
@@ -90,8 +90,8 @@ class App:
         self._models.pop(name, None)
 
     @contextmanager
-    def leased(self, name: str) -> Iterator[int]:
-        """Hold a model's lease; the token. What is cached is dropped if another process had it meanwhile.
+    def leased(self, name: str) -> Iterator[Lease]:
+        """Hold a model's lease. What is cached is dropped if another process had it meanwhile.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class App:
             self.forget(name)
         self._tokens[name] = token
         try:
-            yield token
+            yield Lease(token, LEASE)
         finally:
             self.store.release(name, token)
 

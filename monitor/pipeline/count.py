@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from monitor.core.errors import LeaseLost
 from monitor.pipeline.dirty import ranges_of
 from monitor.pipeline.monitored import Monitored
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
+from monitor.specs.protocols import Lease
 from monitor.specs.rows import Part, WaitingPane
 from monitor.windows.recount import Budget, Candidate, choose
 
@@ -71,6 +73,7 @@ def count_waiting(
     as_of: int,
     budget: Budget,
     expected: Mapping[int, int],
+    lease: Lease | None,
     stopping: Callable[[], bool],
 ) -> Counted:
     """Count the panes whose turn it is.
@@ -79,11 +82,15 @@ def count_waiting(
     ----------
     expected
         rows known to lie in a pane, by start.
+    lease
+        renewed before each chunk, which is written under it.
 
     Raises
     ------
     Stopped
         between two chunks, when `stopping` says so.
+    LeaseLost
+        if another process has taken the model over.
     """
     chosen = choose(candidates(monitored, waiting, expected), as_of, budget)
     by_records = [one.start for one in chosen if one.records_changed]
@@ -96,8 +103,21 @@ def count_waiting(
         for chunk in chunks(starts, rows):
             if stopping():
                 raise Stopped
-            counted = _count_chunk(monitored, part, chunk, as_of, counted)
+            renew(monitored, lease)
+            counted = _count_chunk(monitored, part, chunk, as_of, counted, lease)
     return counted
+
+
+def renew(monitored: Monitored, lease: Lease | None) -> None:
+    """Keep the model's lease while a cycle is long.
+
+    Raises
+    ------
+    LeaseLost
+        if another process has taken the model over.
+    """
+    if lease is not None and not monitored.store.renew(monitored.name, lease.token, lease.ttl):
+        raise LeaseLost(f'model "{monitored.name}": another process has taken it over')
 
 
 def chunks(starts: list[int], rows: dict[int, int]) -> Iterator[list[int]]:
@@ -114,19 +134,22 @@ def chunks(starts: list[int], rows: dict[int, int]) -> Iterator[list[int]]:
         yield chunk
 
 
-def _count_chunk(monitored: Monitored, part: Part, chunk: list[int], as_of: int, counted: Counted) -> Counted:
+def _count_chunk(
+    monitored: Monitored, part: Part, chunk: list[int], as_of: int, counted: Counted, lease: Lease | None
+) -> Counted:
+    token = None if lease is None else lease.token
     ranges = ranges_of(chunk, monitored.counting.reading.pane)
     panes = np.asarray(chunk, dtype=np.int64)
     if part is Part.LABELS:
         table = monitored.source.labelled(monitored.spec, ranges)
         parts = count_labels(table, monitored.counting, panes=panes, as_of=as_of)
-        monitored.panes.put(part, parts, as_of)
+        monitored.panes.put(part, parts, as_of, token=token)
         return Counted(
             counted.rows, counted.label_rows + table.num_rows, counted.panes, counted.missing_columns
         )
     table = monitored.source.records(monitored.spec, ranges)
     parts = count_records(table, monitored.counting, panes=panes, as_of=as_of)
-    monitored.panes.put(part, parts, as_of)
+    monitored.panes.put(part, parts, as_of, token=token)
     names = (f"feature:{name}" for name, _ in monitored.counting.features)
     missing = {name.removeprefix("feature:") for name in names if name not in table.column_names}
     return Counted(

@@ -6,13 +6,13 @@ from dataclasses import replace
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
-from monitor.pipeline.count import Counted, count_waiting
+from monitor.pipeline.count import Counted, count_waiting, renew
 from monitor.pipeline.dirty import Changes, find_changes
 from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
 from monitor.pipeline.housekeeping import audit
 from monitor.pipeline.measure import Measured
 from monitor.pipeline.monitored import Monitored, restore
-from monitor.specs.protocols import Commit, CycleReport
+from monitor.specs.protocols import Commit, CycleReport, Lease
 from monitor.specs.rows import (
     MeasurementRow,
     ModelState,
@@ -31,7 +31,7 @@ def run_cycle(
     monitored: Monitored,
     as_of: int,
     *,
-    token: int | None = None,
+    lease: Lease | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> tuple[CycleReport, list[MeasurementRow]]:
     """Run one cycle; return what it did and the current rows it committed.
@@ -40,22 +40,20 @@ def run_cycle(
     ----------
     as_of
         a tick: rows logged or reported later wait for the next one.
-    token
-        of the lease under which the results may be committed.
+    lease
+        of the model: whatever the cycle writes, it writes under it.
     stopping
         asked between chunks.
 
     Raises
     ------
     MonitorError
-        if `as_of` lies before the model's last tick.
+        if `as_of` lies before the model's last tick; `LeaseLost` if another process has taken the model over.
     """
     store = monitored.store
     state = store.state(monitored.name)
     if state.as_of is not None and as_of < state.as_of:
-        raise MonitorError(
-            f'model "{monitored.name}": as of {to_iso(as_of)} lies before its last tick {to_iso(state.as_of)}'
-        )
+        raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
     if state.as_of is not None and not monitored.settled_ends:
         restore(monitored)
     monitored.panes.load(monitored.oldest_needed(as_of))
@@ -67,8 +65,11 @@ def run_cycle(
         for start in monitored.panes.outdated()
         if start >= monitored.oldest_pane(as_of)
     ]
-    store.note_waiting(monitored.name, changes.state, [*changes.waiting, *audited.waiting, *outdated])
-    counted = _count(monitored, changes, as_of, stopping)
+    token = None if lease is None else lease.token
+    noted = [*changes.waiting, *audited.waiting, *outdated]
+    store.note_waiting(monitored.name, changes.state, noted, token=token)
+    counted = _count(monitored, changes, as_of, lease, stopping)
+    renew(monitored, lease)
 
     waiting = store.waiting(monitored.name)
     truth = truths(monitored, changes.state, as_of, waiting)
@@ -85,7 +86,9 @@ def run_cycle(
     return _report(monitored, as_of, changes, counted, waiting, rows, snapshots), rows
 
 
-def _count(monitored: Monitored, changes: Changes, as_of: int, stopping: Callable[[], bool]) -> Counted:
+def _count(
+    monitored: Monitored, changes: Changes, as_of: int, lease: Lease | None, stopping: Callable[[], bool]
+) -> Counted:
     waiting = monitored.store.waiting(monitored.name)
     before = truths(monitored, changes.state, as_of, waiting)
     budget = Budget(
@@ -95,7 +98,7 @@ def _count(monitored: Monitored, changes: Changes, as_of: int, stopping: Callabl
         settling_age=before.age,
     )
     return count_waiting(
-        monitored, waiting, as_of=as_of, budget=budget, expected=changes.rows, stopping=stopping
+        monitored, waiting, as_of=as_of, budget=budget, expected=changes.rows, lease=lease, stopping=stopping
     )
 
 

@@ -78,10 +78,10 @@ class Panes:
         uncounted = {start for start in waiting if any(start not in facts for facts in counted)}
         return _ints(sorted(uncounted.union(self.outdated())))
 
-    def put(self, part: Part, panes: Sequence[PanePart], as_of: int) -> None:
-        """Save counted parts and keep them."""
+    def put(self, part: Part, panes: Sequence[PanePart], as_of: int, *, token: int | None = None) -> None:
+        """Save counted parts, under the lease that the token is of, and keep them."""
         layout = self._parts[part].layout.hash
-        self._store.save_panes(self._model, part, panes, layout=layout, as_of=as_of)
+        self._store.save_panes(self._model, part, panes, layout=layout, as_of=as_of, token=token)
         self._parts[part].columns = None
         for pane in panes:
             self._keep(part, pane)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.records.reference import Reference
+from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
     MeasurementRow,
@@ -26,14 +27,16 @@ Range = tuple[int, int]
 class Source(Protocol):
     """A user's database. Everything it returns bears role names; nothing is written.
 
-    All methods stream: they return when the rows are in memory and no cursor is open.
+    What returns a table returns when the rows are in memory and no cursor is open. Changes are as many as
+    the log has rows: they come batch by batch, to be added up at once and dropped; their cursor is open until
+    the last one, or until they are closed.
     """
 
-    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         """`event_time` (and `logged_at`) of rows logged from `since` on, within event-time bounds."""
         ...
 
-    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         """`event_time`, `reported_at` of predictions whose labels were reported from `since` on."""
         ...
 
@@ -77,14 +80,28 @@ class Commit:
     windows: Sequence[WindowState]
 
 
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write a model's rows: a fencing token, and the microseconds that each renewal lasts."""
+
+    token: int
+    ttl: int
+
+
 class Store(Protocol):
-    """Our own database, seen by one run."""
+    """Our own database, seen by one run.
+
+    What a cycle writes bears the token of the model's lease: the first statement of each transaction checks
+    it, and where it is no longer the lease's, nothing is written and `LeaseLost` is raised. None: unchecked.
+    """
 
     def state(self, model: str) -> ModelState:
         """State of a model; empty before its first cycle."""
         ...
 
-    def note_waiting(self, model: str, state: ModelState, panes: Iterable[WaitingPane]) -> None:
+    def note_waiting(
+        self, model: str, state: ModelState, panes: Iterable[WaitingPane], *, token: int | None = None
+    ) -> None:
         """Move the cursors, keep dirty panes, in one transaction. Labels add up; the oldest since stays."""
         ...
 
@@ -97,7 +114,14 @@ class Store(Protocol):
         ...
 
     def save_panes(
-        self, model: str, part: Part, panes: Sequence[PanePart], *, layout: str, as_of: int
+        self,
+        model: str,
+        part: Part,
+        panes: Sequence[PanePart],
+        *,
+        layout: str,
+        as_of: int,
+        token: int | None = None,
     ) -> None:
         """Store counted parts and take them off the waiting list, in one transaction."""
         ...
@@ -119,13 +143,11 @@ class Store(Protocol):
         ...
 
     def commit(self, model: str, commit: Commit, *, token: int | None = None) -> None:
-        """Write all of a cycle's results in one transaction.
+        """Write all of a cycle's results in one transaction."""
+        ...
 
-        Raises
-        ------
-        LeaseLost
-            if `token` is no longer the model's lease.
-        """
+    def renew(self, model: str, token: int, ttl: int) -> bool:
+        """Move the lease's expiry to `ttl` from now; False if it was taken over."""
         ...
 
     def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:

@@ -1,9 +1,10 @@
 """The store of one run: what the pipeline asks for, each call one transaction."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
@@ -27,7 +28,8 @@ from monitor.store.panes import save_parts
 class SqlStore:
     """A run's part of the store's database. Safe to use from several threads.
 
-    Every call is one transaction. What the database refuses is a `StoreError`.
+    Every call is one transaction. What the database refuses is a `StoreError`. Where a token is given that is
+    no longer the model's lease, nothing is written and `LeaseLost` is raised.
     """
 
     engine: Engine = field(repr=False)
@@ -38,9 +40,11 @@ class SqlStore:
         with reading(self.engine) as connection:
             return states.read(connection, self.run, model)
 
-    def note_waiting(self, model: str, state: ModelState, panes: Iterable[WaitingPane]) -> None:
+    def note_waiting(
+        self, model: str, state: ModelState, panes: Iterable[WaitingPane], *, token: int | None = None
+    ) -> None:
         """Move the cursors and remember the dirty panes, in one transaction."""
-        with writing(self.engine) as connection:
+        with self._fenced(model, token) as connection:
             states.write(connection, self.run, model, state)
             waiting.note(connection, self.run, model, panes)
 
@@ -55,10 +59,17 @@ class SqlStore:
             return panes.facts(connection, self.run, model, since)
 
     def save_panes(
-        self, model: str, part: Part, panes: Sequence[PanePart], *, layout: str, as_of: int
+        self,
+        model: str,
+        part: Part,
+        panes: Sequence[PanePart],
+        *,
+        layout: str,
+        as_of: int,
+        token: int | None = None,
     ) -> None:
         """Store counted parts and take them off the waiting list, in one transaction."""
-        with writing(self.engine) as connection:
+        with self._fenced(model, token) as connection:
             save_parts(connection, self.run, model, part, panes, layout=layout, as_of=as_of)
 
     def load_panes(
@@ -81,16 +92,8 @@ class SqlStore:
             return snapshots.last_kept(connection, self.run, model, window, ends)
 
     def commit(self, model: str, commit: Commit, *, token: int | None = None) -> None:
-        """Write all of a cycle's results in one transaction.
-
-        Raises
-        ------
-        LeaseLost
-            if `token` is no longer the model's lease; nothing is written.
-        """
-        with writing(self.engine) as connection:
-            if token is not None:
-                leases.check(connection, self.run, model, token)
+        """Write all of a cycle's results in one transaction."""
+        with self._fenced(model, token) as connection:
             as_of = commit.provenance.as_of
             states.write(connection, self.run, model, commit.state)
             if commit.current is not None:
@@ -168,3 +171,11 @@ class SqlStore:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+    @contextmanager
+    def _fenced(self, model: str, token: int | None) -> Iterator[Connection]:
+        """Transaction that writes only as long as the token is the model's lease."""
+        with writing(self.engine) as connection:
+            if token is not None:
+                leases.check(connection, self.run, model, token)
+            yield connection

@@ -363,8 +363,20 @@ def test_the_first_reference_of_a_key_stays(store: SqlStore) -> None:
     assert store.reference("key") == examples.reference()
 
 
-def test_a_lost_lease_rolls_everything_back(store: SqlStore) -> None:
+@pytest.mark.parametrize("write", ["note_waiting", "save_panes", "commit"])
+def test_a_lost_lease_rolls_everything_back(write: str, store: SqlStore) -> None:
     window = WindowState(window="7d", end=START, first_as_of=START)
+    waiting = WaitingPane(start=0, part=Part.RECORDS, since=1)
+
+    def written(token: int) -> None:
+        match write:
+            case "note_waiting":
+                store.note_waiting("late", ModelState(as_of=1), [waiting], token=token)
+            case "save_panes":
+                store.save_panes("late", Part.RECORDS, [pane(0, 1)], layout=RECORDS, as_of=5, token=token)
+            case _:
+                store.commit("late", commit(windows=(window,)), token=token)
+
     token = store.claim("late", "a", 1_000_000)
     assert token is not None
     store.release("late", token)
@@ -372,6 +384,8 @@ def test_a_lost_lease_rolls_everything_back(store: SqlStore) -> None:
     before = contents(store)
 
     with pytest.raises(LeaseLost, match='model "late" of run "live": token 1 was taken over'):
-        store.commit("late", commit(windows=(window,)), token=token)
+        written(token)
 
     assert contents(store) == before
+    written(token + 1)
+    assert contents(store) != before

@@ -1,0 +1,121 @@
+"""A cycle whose lease ran out while it paused writes nothing after another process took the model over."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pytest
+from memory import MemorySource
+from synthetic import READING, START, log_of, monitored_of, rows_of
+
+from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.core.errors import LeaseLost
+from monitor.pipeline import count
+from monitor.pipeline.cycle import run_cycle
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Lease, Range
+from monitor.store.adapter import SqlStore
+
+WIDE = replace(READING, pane=12 * HOUR)
+EARLIER, LATER = START + 3 * DAY, START + 4 * DAY
+
+
+@dataclass
+class Pausing(MemorySource):
+    """A log whose reader pauses once in the middle of a read."""
+
+    pause: Callable[[], None] = lambda: None
+    where: str = ""
+
+    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+        return self._paused(
+            "changes", super().changed_records(model, since=since, as_of=as_of, bounds=bounds)
+        )
+
+    def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        return self._paused("records", super().records(model, ranges))
+
+    def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        return self._paused("labels", super().labelled(model, ranges))
+
+    def _paused(self, where: str, table: pa.Table) -> pa.Table:
+        if where == self.where:
+            self.where = ""
+            self.pause()
+        return table
+
+
+@pytest.fixture(scope="module")
+def source() -> MemorySource:
+    return log_of(5, per_day=480).source()
+
+
+def overtake(store: SqlStore, source: MemorySource) -> None:
+    """A later cycle of another process, start to end."""
+    token = store.claim("late", "b", MINUTE)
+    assert token is not None
+    run_cycle(monitored_of(source, store, reading=WIDE), LATER, lease=Lease(token, MINUTE))
+    store.release("late", token)
+
+
+def expired(store: SqlStore) -> Lease:
+    """A lease that is over as soon as it begins, and is not renewed to any effect."""
+    token = store.claim("late", "a", 0)
+    assert token is not None
+    return Lease(token, 0)
+
+
+@pytest.mark.parametrize("where", ["changes", "labels", "records"])
+def test_a_cycle_that_is_overtaken_while_it_reads_leaves_what_the_other_wrote(
+    where: str, store: SqlStore, source: MemorySource
+) -> None:
+    after: list[object] = []
+
+    def pause() -> None:
+        overtake(store, source)
+        after.append(rows_of(store))
+
+    pausing = Pausing(source.predictions, source.labels, pause=pause, where=where)
+    with pytest.raises(LeaseLost):
+        run_cycle(monitored_of(pausing, store, reading=WIDE), EARLIER, lease=expired(store))
+
+    assert after == [rows_of(store)]
+    assert {facts.counted_as_of for facts in store.facts("late", 0)} == {LATER}
+
+
+def test_a_cycle_that_is_overtaken_between_two_chunks_leaves_what_the_other_wrote(
+    store: SqlStore, source: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(count, "MOST_PANES", 2)
+    after: list[object] = []
+    asked = iter(range(100))
+
+    def stopping() -> bool:
+        if next(asked) == 1:
+            overtake(store, source)
+            after.append(rows_of(store))
+        return False
+
+    with pytest.raises(LeaseLost, match='model "late": another process has taken it over'):
+        run_cycle(monitored_of(source, store, reading=WIDE), EARLIER, lease=expired(store), stopping=stopping)
+
+    assert after == [rows_of(store)]
+
+
+def test_a_lease_is_renewed_between_chunks(
+    store: SqlStore, source: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(count, "MOST_PANES", 2)
+    others: list[int | None] = []
+    lease = replace(expired(store), ttl=MINUTE)
+
+    def stopping() -> bool:
+        if store.facts("late", 0):
+            others.append(store.claim("late", "b", MINUTE))
+        return False
+
+    run_cycle(monitored_of(source, store, reading=WIDE), EARLIER, lease=lease, stopping=stopping)
+
+    assert len(others) > 1
+    assert set(others) == {None}
+    assert store.state("late").as_of == EARLIER
