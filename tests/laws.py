@@ -119,7 +119,7 @@ def test_counting_two_logs_together_is_merging_their_counts(data: st.DataObject)
         assert together([first.strata, second.strata]) == whole.strata
         assert first.records + second.records == whole.records
         assert first.labelled + second.labelled == whole.labelled
-        assert first.checksum + second.checksum == whole.checksum
+        assert (first.checksum + second.checksum) % 2**63 == whole.checksum
         assert first.rows + second.rows == whole.rows
 
 

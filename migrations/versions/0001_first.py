@@ -94,7 +94,10 @@ def _create_counts() -> None:
         sa.Column("records", sa.BigInteger(), nullable=False, comment="records of the pane"),
         sa.Column("labelled", sa.BigInteger(), nullable=False, comment="of them with a label"),
         sa.Column(
-            "checksum", sa.BigInteger(), nullable=False, comment="sum of the labels, compared by the audit"
+            "checksum",
+            sa.BigInteger(),
+            nullable=False,
+            comment="which record has which label: a sum of hashes modulo 2^63",
         ),
         sa.Column(
             "blob", sa.LargeBinary(), nullable=False, comment="counters by stratum, see monitor.store.codec"
@@ -191,7 +194,7 @@ def _create_counts() -> None:
             "labels_seen",
             sa.BigInteger(),
             nullable=False,
-            comment="its labels, number and sum of values, when it was last measured",
+            comment="checksum of its panes' labels when it was last measured, compared for equality",
         ),
         sa.Column("warning", sa.Text(), nullable=False, comment="partial, low_coverage, or empty"),
         sa.PrimaryKeyConstraint("run", "model", "window", "window_end", name="pk_windows"),

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from monitor.core.clock import SECOND
 from monitor.core.typing import Bools, Floats, Ints
+from monitor.records.checksum import Bits, bits_of_numbers, bits_of_texts, checksum
 from monitor.records.count_records import by_stratum, cells_of, newest_by_pane
 from monitor.records.counting import DELAY_EDGES, ERRORS, LOSSES, Counting
 from monitor.records.dedupe import distinct, smallest
@@ -22,7 +23,6 @@ from monitor.states.strata import Stratum
 _CLIP = 2.0**-52  # of probabilities in the log loss, as scikit-learn does
 _NEVER = np.iinfo(np.int64).max
 _NONE = np.iinfo(np.int64).min
-_ROUNDED = 2.0**40  # largest number that a checksum adds
 
 _Cells = tuple[Ints, Bools]
 _Terms = tuple[list[Floats], list[float], Bools]
@@ -105,7 +105,7 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         for block, (columns, scales, mask) in terms.sums.items():
             tabulated.add_sums(block, columns, scales, mask)
 
-    return _parts(rows, labels, by_stratum(rows, counting.reading, counting.labels, fill))
+    return _parts(table, rows, labels, by_stratum(rows, counting.reading, counting.labels, fill))
 
 
 def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
@@ -114,7 +114,7 @@ def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int)
     labels = _no_labels(len(rows.rows))
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, as_of)
-    return _parts(rows, labels, [{} for _ in rows.panes])
+    return _parts(table, rows, labels, [{} for _ in rows.panes])
 
 
 def winning_labels(table: pa.Table, rows: Rows, counting: Counting, as_of: int) -> Labels:
@@ -261,14 +261,14 @@ def _losses(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:
     return (columns, [1.0] * len(LOSSES), mask), mask & (kept != right)
 
 
-def _parts(rows: Rows, labels: Labels, strata: list[dict[Stratum, Counters]]) -> list[PanePart]:
+def _parts(
+    table: pa.Table, rows: Rows, labels: Labels, strata: list[dict[Stratum, Counters]]
+) -> list[PanePart]:
     panes = len(rows.panes)
-    known = rows.pane[labels.known]
-    checksum = np.zeros(panes, dtype=np.int64)
-    np.add.at(checksum, known, _checked(labels)[labels.known])
     records = np.bincount(rows.pane, minlength=panes).tolist()
-    labelled = np.bincount(known, minlength=panes).tolist()
+    labelled = np.bincount(rows.pane[labels.known], minlength=panes).tolist()
     newest = newest_by_pane(rows, labels.newest, panes)
+    checksums = _checksums(table, rows, labels)
     return [
         PanePart(
             start,
@@ -277,16 +277,21 @@ def _parts(rows: Rows, labels: Labels, strata: list[dict[Stratum, Counters]]) ->
             newest[at],
             records=records[at],
             labelled=labelled[at],
-            checksum=int(checksum[at]),
+            checksum=int(checksums[at]),
         )
         for at, start in enumerate(rows.panes.tolist())
     ]
 
 
-def _checked(labels: Labels) -> Ints:
-    """Position of the class + 1, or the rounded number."""
+def _checksums(table: pa.Table, rows: Rows, labels: Labels) -> Ints:
+    """Of each pane's records with a label, be it a value or not."""
+    at = np.flatnonzero(labels.known | labels.retracted | labels.invalid)
+    members = bits_of_texts(table["id"].take(pa.array(rows.rows[at])))
+    return checksum(members, _values(labels)[at], rows.event_time[at], rows.pane[at], len(rows.panes))
+
+
+def _values(labels: Labels) -> Bits:
+    """Cells of the labels, or numbers where they are numbers."""
     if labels.number is None:
-        return labels.cell + 1
-    values = np.where(labels.known, labels.number.values, 0.0)
-    rounded: Ints = np.rint(np.clip(values, -_ROUNDED, _ROUNDED)).astype(np.int64)
-    return rounded
+        return labels.cell.astype(np.uint64)
+    return np.where(labels.known, bits_of_numbers(labels.number.values), labels.cell.astype(np.uint64))

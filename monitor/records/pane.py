@@ -24,7 +24,7 @@ class PanePart:
     records, labelled
         of the whole.
     checksum
-        labels part: sum of the winning labels (class positions + 1, or rounded numbers), for the audit.
+        labels part: which record has which label, see `monitor.records.checksum`.
     """
 
     start: int

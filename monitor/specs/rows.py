@@ -121,7 +121,8 @@ class WindowState:
     Parameters
     ----------
     records_seen, labels_seen
-        rows that stood behind it when it was last measured; its labels' number and the sum of their values.
+        when it was last measured: the rows that stood behind it; the checksum of its labels, which only tells
+        whether they are still the same.
     """
 
     window: str

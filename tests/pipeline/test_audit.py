@@ -18,6 +18,7 @@ from monitor.pipeline.monitored import Monitored
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport
 from monitor.specs.rows import Part
+from monitor.states.strata import WHOLE
 from monitor.store.adapter import SqlStore
 
 Change = Callable[[Log], Log]
@@ -52,7 +53,7 @@ def audited(
 
 def relabelled(log: Log, ids: list[str], to: str) -> Log:
     """Labels of some ids updated in place: nothing but the value moves."""
-    mine = pc.is_in(log.labels["id"], value_set=pa.array(ids))
+    mine = pc.is_in(log.labels["id"], value_set=pa.array(ids, pa.string()))
     label = pc.if_else(mine, to, log.labels["label"])
     return Log(log.predictions, log.labels.set_column(3, "label", label))
 
@@ -117,15 +118,31 @@ def test_labels_that_become_visible_long_after_their_reported_at_are_found(
     assert facts(fresh_store, NOON)[Part.LABELS] == (10, 10, 10)
 
 
-def test_labels_updated_in_place_are_found_by_the_sum_of_their_values(
-    fresh_store: SqlStore, log: Log
+def of_panes(store: SqlStore, start: int) -> tuple[int, bytes]:
+    """Checksum and counters of a stored labels part."""
+    sums = {one.start: one.checksum for one in store.facts("late", start) if one.part is Part.LABELS}
+    counting = monitored_of(log_of(1).source(), store).counting
+    [pane] = store.load_panes("late", Part.LABELS, [start], counting).values()
+    return sums[start], pane.strata[WHOLE].value.tobytes()
+
+
+@pytest.mark.parametrize("after", ["0000000000", "0000000001", "0101010101"])
+def test_labels_updated_in_place_are_found_also_where_they_change_places(
+    after: str, new_store: Callable[[], SqlStore], log: Log
 ) -> None:
-    after = relabelled(log, at_noon(log), "1")
+    """After the audit the pane is as in a store that never saw the labels before."""
+    ids = at_noon(log)
 
-    audited(fresh_store, relabelled(log, at_noon(log), "0"), after)
+    def with_labels(labels: str) -> Log:
+        zeros = relabelled(log, ids, "0")
+        return relabelled(zeros, [name for name, label in zip(ids, labels, strict=True) if label == "1"], "1")
 
-    sums = {one.start: one.checksum for one in fresh_store.facts("late", NOON) if one.part is Part.LABELS}
-    assert sums[NOON] == 10 * 2
+    updated, fresh = new_store(), new_store()
+
+    audited(updated, with_labels("1010101010"), with_labels(after))
+
+    audited(fresh, with_labels(after), with_labels(after))
+    assert of_panes(updated, NOON) == of_panes(fresh, NOON)
 
 
 def test_an_audit_that_finds_nothing_counts_nothing_again(fresh_store: SqlStore, log: Log) -> None:

@@ -86,7 +86,7 @@ def test_a_null_that_was_reported_retracts() -> None:
         row(label=None, reported_at=FIRST + 2, revision="1"),
     )
 
-    assert (part.labelled, part.checksum) == (0, 0)
+    assert part.labelled == 0
     assert (tally(part).retracted, tally(part).corrections, tally(part).labelled) == (1, 1, 0)
 
 
@@ -257,13 +257,6 @@ def test_terms_too_large_to_add_are_counted() -> None:
 
     sums = counting_of("regression").errors(part.strata[WHOLE])
     assert [sums.out_of_range(term) for term in sums.terms] == [1] * len(sums.terms)
-
-
-def test_checksums_tell_labels_apart() -> None:
-    assert labelled(row(label="0")).checksum == 1
-    assert labelled(row("a", label="1"), row("b", label="0")).checksum == 3
-    assert labelled(row(label="41.6", prediction="1"), kind="regression").checksum == 42
-    assert labelled(row(label="1e300", prediction="1"), kind="regression").checksum == 2**40
 
 
 def test_without_labels_records_are_tallied() -> None:
