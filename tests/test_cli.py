@@ -229,7 +229,10 @@ def test_a_cycle_before_the_last_one_is_refused(monitor: Monitor) -> None:
     done = monitor("cycle", "--as-of", to_iso(START))
 
     assert done.exit_code == 1
-    assert "as of 2024-03-01T00:00:00Z lies before its last tick 2024-03-04T00:00:00Z" in done.stderr
+    assert done.stderr == (
+        'monitor: model "late" as of 2024-03-01T00:00:00Z: '
+        "this moment lies before its last tick 2024-03-04T00:00:00Z\n"
+    )
 
 
 def test_a_replay_fills_the_live_history_once_and_goes_on_where_it_stopped(monitor: Monitor) -> None:

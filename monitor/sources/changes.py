@@ -39,7 +39,7 @@ def read_changed_labels(
 ) -> pa.Table:
     """`event_time` of predictions and `reported_at` of their labels reported since then (and some more)."""
     if model.labels is None:
-        raise SourceError(f'model "{model.name}" has no labels')
+        raise SourceError("no labels are configured")
     looked = look(session, dialect, model.predictions, "p")
     labels = look_labels(session, dialect, model.labels, looked)
     event = _event_time(session, looked, model)

@@ -63,7 +63,7 @@ def find_features(
     categorical = tuple(sorted(name for name, kind in kinds.items() if kind == "categorical"))
     if not numeric and not categorical:
         raise SourceError(
-            f'model "{model.name}": no feature was found among the columns of both reference and table: '
+            "no feature was found among the columns of both reference and table: "
             "name them in [models.features]"
         )
     return numeric, categorical

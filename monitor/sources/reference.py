@@ -36,7 +36,7 @@ def load_reference(model: ModelSpec, source: Source, base_dir: Path) -> tuple[pa
     """
     given = model.reference
     if given is None:
-        raise SourceError(f'model "{model.name}" has no reference')
+        raise SourceError("no reference is configured")
     if given.file is not None:
         return _from_columns(model, source, _file(base_dir / given.file), f'file "{given.file}"')
     if given.relation is not None:
@@ -96,7 +96,7 @@ def _from_columns(model: ModelSpec, source: Source, table: pa.Table, title: str)
 
 def _from_relation(model: ModelSpec, source: Source, relation: Relation) -> tuple[pa.Table, Reading]:
     if not isinstance(source, SqlSource):
-        raise SourceError(f'model "{model.name}": a reference table is read from a database only')
+        raise SourceError("a reference table is read from a database only")
     dialect = source.reader.dialect
     with source.reader.session() as session:
         looked = look(session, dialect, relation, "f")
@@ -122,9 +122,7 @@ def _from_log(
     model: ModelSpec, source: Source, ends: tuple[int | None, int | None]
 ) -> tuple[pa.Table, Reading]:
     if ends[0] is None or ends[1] is None:
-        raise SourceError(
-            f'model "{model.name}": a reference is a file, a table, a query, or from … to … of the log'
-        )
+        raise SourceError("a reference is a file, a table, a query, or from … to … of the log")
     span = (ends[0], ends[1])
     if model.find_features:
         types = source.columns(model)
