@@ -15,6 +15,7 @@ from monitor.windows.settling import (
     LabelledPanes,
     Rule,
     Settled,
+    plateau,
     settled,
     settling_age,
     settling_ages,
@@ -25,16 +26,17 @@ _EDGES: Floats = np.asarray(DELAY_EDGES)
 
 @dataclass(frozen=True, slots=True)
 class Truths:
-    """All that decides whether windows are settled as of a moment."""
+    """All that decides whether windows are settled as of a moment; `reached` is the plateau of coverage."""
 
     as_of: int
     panes: LabelledPanes
     ages: Ages
     rule: Rule
+    reached: float
 
     def of(self, window: Window, end: int) -> Settled:
         """Whether the window that ends at `end` is settled."""
-        return settled((window.start(end), end), self.as_of, self.panes, self.ages, self.rule)
+        return settled((window.start(end), end), self.as_of, self.panes, self.ages, self.rule, self.reached)
 
     @property
     def age(self) -> int | None:
@@ -52,8 +54,10 @@ class Due:
         it has just ended.
     settles
         it has just settled, with or without a warning.
-    records, labels
-        enough of them changed since it was last measured that a value may have moved.
+    records
+        so many came or went since it was last measured that a value may have moved.
+    labels
+        any of them changed since it was last measured.
     """
 
     window: Window
@@ -87,7 +91,8 @@ def truths(monitored: Monitored, state: ModelState, as_of: int, waiting: Iterabl
         horizon=reading.horizon,
         share=spec.settled_share,
     )
-    return Truths(as_of, monitored.panes.labelled(as_of, uncounted), ages, rule)
+    panes = monitored.panes.labelled(as_of, uncounted)
+    return Truths(as_of, panes, ages, rule, plateau(panes, ages, rule))
 
 
 def newest_settled(window: Window, newest: int, known: int | None, oldest: int, truth: Truths) -> int | None:
@@ -133,14 +138,14 @@ def _due(monitored: Monitored, window: Window, end: int, known: WindowState | No
     rested = truth.as_of - (known.measured_as_of or 0) >= monitored.spec.revise_every
     start = window.start(end)
     records = rested and _moved(monitored.panes.seen(Part.RECORDS, start, end), known.records_seen)
-    labels = rested and labelled and _moved(monitored.panes.seen(Part.LABELS, start, end), known.labels_seen)
+    labels = rested and labelled and monitored.panes.seen(Part.LABELS, start, end) != known.labels_seen
     return Due(window=window, end=end, state=known, settles=settles, records=records, labels=labels)
 
 
 def _moved(seen: int, before: int) -> bool:
-    """Whether enough changed that a rate may have moved by a quarter of its interval's half width.
+    """Whether so many rows came or went that a rate may have moved by a quarter of its half width.
 
     A rate moves at most by changed / n; a quarter of the half width is 0.25 · 1.96 · sqrt(p(1 - p) / n), and
     that is 0.1 / sqrt(n) at p = 0.04.
     """
-    return abs(seen - before) > 0.1 * float(np.sqrt(abs(seen)))
+    return abs(seen - before) > 0.1 * float(np.sqrt(seen))

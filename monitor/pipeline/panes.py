@@ -7,6 +7,7 @@ import numpy as np
 
 from monitor.core.clock import DAY, SECOND, floor_to
 from monitor.core.typing import Ints
+from monitor.records.checksum import wrapped
 from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.pane import PanePart
 from monitor.specs.protocols import Store
@@ -26,7 +27,7 @@ class _Parts:
     strata: dict[int, Strata] = field(default_factory=dict)
     days: dict[int, Strata] = field(default_factory=dict)
     delays: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
-    columns: Ints | None = None  # start, counted_as_of, rows, records, labelled by ascending start
+    columns: Ints | None = None  # start, counted_as_of, rows, records, labelled, checksum
 
 
 class Panes:
@@ -113,11 +114,11 @@ class Panes:
         return fold(parts.layout, pieces)
 
     def seen(self, part: Part, start: int, end: int) -> int:
-        """A number that moves with the rows, or with the labels and their values, counted in [start, end)."""
-        starts, _, rows, _, labelled, checksum = self._columns(part)
+        """Rows counted in [start, end), or a number that changes with every label, and with late records."""
+        starts, _, rows, records, _, checksum = self._columns(part)
         first, last = np.searchsorted(starts, [start, end])
-        seen = rows if part is Part.RECORDS else labelled + checksum
-        return int(seen[first:last].sum())
+        seen = rows if part is Part.RECORDS else records + checksum
+        return int(wrapped(seen[first:last].sum()))
 
     def labelled(self, as_of: int, waiting: Mapping[int, int]) -> LabelledPanes:
         """Labels parts as settling sees them; a pane that does not wait is as good as counted now.

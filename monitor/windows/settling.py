@@ -177,8 +177,16 @@ def plateau(panes: LabelledPanes, ages: Ages, rule: Rule) -> float:
     return int(panes.labelled[old].sum()) / records if records else 1.0
 
 
-def settled(window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: Rule) -> Settled:
-    """Whether the window [start, end) is settled as of a moment: age, coverage, nothing uncounted."""
+def settled(
+    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: Rule, reached: float
+) -> Settled:
+    """Whether the window [start, end) is settled as of a moment: age, coverage, nothing uncounted.
+
+    Parameters
+    ----------
+    reached
+        the plateau: coverage that old panes reached.
+    """
     start, end = window
     age = as_of - end
     if not _old_enough(age, panes, ages, rule):
@@ -186,7 +194,7 @@ def settled(window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Age
     inside = (panes.start >= start) & (panes.start < end)
     if not _all_counted(panes, inside, ages, rule):
         return Settled.NO
-    expected = rule.share * plateau(panes, ages, rule)
+    expected = rule.share * reached
     last_day = inside & (panes.start >= end - DAY)
     unlabelled = panes.records[inside].any() and not panes.labelled[inside].any()
     if not unlabelled and all(_covered(panes, some, expected) for some in (inside, last_day)):

@@ -99,10 +99,10 @@ def test_a_window_is_kept_again_when_a_value_moved_by_a_quarter_of_its_half_widt
 
 
 @pytest.mark.parametrize("corrected", [1, 120])
-def test_labels_updated_in_place_are_noticed_when_enough_of_them_change(
+def test_labels_updated_in_place_revise_a_kept_window_when_a_value_moves(
     corrected: int, fresh_store: SqlStore, log: Log
 ) -> None:
-    """As many rows and labels as before: what moves is the sum of their values."""
+    """As many rows and labels as before; a look at one changed label finds that nothing has moved."""
     ids, end = set(ids_of_day(log, 2)[:corrected]), START + 3 * DAY
     monitored = monitored_of(log.source(), fresh_store, windows=ONE_DAY)
     list(replay(monitored, ticks(START, START + 7 * DAY, DAY)))
@@ -115,6 +115,24 @@ def test_labels_updated_in_place_are_noticed_when_enough_of_them_change(
     run_cycle(monitored, START + 8 * DAY)
 
     assert len(of_end(kept(fresh_store, "accuracy"), end)) == before + (corrected == 120)
+
+
+def test_labels_that_change_places_revise_a_kept_window(fresh_store: SqlStore, log: Log) -> None:
+    """As many labels of each class as before: late flights with high scores and others with low ones."""
+    labels = dict(zip(log.labels["id"].to_pylist(), log.labels["label"].to_pylist(), strict=True))
+    score = dict(zip(log.predictions["id"].to_pylist(), log.predictions["score"].to_pylist(), strict=True))
+    ranked = sorted(ids_of_day(log, 2), key=lambda name: score[name])
+    low = [name for name in ranked if labels[name] == "0"][:50]
+    high = [name for name in ranked[::-1] if labels[name] == "1"][:50]
+    moment = START + 6 * DAY + HOUR
+    turned = [(name, moment, 1, "1") for name in low] + [(name, moment, 1, "0") for name in high]
+    monitored = monitored_of(log.with_labels(*turned).source(), fresh_store, windows=ONE_DAY)
+
+    list(replay(monitored, ticks(START, START + 8 * DAY, DAY)))
+
+    found = of_end(kept(fresh_store, "accuracy"), START + 3 * DAY)
+    assert found[-1] == (START + 7 * DAY, Truth.SETTLED)
+    assert found[-2][0] <= START + 6 * DAY
 
 
 def test_a_window_is_revised_at_most_once_per_revise_every(fresh_store: SqlStore, log: Log) -> None:

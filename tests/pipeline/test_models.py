@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from memory import MemorySource
-from synthetic import READING, SPEC, START, log_of, monitored_of, predictions_of, reference_rows
+from synthetic import READING, SPEC, START, labels_of, log_of, monitored_of, predictions_of, reference_rows
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Reason
@@ -218,3 +219,73 @@ def test_a_reference_of_the_same_rows_changes_nothing(fresh_store: SqlStore) -> 
     one, other = (reference_of(reference_rows(), READING) for _ in range(2))
 
     assert one.counting.hash == other.counting.hash
+
+
+@pytest.mark.parametrize("unit", [0.01, -0.02])
+def test_small_corrections_of_a_regression_revise_a_kept_window(unit: float, fresh_store: SqlStore) -> None:
+    """No label is as large as one half; a day's are corrected when its window has long settled."""
+    reading, reference, source = regression()
+    labels = source.labels
+    assert labels is not None
+    labels = labels.set_column(3, "label", pc.multiply(pc.subtract(labels["label"], 30.0), unit))
+    event = dict(zip(*(LOG.predictions[name].to_pylist() for name in ("id", "event_time")), strict=True))
+    mine = [START + DAY <= event[name] < START + 2 * DAY for name in labels["id"].to_pylist()]
+    corrected = labels.filter(pa.array(mine))
+    moment = pa.array(np.full(corrected.num_rows, START + 5 * DAY + HOUR))
+    corrected = corrected.set_column(1, "reported_at", moment).set_column(
+        3, "label", pc.add(corrected["label"], 0.2 * np.sign(unit))
+    )
+    predictions = source.predictions
+    where = predictions.column_names.index("prediction")
+    predicted = pc.multiply(pc.subtract(predictions["prediction"], 30.0), unit)
+    source = MemorySource(
+        predictions.set_column(where, "prediction", predicted), pa.concat_tables([labels, corrected])
+    )
+    monitored = monitored_of(source, fresh_store, reading=reading, table=reference, windows=ONE_DAY)
+
+    list(replay(monitored, ticks(START, START + 6 * DAY, DAY)))
+
+    history = fresh_store.history(model="late", window="1d", measure="mean_absolute_error")
+    errors = [
+        (as_of, row.measurement.value)
+        for _, as_of, row in history
+        if row.window_end == START + 2 * DAY and row.segment is None
+    ]
+    assert errors[-2] == (START + 4 * DAY, pytest.approx(abs(2.0 * unit)))
+    assert errors[-1] == (START + 6 * DAY, pytest.approx(0.2 + abs(2.0 * unit)))
+
+
+def test_classes_that_change_places_revise_a_kept_window(fresh_store: SqlStore) -> None:
+    """1 + 3 = 2 + 2: of a day's labels those of the outer classes become the middle one, and back."""
+    reading = Reading(
+        task=Task.MULTICLASS,
+        classes=("a", "b", "c"),
+        labelled=True,
+        time_units=READING.time_units,
+        horizon=READING.horizon,
+    )
+    names = LOG.predictions["id"].to_pylist()
+    event = dict(zip(names, LOG.predictions["event_time"].to_pylist(), strict=True))
+    classes = {name: "acbb"[at % 4] for at, name in enumerate(names)}
+    known = LOG.labels["id"].to_pylist()
+    labels = LOG.labels.set_column(3, "label", pa.array([classes[name] for name in known]))
+    moment = START + 5 * DAY + HOUR
+    turned = labels_of(
+        [
+            (name, moment, 1, {"a": "b", "c": "b"}.get(classes[name], "ac"[at % 2]))
+            for at, name in enumerate(name for name in known if START + DAY <= event[name] < START + 2 * DAY)
+        ]
+    )
+    predictions = LOG.predictions.drop_columns(["score"]).append_column(
+        "prediction", pa.array([classes[name] for name in names])
+    )
+    source = MemorySource(predictions, pa.concat_tables([labels, turned]))
+    monitored = monitored_of(source, fresh_store, reading=reading, reference=False, windows=ONE_DAY)
+
+    list(replay(monitored, ticks(START, START + 6 * DAY, DAY)))
+
+    history = fresh_store.history(model="late", window="1d", measure="accuracy", segment="", version="")
+    shares = [
+        (as_of, row.measurement.value) for _, as_of, row in history if row.window_end == START + 2 * DAY
+    ]
+    assert shares[-2:] == [(START + 5 * DAY, 1.0), (START + 6 * DAY, 0.0)]

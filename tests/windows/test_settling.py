@@ -77,7 +77,7 @@ def panes_of(
 
 
 def of(panes: LabelledPanes, *, end: int, ages: Ages = AGES, rule: Rule = RULE, days: int = 7) -> Settled:
-    return settled((end - days * DAY, end), NOW, panes, ages, rule)
+    return settled((end - days * DAY, end), NOW, panes, ages, rule, plateau(panes, ages, rule))
 
 
 def test_completeness_is_the_product_of_the_reverse_time_survival() -> None:
