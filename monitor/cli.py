@@ -165,7 +165,7 @@ def replay(
 ) -> None:
     """Walk a virtual clock over the past and run real cycles."""
     from monitor.app.clocks import system_clock
-    from monitor.app.holding import refuse_beside_daemon
+    from monitor.app.holding import Held
     from monitor.app.running import refuse_second_history, replay_model
     from monitor.app.wiring import LIVE, opened
 
@@ -174,9 +174,8 @@ def replay(
     _refuse_future("--to", end, system_clock())
     settings = read_settings(path)
     failed = False
-    with opened(settings, path.parent, run_name or LIVE) as app:
+    with opened(settings, path.parent, run_name or LIVE) as app, Held(app):
         names = app.names(model)
-        refuse_beside_daemon(app)
         if run_name is None:
             refuse_second_history(app, names)
         for name in names:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from monitor.app.clocks import paced_clock, standing_clock
-from monitor.app.holding import refuse_beside_daemon
+from monitor.app.holding import Held
 from monitor.app.running import chosen_rows, replay_model
 from monitor.app.serve import serve
 from monitor.app.wiring import App, opened
@@ -56,8 +56,7 @@ def run_demo(
     migrate(urls["MONITOR_DEMO_STORE"])
     settings = settings_of(config, urls)
     settings = replace(settings, http=replace(settings.http, port=port))
-    with opened(settings, directory) as app:
-        refuse_beside_daemon(app)
+    with opened(settings, directory) as app, Held(app) as held:
         stop = min(until or END, END)
         _replay(app, stop, progress)
         click.echo(months(chosen_rows(app, model=MODEL, window="month", history=True)))
@@ -66,8 +65,8 @@ def run_demo(
         click.echo(f"metrics: http://{settings.http.host}:{port}/metrics (Ctrl-C ends)", err=True)
         now = max(stop, app.store.state(MODEL).as_of or stop)
         if now >= END:
-            return serve(app, clock=standing_clock(END), ticking=False)
-        return serve(app, clock=paced_clock(now, END, DAY, pace), pace=pace)
+            return serve(app, held=held, clock=standing_clock(END), ticking=False)
+        return serve(app, held=held, clock=paced_clock(now, END, DAY, pace), pace=pace)
 
 
 def _prepare(directory: Path, source_url: str | None, store_url: str | None) -> tuple[Path, dict[str, str]]:

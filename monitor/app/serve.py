@@ -2,10 +2,11 @@
 
 import threading
 import time
+from contextlib import ExitStack
 from importlib.metadata import version
 
 from monitor.app.clocks import system_clock
-from monitor.app.holding import Held
+from monitor.app.holding import Held, hold_when_free
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND, Clock
@@ -19,26 +20,35 @@ from monitor.specs.protocols import CycleReport
 from monitor.web.server import Server, make_app
 
 
-def serve(app: App, *, clock: Clock = system_clock, ticking: bool = True, pace: int | None = None) -> int:
+def serve(
+    app: App,
+    *,
+    held: Held | None = None,
+    clock: Clock = system_clock,
+    ticking: bool = True,
+    pace: int | None = None,
+) -> int:
     """Run until SIGTERM or SIGINT; return the exit code.
 
     Parameters
     ----------
+    held
+        the run, where the caller has it already; otherwise it is waited for.
     clock
         tells the time that cycles go by.
     ticking
         False: nothing is ever due, the last commit is served.
     pace
         microseconds of real time between ticks, where the clock is not the real one.
-
-    Raises
-    ------
-    StoreError
-        if another daemon has the run's history.
     """
     settings = app.settings
     configure(LogFormat(settings.log.format), settings.log.level)
-    with Held(app) as held:
+    with ExitStack() as stack:
+        if held is None:
+            held = hold_when_free(app)
+            if held is None:
+                return 0
+            stack.enter_context(held)
         code = _service(app, clock, ticking=ticking, pace=pace).run_until_signal()
     return 1 if held.lost else code
 

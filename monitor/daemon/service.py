@@ -122,7 +122,7 @@ class Service:
     def run_until_signal(self) -> int:
         """Serve until SIGTERM or SIGINT; the exit code."""
         log = structlog.stdlib.get_logger(_LOG)
-        with _signals() as received:
+        with signals() as received:
             self.server.start()
             try:
                 self.restore()
@@ -174,7 +174,7 @@ def _log_cycle(report: CycleReport) -> None:
 
 
 @contextmanager
-def _signals() -> Iterator[SimpleQueue[int]]:
+def signals() -> Iterator[SimpleQueue[int]]:
     """Signals that ask to end, as they come."""
     # A queue's `put`, unlike an event's `set`, may interrupt the `get` that waits for it.
     received: SimpleQueue[int] = SimpleQueue()

@@ -1,13 +1,16 @@
 """Cycles of one process beside those of another, and the daemon's hold on its run."""
 
+import os
 import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
 from serving import Bench, Database, create_tables, labels, model, predictions
 
 from monitor.app import holding
-from monitor.app.holding import Held, refuse_beside_daemon
+from monitor.app.holding import Held, hold_when_free
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso
@@ -63,11 +66,12 @@ def test_a_model_whose_cycle_another_process_runs_is_left_to_it(bench: Bench) ->
 
 def test_a_held_run_is_refused_until_it_is_let_go(bench: Bench) -> None:
     with bench.app() as one, bench.app() as other:
-        with Held(one):
-            with pytest.raises(StoreError, match='another daemon has the run "live"'), Held(other):
-                pass
-            with pytest.raises(StoreError, match='a daemon has the run "live"'):
-                refuse_beside_daemon(other)
+        with (
+            Held(one),
+            pytest.raises(StoreError, match='a daemon or a replay has the run "live"'),
+            Held(other),
+        ):
+            pass
         with Held(other):
             pass
 
@@ -77,10 +81,37 @@ def test_a_hold_is_renewed_as_long_as_it_lasts(bench: Bench, monkeypatch: pytest
     with bench.app() as one, bench.app() as other, Held(one) as held:
         for _ in range(4):
             held._ended.wait(0.3)
-            with pytest.raises(StoreError):
-                refuse_beside_daemon(other)
+            assert not Held(other).claimed()
 
     assert not held.lost
+
+
+def test_a_held_run_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "RETRY", 0.05)
+    with bench.app() as one, bench.app() as other:
+        first = Held(one)
+        with first:
+            threading.Timer(0.3, first.__exit__).start()
+            began = time.monotonic()
+            second = hold_when_free(other)
+            waited = time.monotonic() - began
+        assert second is not None
+        with second, pytest.raises(StoreError), Held(one):
+            pass
+
+    assert waited >= 0.25
+
+
+def test_a_signal_ends_the_waiting_for_a_held_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "RETRY", 60.0)
+    before = signal.getsignal(signal.SIGTERM)
+    with bench.app() as one, bench.app() as other, Held(one):
+        signalling = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
+        monkeypatch.setattr(other.store.__class__, "claim", lambda *_arguments: signalling.start())
+
+        assert hold_when_free(other) is None
+
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_a_daemon_whose_run_was_taken_over_ends_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +121,7 @@ def test_a_daemon_whose_run_was_taken_over_ends_itself(bench: Bench, monkeypatch
     with bench.app() as one, bench.app() as other, Held(one) as held:
         monkeypatch.setattr(one.store.__class__, "renew", lambda *_arguments: False)
         held._ended.wait(1.0)
-        refuse_beside_daemon(other)
+        assert Held(other).claimed()
 
     assert held.lost
     assert signals == [signal.SIGTERM]

@@ -192,22 +192,41 @@ def test_show_and_the_page_agree(running: Running) -> None:
     assert not [key for key in served if key[0].endswith("_lower") and key not in both]
 
 
-def test_a_second_daemon_of_the_same_run_is_refused(running: Running) -> None:
-    config = str(running.bench.directory / "config.toml")
+def standby_of(running: Running) -> process.Process:
+    """A second daemon on the same run and the same port, waiting; its log is another."""
+    directory = running.bench.directory
+    log = directory / f"standby-{time.monotonic_ns()}.log"
+    command = process.monitor("run", "--config", str(directory / "config.toml"))
+    second = process.Process(command, running.process.port, log)
+    second.start()
+    second.wait(lambda: bool(second.logged("another process has the run, waiting", run="live")), "a standby")
+    return second
 
-    done = subprocess.run(
-        process.monitor("run", "--config", config),
-        capture_output=True,
-        text=True,
-        timeout=process.PATIENCE,
-        check=False,
-    )
 
-    assert done.returncode == 1
-    assert done.stderr == (
-        'monitor: another daemon has the run "live"; one that was killed has it for at most 1m more\n'
-    )
+def test_a_second_daemon_of_the_same_run_waits_until_it_is_ended(running: Running) -> None:
+    second = standby_of(running)
+    try:
+        code, seconds = second.stop()
+    finally:
+        second.kill()
+
+    assert (code, seconds < 15) == (0, True)
+    assert not second.logged("ready")
     assert running.process.status("/healthz") == 200
+
+
+def test_a_second_daemon_takes_over_when_the_first_ends(running: Running) -> None:
+    second = standby_of(running)
+    try:
+        assert running.process.stop()[0] == 0
+        second.wait(lambda: second.status("/readyz") == 200, "the standby to be ready")
+        second.wait_cycle("late")
+        assert second.stop()[0] == 0
+    finally:
+        second.kill()
+        running.process.started()
+
+    running.process.wait_cycle("late")
 
 
 def test_a_replay_into_live_is_refused_beside_a_daemon_and_goes_under_another_name(running: Running) -> None:
@@ -217,7 +236,10 @@ def test_a_replay_into_live_is_refused_beside_a_daemon_and_goes_under_another_na
     unnamed = running.command("replay", *span)
     named = running.command("replay", *span, "--run", "other")
 
-    message = 'monitor: a daemon has the run "live": name another run with --run NAME\n'
+    message = (
+        'monitor: a daemon or a replay has the run "live" (one that was killed has it for at most 1m more): '
+        "wait, or name another run with --run NAME\n"
+    )
     assert (refused.exit_code, refused.stderr) == (1, message)
     assert (unnamed.exit_code, unnamed.stderr) == (1, message)
     assert named.exit_code == 0, named.stderr
