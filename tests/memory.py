@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 
 Range = tuple[int, int]
@@ -22,14 +23,14 @@ class MemorySource:
     predictions: pa.Table
     labels: pa.Table | None = None
 
-    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         table = _between(self.predictions, "event_time", bounds)
         if since is not None and "logged_at" in table.column_names:
             logged = pc.coalesce(table["logged_at"], table["event_time"])
             table = table.filter(pc.greater_equal(logged, since))
-        return table.select([name for name in ("event_time", "logged_at") if name in table.column_names])
+        yield from _halves(table, "logged_at")
 
-    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         assert self.labels is not None
         labels = self.labels
         if since is not None and "reported_at" in labels.column_names:
@@ -37,7 +38,7 @@ class MemorySource:
         joined = _between(self.predictions.select(["id", "event_time"]), "event_time", bounds).join(
             labels, "id", join_type="inner"
         )
-        return joined.select([name for name in ("event_time", "reported_at") if name in joined.column_names])
+        yield from _halves(joined, "reported_at")
 
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         return _within(self.predictions, ranges)
@@ -61,6 +62,13 @@ class MemorySource:
 
     def columns(self, model: ModelSpec) -> Mapping[str, str]:
         return {name: str(self.predictions.schema.field(name).type) for name in self.predictions.column_names}
+
+
+def _halves(table: pa.Table, seen: str) -> Batches:
+    """Two batches: what is added up must not depend on them."""
+    table = table.select([name for name in ("event_time", seen) if name in table.column_names])
+    middle = table.num_rows // 2
+    yield from (table.slice(0, middle), table.slice(middle))
 
 
 def _between(table: pa.Table, role: str, bounds: Range) -> pa.Table:

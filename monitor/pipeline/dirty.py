@@ -1,5 +1,7 @@
 """What changed? Rows logged and labels reported since the cursors, as panes that wait."""
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,7 +9,7 @@ import numpy as np
 from monitor.core.clock import floor_to
 from monitor.core.typing import Ints
 from monitor.pipeline.monitored import Monitored
-from monitor.records.rows import logged_times, times
+from monitor.records.rows import Dated, dated
 from monitor.specs.rows import ModelState, Part, WaitingPane
 
 
@@ -41,24 +43,20 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
     spec, reading = monitored.spec, monitored.counting.reading
     bounds = (monitored.oldest_pane(as_of), as_of + reading.tolerance + 1)
     since = None if state.logged_cursor is None else state.logged_cursor - spec.overlap
-    dated = spec.predictions.column("logged_at") is not None
-    if not dated and state.as_of is not None:
+    has_logged_at = spec.predictions.column("logged_at") is not None
+    if not has_logged_at and state.as_of is not None:
         bounds = (max(bounds[0], floor_to(as_of - spec.lookback, reading.pane)), bounds[1])
-    table = monitored.source.changed_records(spec, since=since, as_of=as_of, bounds=bounds)
-    event = times(table, "event_time", reading)
-    logged, _ = logged_times(table, event, reading)
-    wanted = event.known & (event.us >= bounds[0]) & (event.us < bounds[1]) & (logged <= as_of)
-    if since is not None and dated:
-        wanted &= logged >= since
-    rows = _by_pane(event.us[wanted], reading.pane)
+    batches = monitored.source.changed_records(spec, since=since, as_of=as_of, bounds=bounds)
+    span = _Span(bounds, since if has_logged_at else None, as_of, state.logged_cursor)
+    found = _found(dated(batches, "logged_at", reading), span, reading.pane)
     always = _tail(monitored, state, as_of, bounds[0])
-    waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in sorted({*rows, *always})]
-    if state.oldest is None and rows:
-        state = replace(state, oldest=int(event.us[wanted].min()), first_as_of=as_of)
-    newest = int(logged[wanted].max(initial=state.logged_cursor or 0))
-    if dated and newest:
-        state = replace(state, logged_cursor=min(as_of, newest))
-    changes = Changes(state, waiting, rows, table.num_rows, event.invalid)
+    starts = sorted({*found.changed, *always})
+    waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in starts]
+    if state.oldest is None and found.changed:
+        state = replace(state, oldest=found.oldest, first_as_of=as_of)
+    if has_logged_at and found.newest:
+        state = replace(state, logged_cursor=min(as_of, found.newest))
+    changes = Changes(state, waiting, found.changed, found.read, found.invalid)
     return _with_labels(monitored, changes, as_of, bounds) if reading.labelled else changes
 
 
@@ -66,40 +64,70 @@ def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tup
     spec, reading, state = monitored.spec, monitored.counting.reading, changes.state
     assert spec.labels is not None
     since = None if state.reported_cursor is None else state.reported_cursor - spec.overlap
-    dated = spec.labels.column("reported_at") is not None
-    if not dated:
+    has_reported_at = spec.labels.column("reported_at") is not None
+    if not has_reported_at:
         bounds = (max(bounds[0], floor_to(as_of - spec.lookback, reading.pane)), bounds[1])
-    table = monitored.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
-    event = times(table, "event_time", reading)
-    wanted = event.known & (event.us >= bounds[0]) & (event.us < bounds[1])
-    new = wanted
-    if dated:
-        reported = times(table, "reported_at", reading)
-        moment = np.where(reported.known, reported.us, event.us)
-        wanted &= (moment <= as_of) & (moment >= (since or moment.min(initial=0)))
-        new = wanted if state.reported_cursor is None else wanted & (moment > state.reported_cursor)
-        newest = int(moment[wanted].max(initial=state.reported_cursor or 0))
-        if newest:
-            state = replace(state, reported_cursor=min(as_of, newest))
-    waiting = _relabelled(monitored, event.us[wanted], event.us[new], as_of)
-    return replace(
-        changes,
-        state=state,
-        waiting=[*changes.waiting, *waiting],
-        read=changes.read + table.num_rows,
-    )
+    batches = monitored.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
+    span = _Span(bounds, since, as_of, state.reported_cursor)
+    if not has_reported_at:
+        span = _Span(bounds, None, bounds[1], None)
+    found = _found(dated(batches, "reported_at", reading), span, reading.pane)
+    if has_reported_at and found.newest:
+        state = replace(state, reported_cursor=min(as_of, found.newest))
+    waiting = _relabelled(monitored, found, as_of)
+    return replace(changes, state=state, waiting=[*changes.waiting, *waiting], read=changes.read + found.read)
 
 
-def _relabelled(monitored: Monitored, changed: Ints, new: Ints, as_of: int) -> list[WaitingPane]:
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Rows that are asked for: event times in `bounds`, seen in [since, until]; new: after `cursor`."""
+
+    bounds: tuple[int, int]
+    since: int | None
+    until: int
+    cursor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Rows of a span, added up: `changed` and `new` ones by pane start; `newest` is at least the cursor."""
+
+    changed: dict[int, int]
+    new: dict[int, int]
+    read: int
+    invalid: int
+    oldest: int
+    newest: int
+
+
+def _found(batches: Iterator[Dated], span: _Span, pane: int) -> _Found:
+    """Add the rows up batch by batch: memory does not grow with them."""
+    changed: Counter[int] = Counter()
+    new: Counter[int] = Counter()
+    read, invalid, oldest, newest = 0, 0, np.iinfo(np.int64).max, span.cursor or 0
+    for batch in batches:
+        wanted = batch.within(span.bounds, span.until)
+        if span.since is not None:
+            wanted &= batch.seen >= span.since
+        later = wanted if span.cursor is None else wanted & (batch.seen > span.cursor)
+        changed.update(_by_pane(batch.event.us[wanted], pane))
+        new.update(_by_pane(batch.event.us[later], pane))
+        read += len(wanted)
+        invalid += batch.event.invalid
+        oldest = int(batch.event.us[wanted].min(initial=oldest))
+        newest = int(batch.seen[wanted].max(initial=newest))
+    return _Found(dict(changed), dict(new), read, invalid, oldest, newest)
+
+
+def _relabelled(monitored: Monitored, found: _Found, as_of: int) -> list[WaitingPane]:
     """Panes with changed labels, those counted as of this moment left out.
 
     Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up.
     """
-    pane = monitored.counting.reading.pane
-    labels, facts = _by_pane(new, pane), monitored.panes.facts(Part.LABELS)
+    facts = monitored.panes.facts(Part.LABELS)
     return [
-        WaitingPane(start=start, part=Part.LABELS, since=as_of, labels=labels.get(start, 0))
-        for start in sorted(_by_pane(changed, pane))
+        WaitingPane(start=start, part=Part.LABELS, since=as_of, labels=found.new.get(start, 0))
+        for start in sorted(found.changed)
         if start not in facts or facts[start].counted_as_of != as_of
     ]
 

@@ -1,5 +1,6 @@
 """The audit: once a day the log is compared with what is stored, and what has no pane is counted."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -12,7 +13,8 @@ from monitor.pipeline.dirty import Changes, ranges_of
 from monitor.pipeline.monitored import Monitored
 from monitor.records.count_labels import label_facts
 from monitor.records.pane import PanePart
-from monitor.records.rows import logged_times, times
+from monitor.records.reading import Reading
+from monitor.records.rows import Dated, dated
 from monitor.specs.rows import MeasurementRow, PaneFacts, Part, Truth, WaitingPane
 
 
@@ -37,43 +39,63 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
     if state.audited_as_of is not None and as_of - state.audited_as_of < monitored.audit_every:
         return Audited(state.audited_as_of, rows=monitored.audit)
     reading = monitored.counting.reading
-    lower, upper = as_of - 2 * reading.horizon, as_of + reading.horizon
-    table = monitored.source.changed_records(monitored.spec, since=None, as_of=as_of, bounds=(lower, upper))
-    event = times(table, "event_time", reading)
-    logged, _ = logged_times(table, event, reading)
-    visible = event.known & (logged <= as_of)
-    future = visible & (event.us > as_of + reading.tolerance)
-    stale = visible & (logged - event.us > reading.horizon)
-    figures = {
-        "future_records": int(future.sum()),
-        "stale_log_records": int(stale.sum()),
-        "invalid_times": event.invalid,
-    }
+    bounds = (as_of - 2 * reading.horizon, as_of + reading.horizon)
+    batches = monitored.source.changed_records(monitored.spec, since=None, as_of=as_of, bounds=bounds)
+    log = _read(dated(batches, "logged_at", reading), reading, as_of)
+    figures = log.figures
     if reading.labelled:
-        figures["orphan_labels"] = monitored.source.orphans(monitored.spec, (lower, as_of + 1))
+        figures["orphan_labels"] = monitored.source.orphans(monitored.spec, (bounds[0], as_of + 1))
     rows = tuple(_row(as_of, name, count) for name, count in sorted(figures.items()))
     monitored.audit = rows
-    present = visible & ~future
-    if not present.any():
+    if not log.panes:
         return Audited(as_of, rows=rows)
-    oldest = max(monitored.oldest_pane(as_of), int(event.us[present].min()))
-    waiting = _differing(monitored, event.us[present], logged[present], oldest, as_of)
+    oldest = max(monitored.oldest_pane(as_of), log.oldest)
+    waiting = _differing(monitored, log.panes, oldest, as_of)
     if reading.labelled:
         known = [*changes.waiting, *waiting, *monitored.store.waiting(monitored.name)]
         waiting += _relabelled(monitored, {one.start for one in known}, oldest, as_of)
     return Audited(as_of, waiting, rows)
 
 
-def _differing(monitored: Monitored, event: Ints, logged: Ints, oldest: int, as_of: int) -> list[WaitingPane]:
-    """Panes from `oldest` on whose rows or newest row are not those of the log."""
-    pane = monitored.counting.reading.pane
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The log, added up: rows and newest `logged_at` by pane start, the oldest event time, figures."""
+
+    panes: dict[int, tuple[int, int]]
+    oldest: int
+    figures: dict[str, int]
+
+
+def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
+    """Add the log up batch by batch: memory does not grow with it."""
+    panes: dict[int, tuple[int, int]] = {}
+    oldest = np.iinfo(np.int64).max
+    figures: Counter[str] = Counter(future_records=0, stale_log_records=0, invalid_times=0)
+    for batch in batches:
+        event, logged = batch.event.us, batch.seen
+        visible = batch.event.known & (logged <= as_of)
+        present = visible & (event <= as_of + reading.tolerance)
+        figures["future_records"] += int((visible & ~present).sum())
+        figures["stale_log_records"] += int((visible & (logged - event > reading.horizon)).sum())
+        figures["invalid_times"] += batch.event.invalid
+        oldest = int(event[present].min(initial=oldest))
+        for start, rows, newest in _by_pane(event[present], logged[present], reading.pane):
+            before, last = panes.get(start, (0, newest))
+            panes[start] = (before + rows, max(last, newest))
+    return _Log(panes, oldest, dict(figures))
+
+
+def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, int]]:
     starts, inverse, counts = np.unique(event - event % pane, return_inverse=True, return_counts=True)
     newest = np.full(len(starts), np.iinfo(np.int64).min)
     np.maximum.at(newest, inverse, logged)
-    here = {
-        start: (count, last)
-        for start, count, last in zip(starts.tolist(), counts.tolist(), newest.tolist(), strict=True)
-    }
+    return zip(starts.tolist(), counts.tolist(), newest.tolist(), strict=True)
+
+
+def _differing(
+    monitored: Monitored, here: dict[int, tuple[int, int]], oldest: int, as_of: int
+) -> list[WaitingPane]:
+    """Panes from `oldest` on whose rows or newest row are not those of the log."""
     facts = monitored.panes.facts(Part.RECORDS)
     return [
         WaitingPane(start=start, part=Part.RECORDS, since=as_of)

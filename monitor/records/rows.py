@@ -1,6 +1,8 @@
 """Rows of the prediction table, parsed: visible, in their panes, one for each id."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +13,15 @@ from monitor.core.typing import Bools, Ints
 from monitor.records.counting import Counting
 from monitor.records.dedupe import combine, smallest
 from monitor.records.reading import Reading, Task
-from monitor.records.times import Times, parse_times
+from monitor.records.times import Times, parse_times, refuse_mixed_formats
 from monitor.records.values import Categories, Numbers, canonical, categories, codes_of, numbers, texts
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import NONE, OTHER, WHOLE, Stratum
 
 MOST_VERSIONS = 1_000
+
+Batches = Generator[pa.Table, None, None]
+"""Role-named columns of rows, some thousand at a time; closing it ends the reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,30 +142,41 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
-    """Rows that have no pane.
+class Dated:
+    """Times of some rows.
 
     Parameters
     ----------
-    no_id
-        the id is NULL.
-    no_event_time, invalid_event_time
-        the event time is NULL; is there, but is no time.
+    seen
+        when each row, or its label, became visible; the event time where that is not known.
     """
 
-    no_id: int
-    no_event_time: int
-    invalid_event_time: int
+    event: Times
+    seen: Ints
+
+    def within(self, bounds: tuple[int, int], as_of: int) -> Bools:
+        """Rows with event times in the half-open bounds that are visible as of a moment."""
+        inside = (self.event.us >= bounds[0]) & (self.event.us < bounds[1])
+        return self.event.known & inside & (self.seen <= as_of)
 
 
-def faults(table: pa.Table, reading: Reading) -> Faults:
-    """Count the rows of a table that no pane can hold; a row may have several faults."""
-    event = times(table, "event_time", reading)
-    return Faults(
-        no_id=table["id"].null_count,
-        no_event_time=table["event_time"].null_count,
-        invalid_event_time=event.invalid,
-    )
+def dated(batches: Batches, role: str, reading: Reading) -> Iterator[Dated]:
+    """Parse the event times and another time, if it is there, of rows that come batch by batch.
+
+    Raises
+    ------
+    SourceError
+        if a column of times mixes formats, be it in different batches.
+    """
+    formats: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    with closing(batches):
+        for table in batches:
+            event = times(table, "event_time", reading)
+            other = times(table, role, reading) if role in table.column_names else event
+            for column, parsed, seen in zip(("event_time", role), (event, other), formats, strict=True):
+                seen.update(parsed.formats)
+                refuse_mixed_formats(seen, reading.column(column))
+            yield Dated(event, np.where(other.known, other.us, event.us))
 
 
 def times(table: pa.Table, role: str, reading: Reading) -> Times:

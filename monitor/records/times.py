@@ -1,7 +1,8 @@
 """Times: one parser for every engine. Integers, timestamps and ISO-8601 text to UTC microseconds."""
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -37,12 +38,15 @@ class Times:
     adjusted
         bool: naive times that a change of clocks makes ambiguous (the first instant is taken) or
         non-existent (moved forward).
+    formats
+        of texts: how many have each format, as with `refuse_mixed_formats`.
     """
 
     us: Ints
     known: Bools
     invalid: int
     adjusted: Bools
+    formats: Counter[str] = field(default_factory=Counter)
 
 
 def parse_times(column: pa.ChunkedArray, *, name: str, zone: str, unit: str | None) -> Times:
@@ -113,15 +117,18 @@ def _text(array: pa.Array, name: str, zone: str) -> Times:
     shape = _shared_shape(array)
     if shape is not None and re.fullmatch(_PLAIN, shape):
         try:
-            return _instants(array.cast(pa.timestamp("us", "UTC" if shape[19:] else None)), zone, 0)
+            times = _instants(array.cast(pa.timestamp("us", "UTC" if shape[19:] else None)), zone, 0)
+            return replace(times, formats=Counter({_unsigned(shape): len(array) - array.null_count}))
         except pa.ArrowInvalid:
             pass  # a month 13: value by value, below
-    _refuse_mixed_formats(array, name)
+    formats = _formats(array)
+    refuse_mixed_formats(formats, name)
     times = pc.if_else(pc.match_substring_regex(array, _ISO), array, None)
     zoned = bool(pc.any(pc.match_substring_regex(times, rf":\d\d(\.\d+)?{_ZONE}$")).as_py())
     trimmed = pc.replace_substring_regex(times, r"(\.\d{6})\d+", r"\1")
     instants = trimmed.cast(pa.timestamp("us", "UTC" if zoned else None))
-    return _instants(instants, zone, int(times.null_count - array.null_count))
+    found = _instants(instants, zone, int(times.null_count - array.null_count))
+    return replace(found, formats=formats)
 
 
 def _shared_shape(array: pa.Array) -> str | None:
@@ -139,14 +146,31 @@ def _shared_shape(array: pa.Array) -> str | None:
     return bytes(shapes[0].tolist()).decode("utf-8", "replace") if (shapes == shapes[0]).all() else None
 
 
-def _refuse_mixed_formats(array: pa.Array, name: str) -> None:
-    """Refuse two formats: shapes of ISO times, other shapes with digits that are there more than once."""
-    counted = pc.value_counts(_shapes(array).drop_null()).to_pylist()
-    listed = sorted((-row["counts"], row["values"]) for row in counted if _is_format(**row))
+def refuse_mixed_formats(formats: Counter[str], name: str) -> None:
+    """Refuse two formats: shapes of ISO times, other shapes with digits that are there more than once.
+
+    A column that is parsed part by part is judged by the sum of its parts' formats.
+
+    Raises
+    ------
+    SourceError
+        naming the column and its formats.
+    """
+    listed = sorted((-count, shape) for shape, count in formats.items() if _is_format(shape, count))
     if len(listed) > 1:
         named = ", ".join(f'"{shape}" {-count} times' for count, shape in listed[:_LISTED])
         more = f", and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
         raise SourceError(f'column "{name}" mixes formats of time: {named}{more}')
+
+
+def _formats(array: pa.Array) -> Counter[str]:
+    """Shapes of the texts, those without digits left out."""
+    counted = pc.value_counts(_shapes(array).drop_null()).to_pylist()
+    return Counter({row["values"]: row["counts"] for row in counted if "0" in row["values"]})
+
+
+def _unsigned(shape: str) -> str:
+    return shape.replace("+", "±")
 
 
 def _shapes(array: pa.Array) -> pa.Array:
@@ -156,5 +180,5 @@ def _shapes(array: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(unsigned, r"\d", "0")
 
 
-def _is_format(values: str, counts: int) -> bool:
-    return bool(re.match(_SHAPE, values)) or (counts > 1 and "0" in values)
+def _is_format(shape: str, count: int) -> bool:
+    return bool(re.match(_SHAPE, shape)) or count > 1

@@ -14,6 +14,7 @@ from sqlalchemy import pool
 
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.records.rows import Batches
 from monitor.sources import guard
 from monitor.sources.address import Address, libpq_uri, sqlite_uri
 from monitor.sources.dialects import Dialect, dialect_of
@@ -45,6 +46,15 @@ class AdbcSession:
         table = self._fetch(statement.text())
         return table.rename_columns([output.name for output in statement.outputs])
 
+    def batches(self, statement: Statement) -> Batches:
+        """Rows of a statement, about `batch_rows` at a time."""
+        if self.dialect == "sqlite":
+            yield from guard.batches(statement, self._stream)
+            return
+        names = [output.name for output in statement.outputs]
+        for table in self._stream(statement.text()):
+            yield table.rename_columns(names)
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query."""
         table = self._fetch(sql)
@@ -60,10 +70,19 @@ class AdbcSession:
             cursor.execute(sql)
 
     def _fetch(self, sql: str) -> pa.Table:
-        with self.connection.cursor() as cursor:
+        with self.connection.cursor() as cursor, _driver_errors():
             cursor.adbc_statement.set_options(**self._options(sql))
             cursor.execute(sql)
             return cursor.fetch_arrow_table()
+
+    def _stream(self, sql: str) -> Batches:
+        with self.connection.cursor() as cursor, _driver_errors():
+            cursor.adbc_statement.set_options(**self._options(sql))
+            cursor.execute(sql)
+            with cursor.fetch_record_batch() as reader:
+                yield reader.schema.empty_table()
+                for batch in reader:
+                    yield pa.Table.from_batches([batch])
 
     def _options(self, sql: str) -> dict[str, str]:
         if self.dialect == "sqlite":
@@ -131,10 +150,10 @@ class PostgresReader:
             yield session
             session.settle("COMMIT")
         except adbc_driver_manager.Error as error:
-            connection.invalidate()
             lost = unreachable_state(error.sqlstate) or (
-                error.sqlstate is None and error.status_code in _LOST
+                error.sqlstate is None and (error.status_code in _LOST or not _answers(session))
             )
+            connection.invalidate()
             raise (unavailable if lost else refused)(self._address, error) from error
         except BaseException:
             with suppress(adbc_driver_manager.Error):
@@ -170,3 +189,23 @@ class PostgresReader:
         session.settle(f"SET LOCAL statement_timeout = {self._timeout_ms}")
         session.settle("SET LOCAL TIME ZONE 'UTC'")
         return session
+
+
+@contextmanager
+def _driver_errors() -> Iterator[None]:
+    """Arrow's errors as the driver's: a stream that breaks off does not tell its driver's own."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        unknown = adbc_driver_manager.AdbcStatusCode.UNKNOWN
+        raise adbc_driver_manager.OperationalError(str(error), status_code=unknown) from error
+
+
+def _answers(session: AdbcSession) -> bool:
+    """Whether a connection lives on after an error that does not say so."""
+    try:
+        session.settle("ROLLBACK")
+        session.rows("SELECT 1 AS one")
+    except adbc_driver_manager.Error:
+        return False
+    return True

@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 
 from monitor.core.errors import SourceError
-from monitor.records.times import parse_times
+from monitor.records.rows import Batches, times
 from monitor.sources import casts
 from monitor.sources.bounds import Comparable, Range
 from monitor.sources.casts import Want
@@ -14,13 +13,13 @@ from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.dialects import Dialect
 from monitor.sources.moments import comparable
 from monitor.sources.scan import has_own_table, look_labels, same_id
-from monitor.sources.statements import Output, Session, Statement, concat
+from monitor.sources.statements import Output, Session, Statement
 from monitor.specs.model import ModelSpec, Relation
 
 
 def read_changed_records(
     session: Session, dialect: Dialect, model: ModelSpec, since: int | None, as_of: int, bounds: Range
-) -> pa.Table:
+) -> Batches:
     """`event_time` and, if there is such a column, `logged_at` of rows logged since then (and some more)."""
     looked = look(session, dialect, model.predictions, "p")
     event = _event_time(session, looked, model)
@@ -28,15 +27,16 @@ def read_changed_records(
     outputs = [_output(looked, model, model.predictions, "event_time")]
     if logged is None:
         odd = event.odd if since is None else None
-        return _select(session, outputs, looked.item, [_either(event.condition(*bounds), odd)])
-    outputs.append(_output(looked, model, model.predictions, "logged_at"))
-    conditions = _since(session, looked, event, logged, since, as_of, bounds)
-    return _select(session, outputs, looked.item, conditions)
+        conditions = [_either(event.condition(*bounds), odd)]
+    else:
+        outputs.append(_output(looked, model, model.predictions, "logged_at"))
+        conditions = _since(session, looked, event, logged, since, as_of, bounds)
+    yield from _select(session, outputs, looked.item, conditions)
 
 
 def read_changed_labels(
     session: Session, dialect: Dialect, model: ModelSpec, since: int | None, as_of: int, bounds: Range
-) -> pa.Table:
+) -> Batches:
     """`event_time` of predictions and `reported_at` of their labels reported since then (and some more)."""
     if model.labels is None:
         raise SourceError("no labels are configured")
@@ -51,10 +51,11 @@ def read_changed_labels(
         join = same_id(model.predictions, model.labels, looked, labels)
         source, there = f"{labels.item} JOIN {looked.item} ON {join}", "1 = 1"
     if reported is None:
-        return _select(session, outputs, source, [f"{there} AND ({event.condition(*bounds)})"])
-    outputs.append(_output(labels, model, model.labels, "reported_at"))
-    conditions = _since(session, labels, event, reported, since, as_of, bounds)
-    return _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
+        conditions = [event.condition(*bounds)]
+    else:
+        outputs.append(_output(labels, model, model.labels, "reported_at"))
+        conditions = _since(session, labels, event, reported, since, as_of, bounds)
+    yield from _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
 
 
 def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> int:
@@ -70,14 +71,11 @@ def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: 
     if reported is None:
         return int(session.rows(f"SELECT count(*) AS orphans FROM {source} WHERE {alone}")[0][0])
     outputs = [_output(labels, model, model.labels, "reported_at")]
-    table = _select(session, outputs, source, [f"{alone} AND ({reported.condition(*bounds)})"])
-    times = parse_times(
-        table["reported_at"],
-        name="reported_at",
-        zone=model.reading.zone,
-        unit=model.reading.unit("reported_at"),
-    )
-    return int(np.sum(times.known & (times.us >= bounds[0]) & (times.us < bounds[1])))
+    found = 0
+    for table in _select(session, outputs, source, [f"{alone} AND ({reported.condition(*bounds)})"]):
+        moment = times(table, "reported_at", model.reading)
+        found += int(np.sum(moment.known & (moment.us >= bounds[0]) & (moment.us < bounds[1])))
+    return found
 
 
 def _labelled(looked: Looked, labels: Relation) -> str:
@@ -120,9 +118,9 @@ def _either(condition: str, odd: str | None) -> str:
     return condition if odd is None else f"({condition}) OR ({odd})"
 
 
-def _select(session: Session, outputs: list[Output], source: str, conditions: list[str]) -> pa.Table:
-    body = [f"FROM {source} WHERE {condition}" for condition in conditions]
-    return concat([session.read(Statement(tuple(outputs), one)) for one in body])
+def _select(session: Session, outputs: list[Output], source: str, conditions: list[str]) -> Batches:
+    for condition in conditions:
+        yield from session.batches(Statement(tuple(outputs), f"FROM {source} WHERE {condition}"))
 
 
 def _event_time(session: Session, looked: Looked, model: ModelSpec) -> Comparable:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.records.rows import Batches
 from monitor.sources.address import Address, sqlite_uri
 from monitor.sources.dialects import Dialect, dialect_of
 from monitor.sources.failures import refused, unavailable, unreachable_state
@@ -34,10 +35,18 @@ class FetchmanySession:
 
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
+        return concat(list(self.batches(statement)))
+
+    def batches(self, statement: Statement) -> Batches:
+        """Rows of a statement, `batch_rows` at a time."""
         sql = cast_texts(statement) if self.connection.dialect.name == "sqlite" else statement.text()
+        nothing = True
         with self._run(sql, stream_results=True) as result:
-            tables = [batch(statement, rows) for rows in result.partitions(self.batch_rows)]
-        return concat(tables) if tables else statement.empty()
+            for rows in result.partitions(self.batch_rows):
+                yield batch(statement, rows)
+                nothing = False
+        if nothing:
+            yield statement.empty()
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query."""

@@ -5,7 +5,7 @@ Hence the first row is made of typed literals, every expression has one type, an
 in one column are fetched apart.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +24,14 @@ def read(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table:
     if any(_marked(table[output.name]) for output in statement.outputs if output.kind is Kind.NUMBER):
         return unguarded(statement, fetch(guarded(statement)).slice(1))
     return table
+
+
+def batches(statement: Statement, fetch: Callable[[str], Iterator[pa.Table]]) -> Iterator[pa.Table]:
+    """Rows of a statement batch by batch, texts among numbers read at once."""
+    literals = 1
+    for table in fetch(guarded(statement)):
+        yield unguarded(statement, table.slice(literals))
+        literals = max(0, literals - table.num_rows)
 
 
 def guarded(statement: Statement, *, texts: bool = True) -> str:

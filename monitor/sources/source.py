@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from monitor.records.rows import Batches
 from monitor.sources import changes, scan
 from monitor.sources.adbc import PostgresReader, SqliteReader
 from monitor.sources.address import Address, How, address_of
@@ -15,7 +16,7 @@ from monitor.specs.protocols import Range
 
 
 class SqlSource:
-    """The `Source` of a database: every method is one session, what it returns is in memory.
+    """The `Source` of a database: every method is one session; a table that it returns is in memory.
 
     Parameters
     ----------
@@ -26,15 +27,15 @@ class SqlSource:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
 
-    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+    def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         """`event_time` (and `logged_at`) of rows logged from `since` on, within event-time bounds."""
         with self.reader.session() as session:
-            return changes.read_changed_records(session, self.reader.dialect, model, since, as_of, bounds)
+            yield from changes.read_changed_records(session, self.reader.dialect, model, since, as_of, bounds)
 
-    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> pa.Table:
+    def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         """`event_time`, `reported_at` of predictions whose labels were reported from `since` on."""
         with self.reader.session() as session:
-            return changes.read_changed_labels(session, self.reader.dialect, model, since, as_of, bounds)
+            yield from changes.read_changed_labels(session, self.reader.dialect, model, since, as_of, bounds)
 
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""

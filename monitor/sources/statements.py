@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from monitor.records.rows import Batches
 from monitor.records.values import numbers
 from monitor.sources.dialects import Dialect
 
@@ -73,6 +74,10 @@ class Session(Protocol):
 
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement; its cursor is closed."""
+        ...
+
+    def batches(self, statement: Statement) -> Batches:
+        """Rows of a statement batch by batch, at least one batch; its cursor is open in between."""
         ...
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from monitor.core.clock import HOUR, MINUTE
 from monitor.core.errors import SourceError
 from monitor.records import rows
 from monitor.records.counting import Counting
-from monitor.records.rows import Faults, Rows, read_rows
+from monitor.records.rows import Rows, read_rows
 from monitor.records.values import Categories, Numbers
 from monitor.states.strata import NONE, OTHER, Stratum
 
@@ -122,12 +122,17 @@ def test_rows_read_are_all_that_can_be_seen_in_a_pane() -> None:
     assert panes(found) == [1, 0, 0, 0]
 
 
-def test_rows_without_id_or_time_are_counted_as_faults() -> None:
-    texts = ["2013-03-01T00:00:00Z", "yesterday", None, "2013-03-01T00:00:00Z"]
-    table = pa.table({"id": ["a", None, None, None], "event_time": texts})
+@pytest.mark.parametrize("role", ["event_time", "logged_at"])
+def test_formats_of_time_that_differ_from_batch_to_batch_are_refused(role: str) -> None:
     reading = replace(reading_of("binary"), time_units=())
+    zulu, space = "2013-03-01T00:00:00Z", "2013-03-01 00:00:00.5"
+    batches = [
+        pa.table({"event_time": [zulu, zulu], "logged_at": [zulu, None]} | {role: [text, None]})
+        for text in (zulu, zulu, space)
+    ]
 
-    assert rows.faults(table, reading) == Faults(no_id=3, no_event_time=1, invalid_event_time=1)
+    with pytest.raises(SourceError, match=r'mixes formats of time: "0000-00-00T00:00:00Z" \d times, "0000'):
+        list(rows.dated((table for table in batches), "logged_at", reading))
 
 
 def test_a_message_names_the_users_column() -> None:

@@ -6,9 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
+import pyarrow as pa
 
+from monitor.records.rows import Batches
 from monitor.sources import SqlSource, open_source
+from monitor.sources.statements import concat
 from monitor.specs.model import SourceSpec
+
+
+def whole(batches: Batches) -> pa.Table:
+    """All rows of some batches."""
+    return concat(list(batches))
 
 
 @dataclass

@@ -15,7 +15,7 @@ from flight_models import (
     model_of,
     rows_of,
 )
-from source_databases import Database
+from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.records.times import parse_times
@@ -46,8 +46,10 @@ def test_rows_logged_since_then_are_found_whatever_their_event_time(
             "CREATE INDEX i ON predictions (logged_at)", "CREATE INDEX j ON predictions (event_time)"
         )
 
-    table = database.source().changed_records(
-        model_of(), since=START + 90 * HOUR, as_of=START + 95 * HOUR, bounds=BOUNDS
+    table = whole(
+        database.source().changed_records(
+            model_of(), since=START + 90 * HOUR, as_of=START + 95 * HOUR, bounds=BOUNDS
+        )
     )
 
     assert event_minutes(table) == [90, 91, 92, 93, 94, 95]
@@ -58,8 +60,10 @@ def test_rows_without_logged_at_are_dated_by_their_event_time(database: Database
     logged = [None if at % 2 else iso(START) for at in range(10)]
     database.create("predictions", COLUMNS, rows_of(10, logged_at=logged))
 
-    table = database.source().changed_records(
-        model_of(), since=START + 5 * MINUTE, as_of=START + DAY, bounds=BOUNDS
+    table = whole(
+        database.source().changed_records(
+            model_of(), since=START + 5 * MINUTE, as_of=START + DAY, bounds=BOUNDS
+        )
     )
 
     assert event_minutes(table) == [5, 7, 9]
@@ -68,8 +72,10 @@ def test_rows_without_logged_at_are_dated_by_their_event_time(database: Database
 def test_event_times_out_of_bounds_are_not_looked_at(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(100))
 
-    table = database.source().changed_records(
-        model_of(), since=START, as_of=START + DAY, bounds=(START + 10 * MINUTE, START + 20 * MINUTE)
+    table = whole(
+        database.source().changed_records(
+            model_of(), since=START, as_of=START + DAY, bounds=(START + 10 * MINUTE, START + 20 * MINUTE)
+        )
     )
 
     assert event_minutes(table) == list(range(10, 20))
@@ -78,7 +84,7 @@ def test_event_times_out_of_bounds_are_not_looked_at(database: Database) -> None
 def test_at_first_all_rows_within_bounds_have_changed(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(100))
 
-    table = database.source().changed_records(model_of(), since=None, as_of=START, bounds=BOUNDS)
+    table = whole(database.source().changed_records(model_of(), since=None, as_of=START, bounds=BOUNDS))
 
     assert event_minutes(table) == list(range(100))
 
@@ -87,8 +93,10 @@ def test_without_a_column_of_it_all_rows_within_bounds_have_changed(database: Da
     database.create("predictions", COLUMNS, rows_of(100))
     model = model_of(predictions=without(PREDICTIONS, "logged_at"))
 
-    table = database.source().changed_records(
-        model, since=START + DAY, as_of=START + DAY, bounds=(START + HOUR, START + 2 * HOUR)
+    table = whole(
+        database.source().changed_records(
+            model, since=START + DAY, as_of=START + DAY, bounds=(START + HOUR, START + 2 * HOUR)
+        )
     )
 
     assert event_minutes(table) == list(range(60, 100))
@@ -99,7 +107,7 @@ def test_event_times_that_are_none_are_found_in_a_first_read(database: Database)
     times = ["soon" if at == 3 else iso(START + at * MINUTE) for at in range(10)]
     database.create("predictions", COLUMNS, rows_of(10, event_time=times))
 
-    table = database.source().changed_records(model_of(), since=None, as_of=START + DAY, bounds=BOUNDS)
+    table = whole(database.source().changed_records(model_of(), since=None, as_of=START + DAY, bounds=BOUNDS))
 
     assert parse_times(table["event_time"], name="event_time", zone="UTC", unit=None).invalid == 1
     assert event_minutes(table) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
@@ -108,8 +116,10 @@ def test_event_times_that_are_none_are_found_in_a_first_read(database: Database)
 def test_no_value_of_logged_at_at_all_is_no_fault(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(10, logged_at=[None] * 10))
 
-    table = database.source().changed_records(
-        model_of(), since=START + 5 * MINUTE, as_of=START + DAY, bounds=BOUNDS
+    table = whole(
+        database.source().changed_records(
+            model_of(), since=START + 5 * MINUTE, as_of=START + DAY, bounds=BOUNDS
+        )
     )
 
     assert event_minutes(table) == [5, 6, 7, 8, 9]
@@ -120,8 +130,8 @@ def test_an_empty_table_has_no_changes(database: Database) -> None:
     database.create("labels", LABEL_COLUMNS)
     source = database.source()
 
-    records = source.changed_records(model_of(), since=START, as_of=START + DAY, bounds=BOUNDS)
-    labels = source.changed_labels(model_of(), since=START, as_of=START + DAY, bounds=BOUNDS)
+    records = whole(source.changed_records(model_of(), since=START, as_of=START + DAY, bounds=BOUNDS))
+    labels = whole(source.changed_labels(model_of(), since=START, as_of=START + DAY, bounds=BOUNDS))
 
     assert (records.num_rows, labels.num_rows) == (0, 0)
     assert records.column_names == ["event_time", "logged_at"]
@@ -134,8 +144,10 @@ def test_labels_reported_since_then_are_found_with_the_event_times_of_their_pred
     database.create("predictions", COLUMNS, rows_of(10))
     database.create("labels", LABEL_COLUMNS, [(at, 1, iso(START + at * DAY), 0) for at in range(12)])
 
-    table = database.source().changed_labels(
-        model_of(), since=START + 7 * DAY, as_of=START + 20 * DAY, bounds=BOUNDS
+    table = whole(
+        database.source().changed_labels(
+            model_of(), since=START + 7 * DAY, as_of=START + 20 * DAY, bounds=BOUNDS
+        )
     )
 
     assert event_minutes(table) == [7, 8, 9]
@@ -146,8 +158,10 @@ def test_labels_without_reported_at_are_dated_by_the_event_time(database: Databa
     database.create("predictions", COLUMNS, rows_of(10))
     database.create("labels", LABEL_COLUMNS, [(at, 1, None if at % 2 else iso(START), 0) for at in range(10)])
 
-    table = database.source().changed_labels(
-        model_of(), since=START + 4 * MINUTE, as_of=START + DAY, bounds=BOUNDS
+    table = whole(
+        database.source().changed_labels(
+            model_of(), since=START + 4 * MINUTE, as_of=START + DAY, bounds=BOUNDS
+        )
     )
 
     assert event_minutes(table) == [5, 7, 9]
@@ -159,8 +173,13 @@ def test_without_a_column_of_reports_all_labelled_predictions_within_bounds_have
     database.create("predictions", COLUMNS, rows_of(10))
     database.create("labels", LABEL_COLUMNS, [(at, 1, None, 0) for at in range(3)])
 
-    table = database.source().changed_labels(
-        model_of(labels=without(LABELS, "reported_at")), since=START + DAY, as_of=START + DAY, bounds=BOUNDS
+    table = whole(
+        database.source().changed_labels(
+            model_of(labels=without(LABELS, "reported_at")),
+            since=START + DAY,
+            as_of=START + DAY,
+            bounds=BOUNDS,
+        )
     )
 
     assert event_minutes(table) == [0, 1, 2]
@@ -181,8 +200,10 @@ def test_labels_in_the_prediction_table_have_changed_where_there_are_any(
     database.create("predictions", COLUMNS | {"was_late": "bigint", "reported_at": "text"}, rows)
     labels = Relation(columns=(("label", "was_late"), ("reported_at", "reported_at")))
 
-    table = database.source().changed_labels(
-        model_of(labels=labels), since=since, as_of=START + DAY, bounds=BOUNDS
+    table = whole(
+        database.source().changed_labels(
+            model_of(labels=labels), since=since, as_of=START + DAY, bounds=BOUNDS
+        )
     )
 
     assert event_minutes(table) == [0, 2, 3]
@@ -210,8 +231,10 @@ def test_epochs_that_are_texts_are_found_in_a_first_read(sqlite_database: Databa
     times = ["soon" if at == 150 else (START + at * MINUTE) // 1_000_000 for at in range(200)]
     sqlite_database.create("predictions", COLUMNS | {"event_time": "integer"}, rows_of(200, event_time=times))
 
-    table = sqlite_database.source().changed_records(
-        model_of(reading=reading), since=None, as_of=START + DAY, bounds=BOUNDS
+    table = whole(
+        sqlite_database.source().changed_records(
+            model_of(reading=reading), since=None, as_of=START + DAY, bounds=BOUNDS
+        )
     )
 
     parsed = parse_times(table["event_time"], name="event_time", zone="UTC", unit="s")

@@ -8,10 +8,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 from flight_models import COLUMNS, LABEL_COLUMNS, READING, START, counted, iso, model_of, rows_of
-from source_databases import Database
+from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError
+from monitor.records.rows import Batches
 from monitor.sources import SqlSource
 from monitor.sources.bounds import Shape
 from monitor.sources.catalogue import Looked
@@ -63,7 +64,9 @@ def test_changes_labels_and_columns_are_found(database: Database) -> None:
     source = disguised(database)
     span = (START, START + 30 * DAY)
 
-    labels = source.changed_labels(model_of(), since=START + 7 * DAY, as_of=START + 20 * DAY, bounds=span)
+    labels = whole(
+        source.changed_labels(model_of(), since=START + 7 * DAY, as_of=START + 20 * DAY, bounds=span)
+    )
 
     assert labels.num_rows == 3
     assert source.orphans(model_of(), span) == 2
@@ -89,6 +92,9 @@ class Values:
         return [(value,) for value in self.values]
 
     def read(self, statement: Statement) -> pa.Table:
+        raise NotImplementedError
+
+    def batches(self, statement: Statement) -> Batches:
         raise NotImplementedError
 
     def names(self, sql: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from flight_models import COLUMNS, PREDICTIONS, READING, START, iso, model_of, rows_of
-from source_databases import Database
+from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceError
@@ -148,8 +148,8 @@ def test_timestamps_of_postgresql_are_found_and_infinite_ones_never(
     source = postgres_database.source()
 
     table = source.records(model_of(reading=reading), [RANGE])
-    everything = source.changed_records(
-        model_of(reading=reading), since=None, as_of=0, bounds=(-(2**61), 2**61)
+    everything = whole(
+        source.changed_records(model_of(reading=reading), since=None, as_of=0, bounds=(-(2**61), 2**61))
     )
 
     assert instants(table, reading) == EXPECTED

@@ -3,12 +3,13 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 import servers
-from flight_models import COLUMNS, LABEL_COLUMNS, START, model_of, rows_of
+from flight_models import COLUMNS, LABEL_COLUMNS, PREDICTIONS, START, model_of, rows_of
 from source_databases import Database
 from sqlalchemy import make_url
 
@@ -155,6 +156,31 @@ def test_a_query_that_takes_too_long_is_ended_by_the_server(
         source.records(model_of(predictions=slow), WEEK)
 
     assert source.records(model_of(), WEEK).num_rows == 10
+
+
+def test_a_query_that_fails_on_a_late_row_is_refused_and_no_outage(database: Database) -> None:
+    database.create("predictions", COLUMNS, rows_of(100))
+    overflowing = "abs(-9223372036854775807 - (CASE WHEN id = 90 THEN 1 ELSE 0 END)) > 0"
+    wrong = replace(PREDICTIONS, where="1 / (90 - id) < 2" if database.postgres else overflowing)
+    source = database.source(batch_rows=10)
+
+    with pytest.raises(SourceError, match="refuses a query") as caught:
+        list(source.changed_records(model_of(predictions=wrong), since=None, as_of=START, bounds=WEEK[0]))
+
+    assert not isinstance(caught.value, SourceUnavailable)
+    assert source.records(model_of(), WEEK).num_rows == 100
+
+
+def test_a_reading_that_is_given_up_leaves_a_source_that_can_be_read(database: Database) -> None:
+    database.create("predictions", COLUMNS, rows_of(100))
+    source = database.source(batch_rows=10)
+
+    for _ in range(5):
+        batches = source.changed_records(model_of(), since=None, as_of=START, bounds=WEEK[0])
+        next(batches)
+        batches.close()
+
+    assert source.records(model_of(), WEEK).num_rows == 100
 
 
 @pytest.mark.postgres
