@@ -192,6 +192,7 @@ def replay(
 @click.option("--measure", help="Name of a measure: roc_auc.")
 @click.option("--subject", help="score, prediction, feature:NAME, class:NAME; empty: the model itself.")
 @click.option("--segment", help="column=value; empty: the whole.")
+@click.option("--model-version", "version", help="Version of the model; empty: all of them together.")
 @click.option("--as-of", type=Moment(), help="What was known then.")
 @click.option("--history", is_flag=True, help="All kept revisions.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")

@@ -1,18 +1,33 @@
-"""Rows for people: tables, JSON and CSV of measurements, and the demo's months."""
+"""Rows for people: tables, JSON and CSV of measurements."""
 
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 
-from monitor.core.clock import DAY, parse_duration, to_datetime, to_iso
-from monitor.measures.catalogue import BY_NAME, Family
-from monitor.specs.rows import MeasurementRow, Truth
+from monitor.core.clock import DAY, parse_duration, to_iso
+from monitor.measures.catalogue import BY_NAME, Family, Unit
+from monitor.specs.rows import MeasurementRow
 
 Shown = tuple[str, int, MeasurementRow]
 
 _NEGLIGIBLE = 1e-9
+_NUMBER = re.compile(r"(-?[\d,.]*|-?\d+[dhm]( \d+[hms])?|-?[\d.]+s)")
+ALIASES = {
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "brier": "brier_score",
+    "ks": "ks_distance",
+    "logloss": "log_loss",
+    "mae": "mean_absolute_error",
+    "mse": "mean_squared_error",
+    "n": "records",
+    "psi": "stability_index",
+    "r2": "r2_score",
+    "rmse": "root_mean_squared_error",
+    "sensitivity": "recall",
+}
 FIELDS = (
     "model",
     "version",
@@ -118,53 +133,18 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
-def months(rows: Iterable[Shown]) -> str:
-    """Month by month, one line a window: what a person looks at first."""
-    latest: dict[int, dict[tuple[str, str], MeasurementRow]] = {}
-    for _, _, row in rows:
-        if row.version is None and row.segment is None:
-            latest.setdefault(row.window_end, {})[row.measure, row.subject] = row
-    header = (
-        "month", "n", "coverage", "AUC", "K-S sep.", "accuracy (majority)", "profit",
-        "SI score (critical)", "most shifted features (SI)", "late: control / treatment", "truth",
-    )  # fmt: skip
-    return aligned([header, *(_month(end, found) for end, found in sorted(latest.items()))])
+def duration(seconds: float) -> str:
+    """Two units, the smaller one rounded; three significant digits below a minute.
 
-
-def _month(end: int, found: dict[tuple[str, str], MeasurementRow]) -> tuple[str, ...]:
-    def show(measure: str, subject: str = "") -> str:
-        row = found.get((measure, subject))
-        return "-" if row is None or row.measurement.value is None else number(row.measurement.value)
-
-    def bounds(measure: str) -> str:
-        row = found.get((measure, ""))
-        interval = row.measurement.interval if row else None
-        return f" [{interval.lower:.3f}, {interval.upper:.3f}]" if interval else ""
-
-    auc = found.get(("roc_auc", ""))
-    truth = auc.truth if auc else Truth.NONE
-    coverage = f"{auc.coverage:.1%}" if auc and auc.coverage is not None else "-"
-    shifted = sorted(
-        (
-            (row.measurement.value, subject.removeprefix("feature:"))
-            for (measure, subject), row in found.items()
-            if measure == "stability_index" and subject.startswith("feature:") and row.measurement.value
-        ),
-        reverse=True,
-    )
-    return (
-        (to_datetime(end) - timedelta(days=1)).strftime("%Y-%m"),
-        show("records"),
-        coverage,
-        show("roc_auc") + bounds("roc_auc"),
-        show("ks_separation"),
-        f"{show('accuracy')} ({show('majority_accuracy')})",
-        show("profit"),
-        f"{show('stability_index', 'score')} ({show('stability_index_critical', 'score')})",
-        ", ".join(f"{name} {value:.2f}" for value, name in shifted[:3]),
-        f"{show('control_outcome_rate')} / {show('treatment_outcome_rate')}",
-        truth.value,
-    )
+    >>> duration(52_353), duration(3_599.7), duration(86_400), duration(12.5)
+    ('14h 33m', '1h 0m', '1d 0h', '12.5s')
+    """
+    sign, size = "-" if seconds < 0 else "", abs(seconds)
+    for large, small, name, below in ((86_400, 3_600, "d", "h"), (3_600, 60, "h", "m"), (60, 1, "m", "s")):
+        whole, rest = divmod(round(size / small), large // small)
+        if whole:
+            return f"{sign}{whole}{name} {rest}{below}"
+    return f"{sign}{size:.3g}s"
 
 
 def _heading(model: str, as_of: int, row: MeasurementRow) -> str:
@@ -185,9 +165,12 @@ def _heading(model: str, as_of: int, row: MeasurementRow) -> str:
 def _line(row: MeasurementRow) -> tuple[str, ...]:
     result = row.measurement
     bounds = result.interval
-    interval = f"[{number(bounds.lower)}, {number(bounds.upper)}]" if bounds else ""
-    value = number(result.value) if result.value is not None else f"({result.reason})"
-    resolution = f"± {result.resolution:.2g} by its cells" if result.resolution > _NEGLIGIBLE else ""
+    seconds = row.measure in BY_NAME and BY_NAME[row.measure].unit is Unit.SECONDS
+    text = duration if seconds else number
+    interval = f"[{text(bounds.lower)}, {text(bounds.upper)}]" if bounds else ""
+    value = text(result.value) if result.value is not None else f"({result.reason})"
+    bound = duration(result.resolution) if seconds else f"{result.resolution:.2g}"
+    resolution = f"± {bound} by its cells" if result.resolution > _NEGLIGIBLE else ""
     note = ", ".join(part for part in (row.warning, resolution) if part)
     return f"  {row.measure}", row.subject, value, interval, f"{result.n:,}", note
 
@@ -208,4 +191,4 @@ def _place(shown: Shown) -> tuple[object, ...]:
 
 
 def _is_number(text: str) -> bool:
-    return text == "" or text.replace(",", "").replace(".", "").replace("-", "").isdigit()
+    return _NUMBER.fullmatch(text) is not None

@@ -214,6 +214,8 @@ def test_a_dry_run_writes_nothing(bench: Bench, monitor: Monitor) -> None:
         ("show --model x", 'there is no model "x": the configuration has "late"'),
         ("show --window 2d", 'there is no window "2d": the configuration has "1d"'),
         ("show --measure roc_auk", 'there is no measure "roc_auk"; did you mean "roc_auc"?'),
+        ("show --measure rmse", 'no measure "rmse"; did you mean "root_mean_squared_error"?'),
+        ("show --measure PSI", 'no measure "PSI"; did you mean "stability_index"?'),
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(monitor: Monitor, line: str, said: str) -> None:
@@ -318,6 +320,8 @@ def test_the_table_groups_measures_under_their_window(monitor: Monitor) -> None:
     ]
     assert lines[0].split() == ["measure", "subject", "value", "interval", "n", "note"]
     assert lines[lines.index(headings[1]) + 1].split()[0] == "accuracy"
+    delays = [line.split() for line in lines if "label_delay_median" in line]
+    assert [line[1:3] + line[4:] for line in delays] == [["1h", "0m", "±", "35.7s", "by", "its", "cells"]] * 2
 
 
 def test_filters_leave_what_was_asked_for(monitor: Monitor) -> None:
@@ -331,6 +335,8 @@ def test_filters_leave_what_was_asked_for(monitor: Monitor) -> None:
     assert shown("--measure", "ks_distance", "--subject", "score") == {("ks_distance", "score")}
     assert shown("--measure", "records", "--subject", "", "--segment", "") == {("records", "")}
     assert shown("--window", "1d", "--segment", "group=a") == set()
+    assert shown("--measure", "records", "--model-version", "") == {("records", "")}
+    assert shown("--model-version", "v9") == shown("--history", "--model-version", "v9") == set()
 
 
 def test_history_shows_all_revisions_and_as_of_what_was_known_then(monitor: Monitor) -> None:

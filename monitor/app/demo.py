@@ -1,6 +1,8 @@
 """The demo: load real flights, replay ten months, print them month by month, stay up as the daemon."""
 
+import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.demo.files import flights
 from monitor.demo.loading import load_logs
-from monitor.show import months
+from monitor.demo.months import months
 from monitor.specs.protocols import CycleReport
 from monitor.store.engine import migrate
 
@@ -60,6 +62,7 @@ def run_demo(
         stop = min(until or END, END)
         _replay(app, stop, progress)
         click.echo(months(chosen_rows(app, model=MODEL, window="month", history=True)))
+        click.echo(f"ask on: {_further(config, source_url, store_url)}", err=True)
         if leave:
             return 0
         click.echo(f"metrics: http://{settings.http.host}:{port}/metrics (Ctrl-C ends)", err=True)
@@ -88,6 +91,15 @@ def _prepare(directory: Path, source_url: str | None, store_url: str | None) -> 
     config.write_text(text, encoding="utf-8")
     shutil.copyfile(flights() / "reference.parquet", directory / "reference.parquet")
     return config, {name: given[name] or url for name, url in own.items()}
+
+
+def _further(config: Path, *given: str | None) -> str:
+    """Command that asks on; where databases were given the configuration names their variables."""
+    program = sys.argv[0] if Path(sys.argv[0]).name == "monitor" else "monitor"
+    names = ("MONITOR_DEMO_SOURCE", "MONITOR_DEMO_STORE")
+    needed = [f"{name}=… " for name, url in zip(names, given, strict=True) if url is not None]
+    command = [program, "show", "--config", str(config), "--history", "--window", "month"]
+    return "".join(needed) + shlex.join(command)
 
 
 def _replay(app: App, stop: int, progress: Progress) -> None:

@@ -13,7 +13,7 @@ from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.dirty import find_changes
 from monitor.pipeline.replay import ticks
-from monitor.show import Shown
+from monitor.show import ALIASES, Shown
 from monitor.specs.protocols import CycleReport
 
 
@@ -103,9 +103,8 @@ def refuse_unknown(app: App, model: str | None, window: str | None, measure: str
             f"{did_you_mean(window, windows)}"
         )
     if measure and measure not in BY_NAME:
-        faults.append(
-            f'there is no measure "{measure}"{did_you_mean(measure, BY_NAME)}; docs/measures.md has them all'
-        )
+        meant = did_you_mean(ALIASES.get(measure.lower(), measure), BY_NAME)
+        faults.append(f'there is no measure "{measure}"{meant}; docs/measures.md has them all')
     if faults:
         raise ConfigurationError(faults)
 
@@ -118,6 +117,7 @@ def chosen_rows(
     measure: str | None = None,
     subject: str | None = None,
     segment: str | None = None,
+    version: str | None = None,
     as_of: int | None = None,
     history: bool = False,
 ) -> list[Shown]:
@@ -125,7 +125,7 @@ def chosen_rows(
 
     Parameters
     ----------
-    subject, segment
+    subject, segment, version
         the empty ones are the whole model.
     as_of
         of each window, measure, … the newest kept row at or before it; with `history` all of them.
@@ -137,10 +137,17 @@ def chosen_rows(
             measure=measure,
             subject=subject,
             segment=segment,
+            version=version,
             as_of=None if history else as_of,
         )
         return [row for row in kept if as_of is None or row[1] <= as_of]
-    wanted = {"window": window, "measure": measure, "subject": subject, "segment": segment}
+    wanted = {
+        "window": window,
+        "measure": measure,
+        "subject": subject,
+        "segment": segment,
+        "version": version,
+    }
     return [
         (name, moment, row)
         for name, moment, row in app.store.current(model)

@@ -1,6 +1,7 @@
 """The demo's commands, over the first weeks of its log."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -77,10 +78,12 @@ def test_the_standing_daemon_serves_the_last_commit_until_ctrl_c(demo: Demo) -> 
     assert demo.served["as_of_seconds", model] == from_iso(MARCH) / SECOND
     assert demo.code == 0
     assert "338,510 rows of the logs loaded" in demo.printed
+    config = shlex.quote(str(demo.directory / "config.toml"))
+    assert f"ask on: monitor show --config {config} --history --window month\n" in demo.printed
 
 
 def test_the_printed_month_the_kept_one_and_the_page_agree(demo: Demo) -> None:
-    header, march = (line for line in demo.printed.splitlines() if line.startswith(("  month", "2013-03")))
+    header, march = (line for line in demo.printed.splitlines() if line.startswith(("month", "2013-03")))
     history = {(row["measure"], row["subject"]): row for row in demo.shown("--history", "--window", "month")}
     labels = {"model": "late", "window": "month"}
 
