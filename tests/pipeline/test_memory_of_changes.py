@@ -1,0 +1,70 @@
+"""What changed is found, and the log audited, in memory that does not grow with the log."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+from serving import Bench, Database, model
+
+from monitor.core.clock import from_iso
+from monitor.store.engine import migrate
+
+START, DAYS = from_iso("2024-03-01"), 30
+SMALL, LARGE = 100_000, 600_000
+OPTIONS = 'every = "1d"\nwindows = ["1d"]\nhorizon = "40d"\nsettle_after = "1d"'
+TABLES = """
+CREATE TABLE predictions (id INTEGER PRIMARY KEY, event_time TEXT, logged_at TEXT, score REAL, pred INTEGER);
+CREATE TABLE labels (id INTEGER PRIMARY KEY, late INTEGER, reported_at TEXT);
+"""
+ROWS = """
+WITH RECURSIVE n(at) AS (SELECT 0 UNION ALL SELECT at + 1 FROM n WHERE at < {rows} - 1),
+t(at, second) AS (SELECT at, {start} + CAST(at * {step} AS INTEGER) FROM n)
+INSERT INTO predictions SELECT
+    at, strftime('%Y-%m-%dT%H:%M:%SZ', second, 'unixepoch'),
+    strftime('%Y-%m-%dT%H:%M:%SZ', second + 60, 'unixepoch'), 0.5, 1
+FROM t;
+INSERT INTO labels SELECT id, 1, logged_at FROM predictions;
+"""
+READ = """
+import resource, sys
+from pathlib import Path
+
+from monitor.app.wiring import opened
+from monitor.config.load import settings_of
+from monitor.pipeline.dirty import find_changes
+from monitor.pipeline.housekeeping import audit
+
+path, as_of = Path(sys.argv[1]), int(sys.argv[2])
+with opened(settings_of(path, {}), path.parent) as app:
+    monitored, state = app.monitored("late"), app.store.state("late")
+    changes = find_changes(monitored, state, as_of)
+    audit(monitored, changes, as_of)
+    print(changes.read, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def read(directory: Path, rows: int) -> tuple[int, int]:
+    """Rows that a first cycle and an audit of such a log look at, and the MiB that they take."""
+    directory.mkdir()
+    with sqlite3.connect(directory / "log.db") as log:
+        log.executescript("PRAGMA synchronous = off; PRAGMA journal_mode = off;" + TABLES)
+        log.executescript(ROWS.format(rows=rows, start=START // 1_000_000, step=DAYS * 86_400 / rows))
+    log.close()
+    bench = Bench(directory, Database(f"sqlite:///{directory}/log.db"), f"sqlite:///{directory}/monitor.db")
+    text = model(options=OPTIONS)
+    bench.configure(text[: text.index("[models.reference]")])
+    migrate(bench.store_url)
+    as_of = START + DAYS * 86_400_000_000
+    command = [sys.executable, "-c", READ, str(directory / "config.toml"), str(as_of)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    changed, peak = map(int, done.stdout.split())
+    return changed, peak
+
+
+def test_a_log_of_six_times_the_rows_takes_no_more_memory(tmp_path: Path) -> None:
+    few, low = read(tmp_path / "small", SMALL)
+    many, high = read(tmp_path / "large", LARGE)
+
+    assert (few, many) == (2 * SMALL, 2 * LARGE)
+    assert high < 1.2 * low
