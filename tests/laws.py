@@ -1,6 +1,6 @@
 """What every state obeys, with `==`: a commutative monoid, whatever the order, grouping and reading."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import reduce
 
 import numpy as np
@@ -14,9 +14,7 @@ from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.pane import PanePart
 from monitor.states.counters import Counters
-from monitor.states.strata import Stratum
-
-Strata = Mapping[Stratum, Counters]
+from monitor.states.strata import Strata, Stratum
 
 briefly = settings(max_examples=30, deadline=None)
 

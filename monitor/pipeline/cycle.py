@@ -10,8 +10,8 @@ from monitor.pipeline.count import Counted, count_waiting, renew
 from monitor.pipeline.dirty import Changes, find_changes
 from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
 from monitor.pipeline.housekeeping import audit
-from monitor.pipeline.measure import Measured
-from monitor.pipeline.monitored import Monitored, restore
+from monitor.pipeline.measure import WindowMeasures
+from monitor.pipeline.monitored import Monitored, NewestSettled, restore
 from monitor.specs.protocols import Commit, CycleReport, Lease
 from monitor.specs.rows import (
     MeasurementRow,
@@ -54,7 +54,7 @@ def run_cycle(
     state = store.state(monitored.name)
     if state.as_of is not None and as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
-    if state.as_of is not None and not monitored.settled_ends:
+    if not monitored.restored:
         restore(monitored)
     monitored.panes.load(monitored.oldest_needed(as_of))
 
@@ -111,46 +111,48 @@ def _measure(
     windows: list[WindowState] = []
     if state.oldest is None:
         return current, snapshots, windows
-    monitored.measured.turn()
+    monitored.memory.turn()
     oldest = oldest_end(monitored, state, truth.as_of)
     states = monitored.store.windows(monitored.name, oldest)
     for window in monitored.spec.windows:
         newest = window.newest_end(truth.as_of - monitored.spec.ready_after)
-        measured = Measured(monitored, window, monitored.first_counted(state), lacking)
+        measures = WindowMeasures(monitored, window, monitored.first_counted(state), lacking)
         if newest > monitored.first_counted(state):
-            current += _current(measured, newest, truth)
+            current += _current(measures, newest, truth)
         due = due_windows(monitored, window, oldest=oldest, newest=newest, truth=truth, states=states)
         last = _last_kept(monitored, window, due)
         for one in due:
-            snapshots += _kept_rows(measured, one, last.get(one.end, []))
+            snapshots += _kept_rows(measures, one, last.get(one.end, []))
             windows.append(_window_state(monitored, one, truth))
     return current, snapshots, windows
 
 
-def _current(measured: Measured, newest: int, truth: Truths) -> list[MeasurementRow]:
-    monitored, window = measured.monitored, measured.window
-    rows = measured.records(newest)
+def _current(measures: WindowMeasures, newest: int, truth: Truths) -> list[MeasurementRow]:
+    monitored, window = measures.monitored, measures.window
+    rows = measures.records(newest)
     if not monitored.counting.reading.labelled:
         return rows
-    known = monitored.settled_ends.get(window.name)
-    end = newest_settled(window, newest, known, measured.first, truth)
-    rows = rows + measured.labels(newest, Truth.PROVISIONAL)
+    known = monitored.settled.get(window.name)
+    end = newest_settled(window, newest, known.end if known else None, measures.first, truth)
+    rows = rows + measures.labels(newest, Truth.PROVISIONAL)
     if end is not None:
-        monitored.settled_ends[window.name] = end
-        rows += measured.labels(end, Truth.SETTLED, _warning(truth.of(window, end)))
+        if known is None or known.end != end:
+            known = NewestSettled(end, _warning(truth.of(window, end)))
+            monitored.settled[window.name] = known
+        rows += measures.labels(end, Truth.SETTLED, known.warning)
     return rows
 
 
-def _kept_rows(measured: Measured, due: Due, last: list[MeasurementRow]) -> list[MeasurementRow]:
+def _kept_rows(measures: WindowMeasures, due: Due, last: list[MeasurementRow]) -> list[MeasurementRow]:
     settled = due.settles is not Settled.NO or (due.state is not None and due.state.settled_as_of is not None)
     truth = Truth.SETTLED if settled else Truth.PROVISIONAL
-    rows = measured.records(due.end) if due.first or due.records else []
-    if not measured.monitored.counting.reading.labelled:
+    rows = measures.records(due.end) if due.first or due.records else []
+    if not measures.monitored.counting.reading.labelled:
         return rows
     if due.first or due.settles is not Settled.NO:
-        return rows + measured.labels(due.end, truth, _warning(due.settles))
-    if due.labels and measured.moved(due.end, last):
-        return rows + measured.revised(due.end, truth, due.state.warning if due.state else "")
+        return rows + measures.labels(due.end, truth, _warning(due.settles))
+    if due.labels and measures.moved(due.end, last):
+        return rows + measures.revised(due.end, truth, due.state.warning if due.state else "")
     return rows
 
 

@@ -15,10 +15,10 @@ from monitor.measures.evaluate import (
     quality,
     shift,
 )
-from monitor.pipeline.monitored import Folded, Monitored
+from monitor.pipeline.monitored import Monitored
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Stratum
+from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.ends import Window
 
 
@@ -59,7 +59,7 @@ def ask_of(monitored: Monitored) -> Ask:
     return Ask(level=spec.level, resamples=spec.resamples, profit=profit)
 
 
-def folded_part(target: Target, part: Part) -> Folded:
+def folded_part(target: Target, part: Part) -> Strata:
     """Sum of a window's panes by stratum; the whole is always there."""
     layout = target.monitored.counting.records if part is Part.RECORDS else target.monitored.counting.labels
     folded = target.monitored.panes.window(part, target.start, target.end)
@@ -67,7 +67,7 @@ def folded_part(target: Target, part: Part) -> Folded:
     return folded
 
 
-def record_rows(target: Target, folded: Folded) -> list[MeasurementRow]:
+def record_rows(target: Target, folded: Strata) -> list[MeasurementRow]:
     """Shift, data quality and volume of a window; of strata only the outputs'."""
     monitored, counting = target.monitored, target.monitored.counting
     ask = ask_of(monitored)
@@ -81,7 +81,7 @@ def record_rows(target: Target, folded: Folded) -> list[MeasurementRow]:
     return rows
 
 
-def label_rows(target: Target, folded: Folded, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
+def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
     """Performance and labels of a window: the whole with intervals, strata in closed forms, the arms."""
     ask = ask_of(target.monitored)
     rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], ask)
@@ -95,7 +95,7 @@ def label_rows(target: Target, folded: Folded, truth: Truth, *, strata: bool = T
     return rows
 
 
-def in_order(folded: Mapping[Stratum, Counters]) -> list[tuple[Stratum, Counters]]:
+def in_order(folded: Strata) -> list[tuple[Stratum, Counters]]:
     """Strata by version and segment, the whole first."""
     return sorted(folded.items(), key=lambda item: tuple(part or "" for part in item[0]))
 
@@ -125,7 +125,7 @@ def moved(results: Mapping[tuple[str, str], Result], kept: Iterable[MeasurementR
 
 
 @dataclass(slots=True)
-class Measured:
+class WindowMeasures:
     """Windows of one kind, each measured once in a cycle.
 
     Parameters
@@ -160,7 +160,7 @@ class Measured:
 
     def _once(self, target: Target, part: Part, truth: Truth) -> list[MeasurementRow]:
         """Measure a window, unless this cycle did so already, or the last one did and nothing changed."""
-        memory = self.monitored.measured
+        memory = self.monitored.memory
         key = (self.window.name, target.end, truth, target.warning)
         if key not in memory.now:
             folded = folded_part(target, part)
@@ -190,7 +190,7 @@ def _of_stratum(
     return [target.row(result, truth, stratum, coverage) for result in results]
 
 
-def _arms(target: Target, folded: Mapping[Stratum, Counters], ask: Ask) -> list[Result]:
+def _arms(target: Target, folded: Strata, ask: Ask) -> list[Result]:
     counting = target.monitored.counting
     arms = counting.reading.arms
     if arms is None:

@@ -10,23 +10,30 @@ from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Source, Store
 from monitor.specs.rows import MeasurementRow, ModelState, Truth
-from monitor.states.counters import Counters
-from monitor.states.strata import Stratum
+from monitor.states.strata import Strata
+from monitor.windows.settling import Settled
 
-Folded: TypeAlias = dict[Stratum, Counters]
-Measured: TypeAlias = dict[tuple[str, int, Truth, str], tuple[Folded, list[MeasurementRow]]]
+Remembered: TypeAlias = dict[tuple[str, int, Truth, str], tuple[Strata, list[MeasurementRow]]]
 
 
 @dataclass(slots=True)
 class Memory:
     """What this cycle and the one before measured, by window, end, truth and warning, and on which states."""
 
-    before: Measured = field(default_factory=dict)
-    now: Measured = field(default_factory=dict)
+    before: Remembered = field(default_factory=dict)
+    now: Remembered = field(default_factory=dict)
 
     def turn(self) -> None:
         """Begin a cycle."""
         self.before, self.now = self.now, {}
+
+
+@dataclass(frozen=True, slots=True)
+class NewestSettled:
+    """The newest settled window of a kind: its end, and the warning that it settled with, for good."""
+
+    end: int
+    warning: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,8 +44,14 @@ class Monitored:
     ----------
     spec
         its reading is the resolved one of `counting`: features and classes are known.
-    settled_ends
-        newest settled end by window; `audit` the audit's last figures.
+    settled
+        newest settled window by its name.
+    audit
+        the audit's last figures.
+    memory
+        what need not be measured again.
+    restored
+        whether `settled` and `audit` are those that were committed last, or newer.
     """
 
     spec: ModelSpec
@@ -49,9 +62,10 @@ class Monitored:
     panes: Panes
     code: str
     audit_every: int = DAY
-    settled_ends: dict[str, int] = field(default_factory=dict)
+    settled: dict[str, NewestSettled] = field(default_factory=dict)
     audit: tuple[MeasurementRow, ...] = ()
-    measured: Memory = field(default_factory=Memory)
+    memory: Memory = field(default_factory=Memory)
+    restored: bool = False
 
     @property
     def name(self) -> str:
@@ -75,9 +89,9 @@ class Monitored:
     def oldest_needed(self, as_of: int) -> int:
         """Start of what is measured: windows that end within the horizon, and the newest settled ones."""
         settled = (
-            window.start(self.settled_ends[window.name])
+            window.start(self.settled[window.name].end)
             for window in self.spec.windows
-            if window.name in self.settled_ends
+            if window.name in self.settled
         )
         return min(self.oldest_pane(as_of) - self.longest_window(), *settled, as_of)
 
@@ -87,5 +101,7 @@ def restore(monitored: Monitored) -> None:
     rows = [row for _, _, row in monitored.store.current(monitored.name)]
     for row in rows:
         if row.truth is Truth.SETTLED:
-            monitored.settled_ends[row.window] = row.window_end
+            low = row.warning == Settled.LOW_COVERAGE
+            monitored.settled[row.window] = NewestSettled(row.window_end, row.warning if low else "")
     monitored.audit = tuple(row for row in rows if row.window == "")
+    monitored.restored = True

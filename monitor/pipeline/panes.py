@@ -13,8 +13,8 @@ from monitor.records.pane import PanePart
 from monitor.specs.protocols import Store
 from monitor.specs.rows import PaneFacts, Part
 from monitor.states.counters import Counters, Layout
-from monitor.states.strata import WHOLE, Stratum
-from monitor.windows.fold import Strata, fold
+from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.windows.fold import fold
 from monitor.windows.settling import Delays, LabelledPanes
 
 

@@ -1,6 +1,9 @@
 """Strata: slices of the records that are counted apart."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from monitor.states.counters import Counters
 
 OTHER = "other"
 NONE = "(none)"
@@ -14,3 +17,4 @@ class Stratum(NamedTuple):
 
 
 WHOLE = Stratum()
+Strata: TypeAlias = Mapping[Stratum, Counters]

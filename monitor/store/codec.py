@@ -7,18 +7,15 @@ position to the next through all strata, and the counts in the same order. About
 
 import json
 import zlib
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from monitor.core.errors import CodecError
 from monitor.records.pane import PanePart
 from monitor.states.counters import Counters, Layout
-from monitor.states.strata import WHOLE, Stratum
+from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.store.varints import pack, unpack
-
-Strata: TypeAlias = Mapping[Stratum, Counters]
 
 VERSION = 1
 _FAST = 1  # zlib level: denser ones cost more time than they save bytes

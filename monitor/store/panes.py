@@ -10,6 +10,7 @@ from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.specs.rows import PaneFacts, Part
 from monitor.states.counters import Layout
+from monitor.states.strata import Strata
 from monitor.store import codec
 from monitor.store.statements import put
 from monitor.store.tables import panes, waiting
@@ -129,7 +130,7 @@ def load(
     return loaded
 
 
-def _decode(blob: bytes, layout: Layout, where: str) -> codec.Strata:
+def _decode(blob: bytes, layout: Layout, where: str) -> Strata:
     try:
         return codec.decode(blob, layout)
     except CodecError as error:

@@ -1,12 +1,10 @@
 """Fold panes to windows: a sum of counters, stratum by stratum."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from monitor.states.counters import Counters, Layout
-from monitor.states.strata import Stratum
-
-Strata = Mapping[Stratum, Counters]
+from monitor.states.strata import Strata, Stratum
 
 
 def fold(layout: Layout, parts: Iterable[Strata]) -> dict[Stratum, Counters]:

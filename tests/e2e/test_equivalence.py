@@ -22,7 +22,7 @@ from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso, to_datetime
 from monitor.demo.loading import load_logs
-from monitor.pipeline.measure import Measured
+from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.replay import ticks
 from monitor.records.pane import PanePart
 from monitor.specs.model import SourceSpec
@@ -119,7 +119,7 @@ def looked_at(app: App, last: int) -> Result:
         rows[name] = [
             row
             for window in WINDOWS
-            for measured in [Measured(monitored, window, FIRST, np.empty(0, np.int64))]
+            for measured in [WindowMeasures(monitored, window, FIRST, np.empty(0, np.int64))]
             for end in (last, last - 3 * DAY)
             for row in (*measured.records(end), *measured.labels(end, Truth.PROVISIONAL))
         ]

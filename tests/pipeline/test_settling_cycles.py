@@ -15,6 +15,7 @@ from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
 from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
+from monitor.windows.ends import window_of
 
 NewStore = Callable[[], SqlStore]
 ONE_DAY = SPEC.windows[:1]
@@ -147,6 +148,54 @@ def test_the_current_rows_of_a_window_with_lost_labels_carry_the_warning(fresh_s
     assert {one.warning for one in low} == {"low_coverage"}
     current = settled_rows([row for _, _, row in fresh_store.current("late")])
     assert {row.warning for row in current} == {"low_coverage"}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_current_rows_keep_the_warning_that_their_window_settled_with(
+    fresh_store: SqlStore, *, restarted: bool
+) -> None:
+    """The lost labels come after all, before the next window settles."""
+    log = log_of(15)
+    options: dict[str, Any] = {
+        "windows": (window_of("1d", DAY),),
+        "reading": replace(READING, horizon=8 * DAY),
+    }
+    event = np.asarray(log.predictions["event_time"])
+    ids = np.asarray(log.predictions["id"])[(event >= START + 10 * DAY) & (np.arange(len(event)) % 2 == 0)]
+    lost = log.without(labels_of=set(ids.tolist()))
+    as_of = START + 15 * DAY
+    source = lost.source()
+    monitored = monitored_of(source, fresh_store, **options)
+    *_, last = (run_cycle(monitored, moment)[1] for moment in ticks(START, as_of, DAY))
+    source.labels = lost.with_labels(*((name, as_of + HOUR, 0, "1") for name in ids.tolist())).labels
+
+    if restarted:
+        monitored = monitored_of(source, fresh_store, **options)
+    _, rows = run_cycle(monitored, as_of + 2 * HOUR)
+
+    (before,), (after,) = settled_rows(last), settled_rows(rows)
+    assert (before.window_end, before.warning) == (after.window_end, "low_coverage")
+    assert (before.coverage or 0) < 0.75
+    assert (after.coverage or 0) > 0.9
+    assert after.warning == "low_coverage"
+
+
+def test_what_was_committed_last_is_read_once_also_where_nothing_ever_settles(
+    fresh_store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+    current = SqlStore.current
+
+    def counted(store: SqlStore, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
+        asked.append(model)
+        return current(store, model)
+
+    monkeypatch.setattr(SqlStore, "current", counted)
+    reading = replace(READING, labelled=False)
+
+    assert watched(fresh_store, log_of(3), 3, reading=reading, labels=None) == []
+
+    assert asked == ["late"]
 
 
 def test_when_the_feed_comes_back_windows_settle_again(fresh_store: SqlStore) -> None:
