@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from monitor.app.references import choose
 from monitor.app.wiring import LIVE
 from monitor.core.errors import MonitorError, SourceError, StoreError
 from monitor.sources import open_source
@@ -9,7 +10,7 @@ from monitor.sources.inspect import inspect_model
 from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec, SourceSpec
 from monitor.specs.settings import Settings
-from monitor.store.engine import open_store
+from monitor.store.engine import is_newest, open_store
 
 
 def check_tables(settings: Settings, base: Path) -> tuple[list[str], list[str]]:
@@ -67,7 +68,24 @@ def _model(settings: Settings, model: ModelSpec, base: Path) -> tuple[tuple[str,
         return (str(error),), ()
     finally:
         source.close()
-    return found.faults, found.warnings
+    return found.faults, (*found.warnings, *_reference(settings, model, base))
+
+
+def _reference(settings: Settings, model: ModelSpec, base: Path) -> list[str]:
+    """Warn of a reference file that is not the one kept last."""
+    if model.reference is None or model.reference.file is None:
+        return []
+    try:
+        if not is_newest(settings.store_url):
+            return []
+        store = open_store(settings.store_url, LIVE)
+        try:
+            chosen = choose(model, base, store.reference_keys(model.name))
+        finally:
+            store.close()
+    except MonitorError:
+        return []  # said of the store, or of the reference, already
+    return [chosen.warning] if chosen.warning else []
 
 
 def _source(settings: Settings, model: ModelSpec) -> SourceSpec:

@@ -1,5 +1,6 @@
 """Wiring: settings to stores, sources, models, the daemon."""
 
+import logging
 import os
 import socket
 import threading
@@ -10,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
+from monitor.app.references import choose
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import MINUTE
 from monitor.core.errors import ConfigurationError, LeaseLost
@@ -22,7 +24,6 @@ from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Lease, Source
 from monitor.specs.settings import Settings
-from monitor.states.grids import content_hash
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import open_store
 
@@ -137,23 +138,17 @@ class App:
     def _reference(self, spec: ModelSpec, source: Source) -> Reference | None:
         if spec.reference is None:
             return None
-        key = reference_key(spec)
-        kept = self.store.reference(key)
+        choice = choose(spec, self.base, self.store.reference_keys(spec.name))
+        if choice.warning:
+            logging.getLogger(__name__).warning('model "%s": %s', spec.name, choice.warning)
+        kept = self.store.reference(choice.key)
         if kept is not None:
             return kept
         table, reading = load_reference(spec, source, self.base)
         reference = reference_of(table, reading)
         if self.keeps:
-            self.store.save_reference(key, spec.name, reference)
+            self.store.save_reference(choice.key, spec.name, reference)
         return reference
-
-
-def reference_key(spec: ModelSpec) -> str:
-    """Hash of what a reference is made of: it is frozen as long as this stays the same."""
-    reading = spec.reading
-    made_of = [spec.name, spec.reference, spec.exclude, spec.predictions.columns, spec.labels]
-    counted = [reading.task, reading.classes, reading.score_range, reading.threshold, reading.probabilities]
-    return content_hash([repr(made_of), repr(counted), repr((reading.numeric, reading.categorical))])
 
 
 @contextmanager

@@ -148,6 +148,11 @@ class SqlStore:
         with reading(self.engine) as connection:
             return references.read(connection, key)
 
+    def reference_keys(self, model: str) -> list[str]:
+        """Keys of a model's kept references, oldest first."""
+        with reading(self.engine) as connection:
+            return references.keys(connection, model)
+
     def save_reference(self, key: str, model: str, reference: Reference) -> None:
         """Keep a reference; one that is kept already stays as it is."""
         with writing(self.engine) as connection:

@@ -72,6 +72,20 @@ def schema_version(url: str) -> str | None:
         engine.dispose()
 
 
+def is_newest(url: str) -> bool:
+    """Whether the store's tables are there, of this version; nothing is made or upgraded.
+
+    Raises
+    ------
+    StoreError
+        if the database does not answer.
+    """
+    found = parsed(url)
+    if found.get_backend_name() == "sqlite" and not Path(found.database or "").is_file():
+        return False
+    return schema_version(url) == _newest()
+
+
 def _require_newest(engine: Engine) -> None:
     found = _version(engine)
     if found == _newest():

@@ -40,6 +40,12 @@ def read(connection: Connection, key: str) -> Reference | None:
     )
 
 
+def keys(connection: Connection, model: str) -> list[str]:
+    """Keys of a model's references, oldest first."""
+    chosen = select(references.c.key).where(references.c.model == model)
+    return list(connection.execute(chosen.order_by(references.c.created, references.c.key)).scalars())
+
+
 def write(connection: Connection, key: str, model: str, reference: Reference) -> None:
     """Keep a reference; one that is kept under this key already stays as it is."""
     now = connection.execute(select(database_now(connection))).scalar_one()

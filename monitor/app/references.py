@@ -1,0 +1,90 @@
+"""Which kept reference a model is compared with: frozen by what it is made of, a file by its content too."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from monitor.core.errors import SourceError
+from monitor.specs.model import ModelSpec, Relation
+from monitor.states.grids import content_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Key of a reference in the store; a warning where it is not what was kept last, or empty."""
+
+    key: str
+    warning: str = ""
+
+
+def choose(spec: ModelSpec, base: Path, kept: Sequence[str]) -> Choice:
+    """Choose the reference of a model: a file as it is now, or the one kept last where the file is gone.
+
+    Parameters
+    ----------
+    base
+        directory at which a relative path of the file starts.
+    kept
+        keys of the model's kept references, oldest first.
+
+    Raises
+    ------
+    SourceError
+        if the file cannot be read.
+    """
+    made_of = reference_key(spec)
+    if spec.reference is None or spec.reference.file is None:
+        return Choice(made_of)
+    name, before = f'reference file "{spec.reference.file}"', [key for key in kept if key[:16] == made_of]
+    found = _content(base / spec.reference.file)
+    if found is None:
+        last = before[-1] if before else made_of
+        return Choice(last, f"{name} is gone: the kept one (content {last[17:]}) is used" if before else "")
+    key = f"{made_of}-{found}"
+    if not before or key == before[-1]:
+        return Choice(key)
+    return Choice(
+        key,
+        f"{name} has changed (content {before[-1][17:]} before, {found} now): each start takes "
+        "the file as it is; where its grids differ, panes are counted again within the horizon",
+    )
+
+
+def reference_key(spec: ModelSpec) -> str:
+    """Hash of what a reference is made of: it is frozen as long as this stays the same."""
+    reading, given = spec.reading, spec.reference
+    return content_hash(
+        {
+            "model": spec.name,
+            "file": None if given is None else given.file,
+            "relation": _plain(None if given is None else given.relation),
+            "span": None if given is None else [given.start, given.end],
+            "exclude": spec.exclude,
+            "predictions": spec.predictions.columns,
+            "labels": _plain(spec.labels),
+            "task": reading.task.value,
+            "classes": reading.classes,
+            "score_range": reading.score_range,
+            "threshold": reading.threshold,
+            "probabilities": reading.probabilities,
+            "numeric": reading.numeric,
+            "categorical": reading.categorical,
+        }
+    )
+
+
+def _plain(relation: Relation | None) -> object:
+    if relation is None:
+        return None
+    return [relation.table, relation.query, relation.where, relation.columns]
+
+
+def _content(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SourceError(f"reference file {path} cannot be read: {error.strerror}") from error
