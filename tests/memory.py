@@ -60,8 +60,30 @@ class MemorySource:
             labels = _between(labels, "reported_at", bounds)
         return int(labels.join(self.predictions.select(["id"]), "id", join_type="left anti").num_rows)
 
+    def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
+        table = self.predictions
+        event, logged = table["event_time"], _logged(table)
+        nameless = pc.and_(table["id"].is_null(), pc.less_equal(logged, as_of))
+        inside = pc.and_(pc.greater_equal(logged, bounds[0]), pc.less_equal(logged, as_of)).fill_null(True)
+        return {
+            "rows_without_id": _between(table.filter(nameless), "event_time", bounds).num_rows,
+            "rows_without_time": pc.sum(pc.and_(event.is_null(), inside)).as_py() or 0,
+        }
+
+    def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
+        table = _between(self.predictions, "event_time", bounds)
+        table = table.filter(pc.and_(table["id"].is_valid(), pc.less_equal(_logged(table), as_of)))
+        key = [name for name in ("id", "version") if name in table.column_names]
+        pane = pa.array(np.asarray(table["event_time"]) // model.reading.pane)
+        panes = table.append_column("pane", pane).group_by(key).aggregate([("pane", "count_distinct")])
+        return int(pc.sum(pc.greater(panes["pane_count_distinct"], 1)).as_py() or 0)
+
     def columns(self, model: ModelSpec) -> Mapping[str, str]:
         return {name: str(self.predictions.schema.field(name).type) for name in self.predictions.column_names}
+
+
+def _logged(table: pa.Table) -> pa.ChunkedArray:
+    return pc.coalesce(*(table[name] for name in ("logged_at", "event_time") if name in table.column_names))
 
 
 def _halves(table: pa.Table, seen: str) -> Batches:

@@ -1,5 +1,6 @@
 """The catalogue: every measure once. Names, docs, checks and the exposition derive from it."""
 
+from monitor.measures.log import LOG
 from monitor.measures.measure import ALL, BINARY, NUMBERS, Direction, Family, Measure, Unit
 from monitor.measures.performance import PERFORMANCE
 
@@ -326,49 +327,6 @@ CATALOGUE: tuple[Measure, ...] = (
         "Welch (1947), Biometrika 34:28",
         headline=True,
     ),
-    Measure(
-        "future_records",
-        Unit.RECORDS,
-        Direction.LOWER,
-        Family.LOG,
-        ALL,
-        "Rows whose event time lies in the future: they are counted when their time comes.",
-        "none",
-        "",
-        headline=True,
-    ),
-    Measure(
-        "stale_log_records",
-        Unit.RECORDS,
-        Direction.LOWER,
-        Family.LOG,
-        ALL,
-        "Rows logged more than the horizon after their event time: no cycle may ever have counted them.",
-        "none",
-        "",
-        headline=True,
-    ),
-    Measure(
-        "invalid_times",
-        Unit.RECORDS,
-        Direction.LOWER,
-        Family.LOG,
-        ALL,
-        "Rows whose event time is no time: no window has them.",
-        "none",
-        "",
-        headline=True,
-    ),
-    Measure(
-        "orphan_labels",
-        Unit.RECORDS,
-        Direction.LOWER,
-        Family.LOG,
-        ALL,
-        "Reported labels without a prediction.",
-        "none",
-        "",
-        headline=True,
-    ),
+    *LOG,
 )
 BY_NAME: dict[str, Measure] = {measure.name: measure for measure in CATALOGUE}

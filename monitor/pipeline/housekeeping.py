@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from monitor.core.measurement import Measurement
+from monitor.core.errors import SourceUnavailable
+from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.pipeline.count import chunks
 from monitor.pipeline.dirty import Changes, ranges_of
@@ -42,10 +43,12 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
     bounds = (as_of - 2 * reading.horizon, as_of + reading.horizon)
     batches = monitored.source.changed_records(monitored.spec, since=None, as_of=as_of, bounds=bounds)
     log = _read(dated(batches, "logged_at", reading), reading, as_of)
-    figures = log.figures
+    figures = {**log.figures, **monitored.source.strays(monitored.spec, as_of=as_of, bounds=bounds)}
     if reading.labelled:
         figures["orphan_labels"] = monitored.source.orphans(monitored.spec, (bounds[0], as_of + 1))
-    rows = tuple(_row(as_of, name, count) for name, count in sorted(figures.items()))
+    measured = {name: Measurement(float(count), n=count) for name, count in figures.items()}
+    measured["repeated_ids"] = _repeated_ids(monitored, as_of, (bounds[0], as_of + reading.tolerance + 1))
+    rows = tuple(_row(as_of, name, measured[name]) for name in sorted(measured))
     monitored.audit = rows
     if not log.panes:
         return Audited(as_of, rows=rows)
@@ -55,6 +58,15 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
         known = [*changes.waiting, *waiting, *monitored.store.waiting(monitored.name)]
         waiting += _relabelled(monitored, {one.start for one in known}, oldest, as_of)
     return Audited(as_of, waiting, rows)
+
+
+def _repeated_ids(monitored: Monitored, as_of: int, bounds: tuple[int, int]) -> Measurement:
+    """Ids in more than one pane; what a database gives up to group is not counted, and the audit goes on."""
+    try:
+        count = monitored.source.repeated_ids(monitored.spec, as_of=as_of, bounds=bounds)
+    except SourceUnavailable:
+        return Measurement.absent(Reason.NOT_COUNTED, n=0)
+    return Measurement(float(count), n=count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +162,7 @@ def _labels_differ(stored: PaneFacts, found: PanePart) -> bool:
     return kept != (found.records, found.labelled, found.newest, found.checksum)
 
 
-def _row(as_of: int, name: str, count: int) -> MeasurementRow:
+def _row(as_of: int, name: str, measurement: Measurement) -> MeasurementRow:
     return MeasurementRow(
         window="",
         window_end=as_of,
@@ -159,5 +171,5 @@ def _row(as_of: int, name: str, count: int) -> MeasurementRow:
         segment=None,
         measure=name,
         subject="",
-        measurement=Measurement(float(count), n=count),
+        measurement=measurement,
     )

@@ -1,11 +1,13 @@
 """Which rows changed: logged, or labelled, since a moment."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pyarrow as pa
 
 from monitor.core.errors import SourceError
-from monitor.records.rows import Batches, times
+from monitor.records.rows import Batches, dated, times
 from monitor.sources import casts
 from monitor.sources.bounds import Comparable, Range
 from monitor.sources.casts import Want
@@ -15,6 +17,8 @@ from monitor.sources.moments import comparable
 from monitor.sources.scan import has_own_table, look_labels, same_id
 from monitor.sources.statements import Output, Session, Statement
 from monitor.specs.model import ModelSpec, Relation
+
+_ENDS = ("min", "max")  # of an id's event times
 
 
 def read_changed_records(
@@ -78,6 +82,53 @@ def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: 
     return found
 
 
+def count_strays(
+    session: Session, dialect: Dialect, model: ModelSpec, as_of: int, bounds: Range
+) -> dict[str, int]:
+    """Visible rows without an id within event-time bounds; without an event time, logged within bounds."""
+    looked, reading = look(session, dialect, model.predictions, "p"), model.reading
+    event = _event_time(session, looked, model)
+    logged = _time(session, looked, model, model.predictions, "logged_at")
+    outputs = [_output(looked, model, model.predictions, "event_time")]
+    outputs += [] if logged is None else [_output(looked, model, model.predictions, "logged_at")]
+    nameless = f"{_ref(looked, model, 'id')} IS NULL AND ({event.condition(*bounds)})"
+    batches = dated(_select(session, outputs, looked.item, [nameless]), "logged_at", reading)
+    without_id = sum(int(batch.within(bounds, as_of).sum()) for batch in batches)
+    timeless = f"{_ref(looked, model, 'event_time')} IS NULL"
+    if logged is None:
+        sql = f"SELECT count(*) AS timeless FROM {looked.item} WHERE {timeless}"
+        return {"rows_without_id": without_id, "rows_without_time": int(session.rows(sql)[0][0])}
+    without_time, span = 0, f"{logged.condition(bounds[0], as_of + 1)} OR {logged.sql} IS NULL"
+    for table in _select(session, outputs[1:], looked.item, [f"{timeless} AND ({span})"]):
+        moment = times(table, "logged_at", reading)
+        without_time += int(np.sum(~moment.known | ((moment.us >= bounds[0]) & (moment.us <= as_of))))
+    return {"rows_without_id": without_id, "rows_without_time": without_time}
+
+
+def count_repeated(session: Session, dialect: Dialect, model: ModelSpec, as_of: int, bounds: Range) -> int:
+    """Ids, with their version, whose first and last event times within bounds lie in different panes.
+
+    `logged_at` is compared in SQL, where the moment may be up to a minute late.
+    """
+    looked, reading = look(session, dialect, model.predictions, "p"), model.reading
+    event = _event_time(session, looked, model)
+    logged = _time(session, looked, model, model.predictions, "logged_at")
+    key = [_ref(looked, model, role) for role in ("id", "version") if model.predictions.column(role)]
+    time = _ref(looked, model, "event_time")
+    where = f"{key[0]} IS NOT NULL AND ({event.condition(*bounds)})"
+    if logged is not None:
+        where += f" AND ({logged.condition(0, as_of + 1)} OR {logged.sql} IS NULL)"
+    grouped = f"{where} GROUP BY {', '.join(key)} HAVING count(*) > 1 AND min({time}) < max({time})"
+    time_of = partial(_output, looked, model, model.predictions, "event_time")
+    outputs = [replace(time_of(of=end), name=end) for end in _ENDS]
+    found = 0
+    for table in _select(session, outputs, looked.item, [grouped]):
+        first, last = (times(pa.table({"event_time": table[name]}), "event_time", reading) for name in _ENDS)
+        both = first.known & last.known
+        found += int(np.sum(both & (first.us // reading.pane != last.us // reading.pane)))
+    return found
+
+
 def _labelled(looked: Looked, labels: Relation) -> str:
     """Condition of rows of the prediction table that hold a label, or a report that retracts it."""
     roles = [role for role in ("label", "reported_at") if labels.column(role)]
@@ -135,13 +186,18 @@ def _time(
     return None if column is None else comparable(session, looked, column, role, model.reading)
 
 
-def _output(looked: Looked, model: ModelSpec, relation: Relation, role: str) -> Output:
+def _ref(looked: Looked, model: ModelSpec, role: str) -> str:
+    return looked.ref(str(model.predictions.column(role)), role)
+
+
+def _output(looked: Looked, model: ModelSpec, relation: Relation, role: str, *, of: str = "") -> Output:
+    """Column of a time, or an aggregate of it."""
     column = str(relation.column(role))
     return casts.output(
         looked.dialect.name,
         Want.TIME,
         role,
-        looked.ref(column, role),
+        f"{of}({looked.ref(column, role)})" if of else looked.ref(column, role),
         looked.types[column],
         unit=model.reading.unit(role),
     )

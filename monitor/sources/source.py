@@ -52,6 +52,16 @@ class SqlSource:
         with self.reader.session() as session:
             return changes.count_orphans(session, self.reader.dialect, model, bounds)
 
+    def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
+        """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
+        with self.reader.session() as session:
+            return changes.count_strays(session, self.reader.dialect, model, as_of, bounds)
+
+    def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
+        """Ids (with their version) that stand in more than one pane within event-time bounds."""
+        with self.reader.session() as session:
+            return changes.count_repeated(session, self.reader.dialect, model, as_of, bounds)
+
     def columns(self, model: ModelSpec) -> Mapping[str, str]:
         """Names and database types of the prediction table's columns."""
         with self.reader.session() as session:

@@ -52,6 +52,14 @@ class Source(Protocol):
         """Labels reported within the bounds whose prediction is not there."""
         ...
 
+    def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
+        """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
+        ...
+
+    def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
+        """Ids (with their version) that stand in more than one pane within event-time bounds."""
+        ...
+
     def columns(self, model: ModelSpec) -> Mapping[str, str]:
         """Names and database types of the prediction table's columns."""
         ...

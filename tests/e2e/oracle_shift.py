@@ -135,10 +135,16 @@ def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
     stale = known & (logged - rows["event_time"] > log.horizon)
     recent = (labels["reported_at"] >= lower) & (labels["reported_at"] <= as_of)
     orphans = recent & ~labels["id"].isin(rows["id"])
+    seen = rows[known & ~future & rows["id"].notna()]
+    by_id = seen.assign(pane=seen["event_time"] // log.pane).groupby(["id", "version"], dropna=False)
+    panes = by_id["pane"].nunique()
     counts = {
         "future_records": int(future.sum()),
         "stale_log_records": int(stale.sum()),
         "orphan_labels": int(orphans.sum()),
         "invalid_times": 0,
+        "rows_without_id": int((known & rows["id"].isna()).sum()),
+        "rows_without_time": 0,
+        "repeated_ids": int((panes > 1).sum()),
     }
     return {(name, ""): Expected(float(count), n=count) for name, count in counts.items()}

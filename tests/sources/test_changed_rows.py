@@ -239,3 +239,60 @@ def test_epochs_that_are_texts_are_found_in_a_first_read(sqlite_database: Databa
 
     parsed = parse_times(table["event_time"], name="event_time", zone="UTC", unit="s")
     assert (parsed.invalid, int(parsed.known.sum())) == (1, 199)
+
+
+def test_rows_without_id_or_time_are_counted_within_bounds(database: Database) -> None:
+    rows = [
+        (None, 0, 0),  # no id
+        (None, 1, 40),  # no id, but logged later
+        (None, 31, 31),  # no id, out of bounds
+        (3, None, 1),  # no time
+        (None, None, None),  # nothing at all
+        (5, None, 40),  # no time, logged later
+        (6, 2, 2),
+    ]
+    times = [[None if day is None else iso(START + day * DAY) for day in row[1:]] for row in rows]
+    filled = rows_of(len(rows), event_time=[one for one, _ in times], logged_at=[two for _, two in times])
+    database.create(
+        "predictions", COLUMNS, [(one[0], *row[1:]) for one, row in zip(rows, filled, strict=True)]
+    )
+    source, as_of = database.source(), START + 30 * DAY
+    undated = model_of(predictions=without(PREDICTIONS, "logged_at"))
+
+    dated = source.strays(model_of(), as_of=as_of, bounds=BOUNDS)
+
+    assert dated == {"rows_without_id": 1, "rows_without_time": 2}
+    assert source.strays(undated, as_of=as_of, bounds=BOUNDS) == {
+        "rows_without_id": 2,
+        "rows_without_time": 3,
+    }
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+def test_ids_in_more_than_one_pane_are_counted(database: Database, *, versioned: bool) -> None:
+    rows = [
+        ("a", "1", 0, 0), ("a", "1", 59, 0),  # the same pane
+        ("b", "1", 59, 0), ("b", "1", 60, 0),
+        ("c", "1", 0, 0), ("c", "2", 90, 0),  # another version
+        ("d", "1", 0, 0), ("d", "1", 0, 0), ("d", "1", 600, 0),
+        ("e", "1", 0, 0), ("e", "1", 90, 10_000),  # not yet visible
+        (None, "1", 0, 0), (None, "1", 90, 0),
+        ("f", "1", 0, 0), ("f", "1", None, 0),
+    ]  # fmt: skip
+    moments = [
+        (key, version, None if at is None else iso(START + at * MINUTE), iso(START + logged * MINUTE))
+        for key, version, at, logged in rows
+    ]
+    database.create(
+        "predictions", {"id": "text", "version": "text", "event_time": "text", "logged_at": "text"}, moments
+    )
+    columns = tuple((name, name) for name in ("id", "event_time", "logged_at"))
+    columns = (*columns, ("version", "version")) if versioned else columns
+    model = model_of(
+        reading=replace(READING, versioned=versioned),
+        predictions=Relation(table="predictions", columns=columns),
+    )
+
+    found = database.source().repeated_ids(model, as_of=START + DAY, bounds=BOUNDS)
+
+    assert found == (2 if versioned else 3)
