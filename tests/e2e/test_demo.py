@@ -17,8 +17,9 @@ from click.testing import CliRunner
 from monitor.cli import main
 from monitor.core.clock import SECOND, from_iso
 from monitor.show import number
+from monitor.store.engine import open_store
 
-# The whole replay takes a minute: the same program over the last days of March.
+# The whole replay takes more than a minute: the same program over the last days of March.
 SHORT = """
 import sys
 from monitor.app import demo
@@ -171,6 +172,21 @@ def test_the_demo_keeps_its_results_in_postgresql_if_asked(demo: Demo, postgres_
 
     assert done.exit_code == 0, done.stderr
     assert "s3cret" not in done.output + (demo.directory / "config.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.postgres
+def test_the_demo_reads_its_logs_from_postgresql_if_asked(tmp_path: Path, postgres_url: str) -> None:
+    kept = []
+    for name, source in (("sqlite", ()), ("postgresql", ("--source-url", postgres_url))):
+        options = ("--directory", str(tmp_path / name), "--exit", "--until", "2013-03-04", *source)
+        done = CliRunner().invoke(main, ["demo", *options])
+        assert done.exit_code == 0, done.stderr
+        store = open_store(f"sqlite:///{tmp_path / name / 'monitor.db'}", "live")
+        kept.append(store.history())
+        store.close()
+
+    assert len(kept[0]) > 1_000
+    assert kept[0] == kept[1]
 
 
 def test_an_end_before_the_beginning_is_refused(tmp_path: Path) -> None:
