@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -16,7 +17,7 @@ from monitor.measures.moments import mean
 from monitor.states.views import ScoreTable, Sums
 
 BOOTSTRAP_CELLS = 32
-NORMAL_FROM = 1_000
+NORMAL_FROM = 100
 FEW = 10  # of a class, below which DeLong's variance is not trusted
 
 
@@ -151,27 +152,38 @@ def _ks_interval(
     negative, positive = np.add.reduceat(negative, first), np.add.reduceat(positive, first)
     n, p = int(negative.sum()), int(positive.sum())
     coarse = float(np.abs(np.cumsum(positive) / p - np.cumsum(negative) / n).max())
-    drawn = [resampled_shares(side, resamples, rng) for side in (positive, negative)]
-    drawn = [np.cumsum(shares, axis=1) for shares in drawn]
-    distances = np.abs(drawn[0] - drawn[1]).max(axis=1)
+    drawn = [resampled_shares(side, resamples, rng, at) for at, side in enumerate((positive, negative))]
+    distances = np.abs(np.cumsum(drawn[0] - drawn[1], axis=1)).max(axis=1)
     low, high = central(distances, level)
     lower, upper = (min(1.0, max(0.0, value + coarse - bound)) for bound in (high, low))
     return Interval(min(lower, value), max(upper, value), level)
 
 
-def resampled_shares(counts: Ints, resamples: int, rng: np.random.Generator) -> Floats:
+def resampled_shares(counts: Ints, resamples: int, rng: np.random.Generator, draw: int) -> Floats:
     """Shares of cells in multinomial resamples, shape (resamples, cells).
 
-    From 1,000 records on they are drawn from the multinomial's normal limit, with the same means and
-    covariances: p + (sqrt(p) z - p sum(sqrt(p) z)) / sqrt(n). It is seven times faster.
+    From 100 records on they are drawn from the multinomial's normal limit, with the same means and
+    covariances: p + (sqrt(p) z - p sum(sqrt(p) z)) / sqrt(n). The intervals of a K-S separation held the
+    true value as often (87 to 92 % of 1,500 simulated samples with 100 of a class) as with the multinomial
+    (87 to 91 %). All windows share the normal numbers z, so that an interval changes with the counts alone.
+
+    Parameters
+    ----------
+    rng
+        for fewer than 100 records.
+    draw
+        which of the independent sets of normal numbers.
     """
     total = int(counts.sum())
     shares = counts / total
     if total < NORMAL_FROM:
         drawn: Floats = rng.multinomial(total, shares, size=resamples) / total
         return drawn
-    narrow = shares.astype(np.float32)
-    noise = rng.standard_normal((resamples, len(counts)), dtype=np.float32) * np.sqrt(narrow)
-    noise -= noise.sum(axis=1, keepdims=True) * narrow
-    bridge: Floats = shares + noise / math.sqrt(total)
+    normals, root = _normals(draw, resamples, len(counts)), np.sqrt(shares)
+    bridge: Floats = shares + (normals * root - np.outer(normals @ root, shares)) / math.sqrt(total)
     return bridge
+
+
+@lru_cache(maxsize=8)
+def _normals(draw: int, resamples: int, cells: int) -> Floats:
+    return np.random.default_rng((draw, resamples, cells)).standard_normal((resamples, cells))

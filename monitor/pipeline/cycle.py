@@ -75,7 +75,7 @@ def run_cycle(
     truth = truths(monitored, changes.state, as_of, waiting)
     lacking = monitored.panes.lacking(pane.start for pane in waiting)
     current, snapshots, windows = _measure(monitored, changes.state, truth, lacking)
-    state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of)
+    state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
     rows = [*current, *audited.rows]
     store.commit(
@@ -90,12 +90,11 @@ def _count(
     monitored: Monitored, changes: Changes, as_of: int, lease: Lease | None, stopping: Callable[[], bool]
 ) -> Counted:
     waiting = monitored.store.waiting(monitored.name)
-    before = truths(monitored, changes.state, as_of, waiting)
     budget = Budget(
         rows=monitored.spec.recount_rows,
         pane=monitored.counting.reading.pane,
         every=monitored.spec.every,
-        settling_age=before.age,
+        settling_age=changes.state.settling_age,
     )
     return count_waiting(
         monitored, waiting, as_of=as_of, budget=budget, expected=changes.rows, lease=lease, stopping=stopping

@@ -59,10 +59,10 @@ def ask_of(monitored: Monitored) -> Ask:
     return Ask(level=spec.level, resamples=spec.resamples, profit=profit)
 
 
-def folded_part(target: Target, part: Part) -> Strata:
-    """Sum of a window's panes by stratum; the whole is always there."""
+def folded_part(target: Target, part: Part, *, strata: bool = True) -> Strata:
+    """Sum of a window's panes by stratum, or of the whole alone; the whole is always there."""
     layout = target.monitored.counting.records if part is Part.RECORDS else target.monitored.counting.labels
-    folded = target.monitored.panes.window(part, target.start, target.end)
+    folded = target.monitored.panes.window(part, target.start, target.end, strata=strata)
     folded.setdefault(WHOLE, Counters.empty(layout))
     return folded
 
@@ -103,7 +103,7 @@ def in_order(folded: Strata) -> list[tuple[Stratum, Counters]]:
 def performance_values(target: Target) -> dict[tuple[str, str], Result]:
     """Performance of the whole without resampling: what a kept window is compared by."""
     counting = target.monitored.counting
-    whole = folded_part(target, Part.LABELS)[WHOLE]
+    whole = folded_part(target, Part.LABELS, strata=False)[WHOLE]
     results = performance(counting, whole, replace(ask_of(target.monitored), resamples=0))
     return {(result.measure, result.subject): result for result in results}
 
@@ -152,7 +152,7 @@ class WindowMeasures:
     def revised(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the whole, for a revision."""
         target = self._target(end, warning)
-        return label_rows(target, folded_part(target, Part.LABELS), truth, strata=False)
+        return label_rows(target, folded_part(target, Part.LABELS, strata=False), truth, strata=False)
 
     def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""

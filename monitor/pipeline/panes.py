@@ -102,8 +102,8 @@ class Panes:
         """Facts by start."""
         return self._parts[part].facts
 
-    def window(self, part: Part, start: int, end: int) -> dict[Stratum, Counters]:
-        """Sum of the panes of [start, end)."""
+    def window(self, part: Part, start: int, end: int, *, strata: bool = True) -> dict[Stratum, Counters]:
+        """Sum of the panes of [start, end), by stratum or of the whole alone."""
         parts = self._parts[part]
         pane = self._counting.reading.pane
         first_day = min(-(-start // DAY) * DAY, end)
@@ -111,7 +111,7 @@ class Panes:
         pieces = [self._pane(parts, at) for at in range(start, first_day, pane)]
         pieces += [self._day(parts, day, pane) for day in range(first_day, last_day, DAY)]
         pieces += [self._pane(parts, at) for at in range(last_day, end, pane)]
-        return fold(parts.layout, pieces)
+        return fold(parts.layout, pieces if strata else map(_whole, pieces))
 
     def seen(self, part: Part, start: int, end: int) -> int:
         """Rows counted in [start, end), or a number that changes with every label, and with late records."""
@@ -201,6 +201,10 @@ class Panes:
                 parts.layout, (self._pane(parts, at) for at in range(day, day + DAY, width))
             )
         return parts.days[day]
+
+
+def _whole(strata: Strata) -> Strata:
+    return {WHOLE: strata[WHOLE]} if WHOLE in strata else {}
 
 
 def _outdated(parts: _Parts) -> list[int]:

@@ -104,6 +104,8 @@ class ModelState:
         what has been seen of the two tables.
     audited_as_of
         of the last audit.
+    settling_age
+        from which windows could settle at the last cycle; None: not known yet.
     """
 
     as_of: int | None = None
@@ -112,6 +114,7 @@ class ModelState:
     logged_cursor: int | None = None
     reported_cursor: int | None = None
     audited_as_of: int | None = None
+    settling_age: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ def read(connection: Connection, run: str, model: str) -> ModelState:
     found = connection.execute(select(models).where(models.c.run == run, models.c.model == model)).first()
     if found is None:
         return ModelState()
-    _, _, as_of, first_as_of, oldest, logged, reported, audited = found
+    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age = found
     return ModelState(
         as_of=as_of,
         first_as_of=first_as_of,
@@ -23,6 +23,7 @@ def read(connection: Connection, run: str, model: str) -> ModelState:
         logged_cursor=logged,
         reported_cursor=reported,
         audited_as_of=audited,
+        settling_age=settling_age,
     )
 
 

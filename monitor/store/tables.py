@@ -111,6 +111,11 @@ models = Table(
     _time("logged_cursor", "predictions are seen up to here", nullable=True),
     _time("reported_cursor", "labels are seen up to here", nullable=True),
     _time("audited_as_of", "as of the last audit", nullable=True),
+    Column(
+        "settling_age",
+        BigInteger,
+        comment="age from which windows could settle at the last cycle; microseconds",
+    ),
     PrimaryKeyConstraint("run", "model"),
     comment="where the history of a model stands",
 )
