@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from monitor.core.typing import Ints
+from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
     Ask,
     Result,
@@ -68,7 +69,7 @@ def folded_part(target: Target, part: Part, *, strata: bool = True) -> Strata:
 
 
 def record_rows(target: Target, folded: Strata) -> list[MeasurementRow]:
-    """Shift, data quality and volume of a window; of strata only the outputs'."""
+    """Shift, data quality and volume of a window; of strata only the outputs' headlines."""
     monitored, counting = target.monitored, target.monitored.counting
     ask = ask_of(monitored)
     reference = monitored.reference.records if monitored.reference else None
@@ -77,12 +78,13 @@ def record_rows(target: Target, folded: Strata) -> list[MeasurementRow]:
         features = stratum == WHOLE
         shifted = shift(counting, reference, records, ask, features=features)
         checked = quality(counting, records, level=ask.level, features=features)
-        rows += [target.row(result, Truth.NONE, stratum, None) for result in (*shifted, *checked)]
+        wanted = _wanted(stratum, [*shifted, *checked])
+        rows += [target.row(result, Truth.NONE, stratum, None) for result in wanted]
     return rows
 
 
 def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
-    """Performance and labels of a window: the whole with intervals, strata in closed forms, the arms."""
+    """Performance and labels of a window: the whole's with intervals, strata's headlines without, the arms."""
     ask = ask_of(target.monitored)
     rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], ask)
     coverage = rows[0].coverage
@@ -187,7 +189,12 @@ def _of_stratum(
     tally = counting.tally(counters)
     coverage = tally.labelled / tally.records if tally.records else None
     results = [*performance(counting, counters, ask), *label_quality(counting, counters, ask)]
-    return [target.row(result, truth, stratum, coverage) for result in results]
+    return [target.row(result, truth, stratum, coverage) for result in _wanted(stratum, results)]
+
+
+def _wanted(stratum: Stratum, results: list[Result]) -> list[Result]:
+    """All results of the whole, the headline measures of a stratum: there may be many strata."""
+    return results if stratum == WHOLE else [result for result in results if BY_NAME[result.measure].headline]
 
 
 def _arms(target: Target, folded: Strata, ask: Ask) -> list[Result]:

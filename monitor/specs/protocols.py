@@ -147,7 +147,10 @@ class Store(Protocol):
     def last_kept(
         self, model: str, window: str, ends: Sequence[int]
     ) -> dict[tuple[int, str, str], MeasurementRow]:
-        """Latest kept whole-model performance rows of the given ends, by (end, measure, subject)."""
+        """Latest kept whole-model performance rows of the given ends, by (end, measure, subject).
+
+        Those with an interval or a reason: others cannot be seen to have moved.
+        """
         ...
 
     def commit(self, model: str, commit: Commit, *, token: int | None = None) -> None:

@@ -7,6 +7,7 @@ position to the next through all strata, and the counts in the same order. About
 
 import json
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,26 +16,30 @@ from monitor.core.errors import CodecError
 from monitor.records.pane import PanePart
 from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
-from monitor.store.varints import pack, unpack
+from monitor.store.varints import pack_many, unpack
 
 VERSION = 1
 _FAST = 1  # zlib level: denser ones cost more time than they save bytes
 _HEAD = 4
 
 
-def encode(part: PanePart) -> bytes:
-    """Blob of the counters of a pane part."""
-    return encode_strata(part.strata)
+def encode(parts: Sequence[PanePart]) -> list[bytes]:
+    """Blobs of the counters of pane parts; their integers are packed at once."""
+    none = np.empty(0, dtype=np.int64)
+    held = [counters for part in parts for counters in part.strata.values()]
+    index = np.concatenate([none, *(counters.index for counters in held)])
+    value = np.concatenate([none, *(counters.value for counters in held)])
+    lengths = [sum(len(counters.index) for counters in part.strata.values()) for part in parts]
+    steps = np.diff(index, prepend=0)
+    first = np.cumsum([0, *lengths])[:-1][np.asarray(lengths, dtype=np.int64) > 0]
+    steps[first] = index[first]
+    packed = zip(parts, pack_many(steps, lengths), pack_many(value, lengths), strict=True)
+    return [_blob(part.strata, steps_of_part + values) for part, steps_of_part, values in packed]
 
 
-def encode_strata(strata: Strata) -> bytes:
-    """Blob of counters by stratum, all of one layout."""
+def _blob(strata: Strata, body: bytes) -> bytes:
     named = [[*stratum, len(counters.index)] for stratum, counters in strata.items()]
     names = json.dumps(named, separators=(",", ":")).encode()
-    none = np.empty(0, dtype=np.int64)
-    index = np.concatenate([none, *(counters.index for counters in strata.values())])
-    value = np.concatenate([none, *(counters.value for counters in strata.values())])
-    body = pack(np.concatenate([np.diff(index, prepend=0), value]))
     return bytes([VERSION]) + zlib.compress(len(names).to_bytes(_HEAD, "little") + names + body, _FAST)
 
 
@@ -71,7 +76,7 @@ def decode(blob: bytes, layout: Layout) -> Strata:
 
 def encode_counters(counters: Counters) -> bytes:
     """Blob of one state."""
-    return encode_strata({WHOLE: counters})
+    return encode([PanePart(start=0, strata={WHOLE: counters})])[0]
 
 
 def decode_counters(blob: bytes, layout: Layout) -> Counters:

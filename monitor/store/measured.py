@@ -56,6 +56,11 @@ def key_of(found: Sequence[Any]) -> tuple[int, str, str]:
     return found[1], found[5], found[6]
 
 
+def is_sure_or_absent(found: Sequence[Any]) -> bool:
+    """Whether the values of COLUMNS hold an interval or a reason."""
+    return found[8] is not None or found[12] is not None
+
+
 def row_of(found: Sequence[Any]) -> MeasurementRow:
     """Row of the values of COLUMNS."""
     window, end, truth, version, segment, measure, subject, value, reason, n, *sure = found

@@ -74,9 +74,9 @@ def save_parts(
                 "records": int(pane.records),
                 "labelled": int(pane.labelled),
                 "checksum": int(pane.checksum),
-                "blob": codec.encode(pane),
+                "blob": blob,
             }
-            for pane in parts
+            for pane, blob in zip(parts, codec.encode(parts), strict=True)
         ],
     )
     key = {"of_run": run, "of_model": model, "of_part": part.value}

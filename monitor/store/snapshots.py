@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Select, func, select
 
 from monitor.specs.rows import MeasurementRow, Provenance
-from monitor.store.measured import columns_of, key_of, row_of, values_of
+from monitor.store.measured import columns_of, is_sure_or_absent, key_of, row_of, values_of
 from monitor.store.statements import add, write_many
 from monitor.store.tables import provenance, snapshots
 
@@ -44,7 +44,7 @@ def append(
 def last_kept(
     connection: Connection, run: str, model: str, window: str, ends: Sequence[int]
 ) -> dict[tuple[int, str, str], MeasurementRow]:
-    """Newest whole-model performance rows of the given ends, by (end, measure, subject)."""
+    """Newest whole-model performance rows of the given ends with an interval or a reason."""
     found = connection.execute(
         select(*columns_of(snapshots))
         .where(
@@ -59,7 +59,7 @@ def last_kept(
         .order_by(snapshots.c.window_end, snapshots.c.as_of, snapshots.c.truth)
     )
     newest = {key_of(row): row for row in found}
-    return {key: row_of(row) for key, row in newest.items()}
+    return {key: row_of(row) for key, row in newest.items() if is_sure_or_absent(row)}
 
 
 def history(connection: Connection, run: str, filters: dict[str, str], as_of: int | None) -> list[Kept]:

@@ -3,6 +3,9 @@
 Signed integers are zigzagged first (0, -1, 1, -2, … become 0, 1, 2, 3, …), so that small ones stay short.
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,13 +20,26 @@ _STEPS = np.uint64(1) << _SHIFTS[1:]
 
 def pack(values: Ints) -> bytes:
     """Bytes of any int64."""
+    return pack_many(values, [len(values)])[0]
+
+
+def pack_many(values: Ints, lengths: Sequence[int]) -> list[bytes]:
+    """Bytes of consecutive runs of int64, each of its own length; cheaper than one by one."""
+    packed, ends = _packed(values)
+    stops = np.concatenate([[0], ends])[np.cumsum([0, *lengths])].tolist()
+    whole = packed.tobytes()
+    return [whole[start:stop] for start, stop in pairwise(stops)]
+
+
+def _packed(values: Ints) -> tuple[NDArray[np.uint8], Ints]:
+    """Bytes of the values, and where each ends."""
     zigzag = ((values << 1) ^ (values >> 63)).view(np.uint64)
     lengths = np.searchsorted(_STEPS, zigzag, side="right") + 1
     ends = np.cumsum(lengths)
     place = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
     packed = (np.repeat(zigzag, lengths) >> _SHIFTS[place]).astype(np.uint8) | np.uint8(_MORE)
     packed[ends - 1] &= _MORE - 1
-    return bytes(packed)
+    return packed, ends
 
 
 def unpack(packed: NDArray[np.uint8], count: int) -> Ints:

@@ -25,9 +25,11 @@ def states(draw: st.DrawFn) -> Counters:
     return Counters(LAYOUT, index, np.array([filled[at] for at in index.tolist()], dtype=np.int64))
 
 
-@given(st.dictionaries(names, states(), max_size=5))
-def test_strata_come_back_equal(strata: dict[Stratum, Counters]) -> None:
-    assert decode(encode(PanePart(start=0, strata=strata)), LAYOUT) == strata
+@given(st.lists(st.dictionaries(names, states(), max_size=5), max_size=4))
+def test_strata_of_any_number_of_panes_come_back_equal(panes: list[dict[Stratum, Counters]]) -> None:
+    blobs = encode([PanePart(start=at, strata=strata) for at, strata in enumerate(panes)])
+
+    assert [decode(blob, LAYOUT) for blob in blobs] == panes
 
 
 @given(states())
@@ -63,14 +65,14 @@ def test_a_blob_of_the_first_format_still_loads() -> None:
 
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(CodecError, match="format 1 expected: got 2"):
-        decode(b"\x02" + encode(pane(0))[1:], COUNTING.records)
+        decode(b"\x02" + encode([pane(0)])[0][1:], COUNTING.records)
     with pytest.raises(CodecError, match="got an empty blob"):
         decode(b"", COUNTING.records)
 
 
 @given(st.data())
 def test_a_damaged_blob_is_refused(data: st.DataObject) -> None:
-    blob = bytearray(encode(pane(0)))
+    blob = bytearray(encode([pane(0)])[0])
     at = data.draw(st.integers(3, len(blob) - 1))
     blob[at] ^= data.draw(st.integers(1, 255))
 
@@ -80,7 +82,7 @@ def test_a_damaged_blob_is_refused(data: st.DataObject) -> None:
 
 @given(st.integers(1, 200))
 def test_a_truncated_blob_is_refused(length: int) -> None:
-    blob = encode(pane(0))
+    blob = encode([pane(0)])[0]
 
     with pytest.raises(CodecError):
         decode(blob[: -min(length, len(blob))], COUNTING.records)
@@ -109,4 +111,4 @@ def test_a_blob_that_makes_no_sense_is_refused(names: bytes, integers: bytes, me
 
 def test_a_reference_needs_a_state_of_the_whole() -> None:
     with pytest.raises(CodecError, match="a state of the whole expected"):
-        decode_counters(encode(PanePart(start=0, strata={})), LAYOUT)
+        decode_counters(encode([PanePart(start=0, strata={})])[0], LAYOUT)
