@@ -84,7 +84,7 @@ def record_rows(target: Target, folded: Strata) -> list[MeasurementRow]:
 
 
 def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
-    """Performance and labels of a window: the whole's with intervals, strata's headlines without, the arms."""
+    """Performance and labels of a window: the whole's with intervals, strata's headlines, the arms."""
     ask = ask_of(target.monitored)
     rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], ask)
     coverage = rows[0].coverage
