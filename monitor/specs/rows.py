@@ -133,3 +133,30 @@ class WindowState:
     records_seen: int = 0
     labels_seen: int = 0
     warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What happened to a model's history, and by whom. Events are kept for ever.
+
+    Parameters
+    ----------
+    at
+        microseconds: the as of of a cycle, or when a person decided.
+    kind
+        renamed, recounted, forgotten, …
+    subject
+        to what: a version, an old name, or empty.
+    who, why
+        of a decision; empty: the service itself.
+    detail
+        figures of the kind, as JSON.
+    """
+
+    model: str
+    at: int
+    kind: str
+    subject: str = ""
+    who: str = ""
+    why: str = ""
+    detail: str = "{}"

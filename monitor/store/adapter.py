@@ -11,6 +11,7 @@ from monitor.records.pane import PanePart
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
+    Event,
     MeasurementRow,
     ModelState,
     PaneFacts,
@@ -19,7 +20,7 @@ from monitor.specs.rows import (
     WaitingPane,
     WindowState,
 )
-from monitor.store import current, leases, panes, references, snapshots, states, waiting
+from monitor.store import current, events, leases, panes, references, snapshots, states, waiting
 from monitor.store.connections import reading, writing
 from monitor.store.panes import save_parts
 
@@ -157,6 +158,17 @@ class SqlStore:
         """Keep a reference; one that is kept already stays as it is."""
         with writing(self.engine) as connection:
             references.write(connection, key, model, reference)
+
+    def record(self, happened: Sequence[Event], *, token: int | None = None) -> None:
+        """Keep events of one model, in one transaction."""
+        if happened:
+            with self._fenced(happened[0].model, token) as connection:
+                events.append(connection, self.run, happened)
+
+    def events(self, model: str | None = None, kind: str | None = None) -> list[Event]:
+        """Events in the order in which they were kept; None: of any model, of any kind."""
+        with reading(self.engine) as connection:
+            return events.read(connection, self.run, model=model, kind=kind)
 
     def claim(self, model: str, owner: str, ttl: int) -> int | None:
         """Token of the model's lease for `ttl` microseconds, or None while another owner has it."""

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Column,
     Double,
     ForeignKeyConstraint,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -199,4 +200,26 @@ leases = Table(
     _time("expires_at", "by the clock of this database"),
     PrimaryKeyConstraint("run", "model"),
     comment="which process runs a model's cycles",
+)
+
+events = Table(
+    "events",
+    METADATA,
+    Column(
+        "id",
+        BigInteger().with_variant(Integer, "sqlite"),  # SQLite numbers rows by an INTEGER key only
+        autoincrement=True,
+        nullable=False,
+        comment="grows with each event",
+    ),
+    *_owner(),
+    _time("at", "when"),
+    _key("what happened: renamed, recounted, forgotten, …", "kind"),
+    _key("to what: a version, an old name, or empty", "subject"),
+    _key("person or process; empty: the service itself", "who"),
+    _key("in words, or empty", "why"),
+    _key("figures of the kind, JSON", "detail"),
+    PrimaryKeyConstraint("id"),
+    Index(None, "run", "model", "kind"),
+    comment="what happened to histories: kept for ever",
 )
