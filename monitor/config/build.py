@@ -1,15 +1,27 @@
 """From the configuration to plain specifications: the only place that knows both."""
 
-from monitor.config.resolve import classes_of, probabilities_of, score_range_of, windows_of
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from monitor.config.resolve import classes_of, id_columns, probabilities_of, score_range_of, windows_of
 from monitor.config.schema import Configuration, Control, Labels, Model, Predictions, Reference, Source
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec, Settings
 from monitor.states.grids import content_hash
 
+Hide: TypeAlias = Callable[[str], str]
 
-def build(configuration: Configuration) -> Settings:
-    """Make settings of a configuration without faults; leave out models that are not enabled."""
+
+def build(configuration: Configuration, hide: Hide = str) -> Settings:
+    """Make settings of a configuration without faults; leave out models that are not enabled.
+
+    Parameters
+    ----------
+    hide
+        puts the places as written where a text holds what they were filled with.
+    """
     sources = configuration.sources
     return Settings(
         store_url=configuration.store.url,
@@ -17,7 +29,9 @@ def build(configuration: Configuration) -> Settings:
         log=LogSpec(format=configuration.log.format, level=configuration.log.level),
         sources=tuple(_source(name, source) for name, source in sources.items()),
         models=tuple(
-            _model(model, sources[model.source].timezone) for model in configuration.models if model.enabled
+            _model(model, sources[model.source].timezone, hide)
+            for model in configuration.models
+            if model.enabled
         ),
     )
 
@@ -25,6 +39,23 @@ def build(configuration: Configuration) -> Settings:
 def config_hash(model: Model) -> str:
     """Hash what is configured of a model, defaults included; database URLs are no part of a model."""
     return content_hash(model.model_dump(mode="json", by_alias=True))
+
+
+def config_content(model: Model, hide: Hide = str) -> str:
+    """What `config_hash` hashes, as JSON; what was filled in is hidden."""
+    return json.dumps(_hidden(model.model_dump(mode="json", by_alias=True), hide), sort_keys=True)
+
+
+def _hidden(value: Any, hide: Hide) -> Any:
+    match value:
+        case dict():
+            return {hide(key): _hidden(item, hide) for key, item in value.items()}
+        case list():
+            return [_hidden(item, hide) for item in value]
+        case str():
+            return hide(value)
+        case _:
+            return value
 
 
 def _source(name: str, source: Source) -> SourceSpec:
@@ -36,13 +67,15 @@ def _source(name: str, source: Source) -> SourceSpec:
         statement_timeout=source.statement_timeout,
         audit=source.audit,
         batch_rows=source.batch_rows,
+        max_rows_per_second=source.max_rows_per_second,
     )
 
 
-def _model(model: Model, zone: str) -> ModelSpec:
+def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
     again, features = model.reading, model.features
     return ModelSpec(
         name=model.name,
+        formerly=model.formerly,
         source=model.source,
         reading=_reading(model, zone),
         predictions=_predictions(model),
@@ -63,6 +96,7 @@ def _model(model: Model, zone: str) -> ModelSpec:
         level=model.level,
         resamples=model.resamples,
         max_series=model.max_series,
+        config=config_content(model, hide),
         config_hash=config_hash(model),
     )
 
@@ -117,7 +151,7 @@ def _predictions(model: Model) -> Relation:
         query=table.query,
         where=table.where,
         columns=_given(
-            ("id", table.id),
+            *_id(table.id),
             ("event_time", table.event_time),
             ("logged_at", table.logged_at),
             ("version", table.version),
@@ -142,12 +176,17 @@ def _labels(labels: Labels, predictions: Predictions) -> Relation:
         query=labels.query,
         where=labels.where,
         columns=_given(
-            ("id", labels.id or predictions.id),
+            *_id(labels.id or predictions.id),
             ("label", labels.label),
             ("reported_at", labels.reported_at),
             ("revision", labels.revision),
         ),
     )
+
+
+def _id(configured: str | list[str]) -> tuple[tuple[str, str], ...]:
+    columns = enumerate(id_columns(configured))
+    return tuple((f"id:{at}" if at else "id", column) for at, column in columns)
 
 
 def _reference(model: Model, reference: Reference) -> ReferenceSpec:

@@ -12,7 +12,7 @@ from monitor.config.values import (
     ByClass,
     Class,
     Duration,
-    IdColumn,
+    Id,
     Length,
     Matrix,
     Moment,
@@ -70,10 +70,11 @@ class Source(BaseModel):
     statement_timeout: Positive = MINUTE
     audit: Positive = DAY
     batch_rows: Count = 20_000
+    max_rows_per_second: Count | None = None
 
 
 class WindowTable(BaseModel):
-    """A window: a duration or "month", and the step at which its ends fall."""
+    """A window: a duration or calendar unit, and the step at which its ends fall."""
 
     model_config = _STRICT
 
@@ -89,7 +90,7 @@ class Predictions(BaseModel):
     table: Text | None = None
     query: Text | None = None
     where: Text | None = None
-    id: IdColumn
+    id: Id
     event_time: Text
     event_time_unit: Unit | None = None
     logged_at: Text | None = None
@@ -111,7 +112,7 @@ class Labels(BaseModel):
     table: Text | None = None
     query: Text | None = None
     where: Text | None = None
-    id: IdColumn | None = None
+    id: Id | None = None
     label: Text
     reported_at: Text | None = None
     reported_at_unit: OtherUnit | None = None
@@ -187,6 +188,7 @@ class Model(BaseModel):
     model_config = _STRICT
 
     name: Name
+    formerly: Name | None = None
     source: str
     task: Literal["binary", "multiclass", "regression"]
     enabled: bool = True
@@ -196,6 +198,7 @@ class Model(BaseModel):
         WindowTable(length="7d"),
         WindowTable(length="30d"),
     ]
+    timezone: Zone = "UTC"
     pane: Positive = HOUR
     horizon: Positive = 60 * DAY
     settled_share: Annotated[float, Field(gt=0, le=1)] = 0.95
@@ -224,4 +227,5 @@ class Configuration(BaseModel):
     log: Log = Log()
     sources: dict[Name, Source] = {}
     defaults: dict[str, object] = {}
+    include: list[Text] = []
     models: Annotated[list[Model], Field(min_length=1)]
