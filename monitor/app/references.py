@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from monitor.core.clock import to_iso
 from monitor.core.errors import SourceError
-from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.model import ModelSpec, ReferenceSpec, Relation
 from monitor.states.grids import content_hash
 
 
@@ -49,6 +50,42 @@ def choose(spec: ModelSpec, base: Path, kept: Sequence[str]) -> Choice:
         f"{name} has changed (content {before[-1][17:]} before, {found} now): each start takes "
         "the file as it is; where its grids differ, panes are counted again within the horizon",
     )
+
+
+def made_of(given: ReferenceSpec, key: str) -> str:
+    """What a reference was made of, in words.
+
+    >>> made_of(ReferenceSpec(file="reference.parquet"), "5f0c-8d1e")
+    'file "reference.parquet", content 8d1e'
+    """
+    match given:
+        case ReferenceSpec(file=str(file)):
+            return f'file "{file}", content {key.partition("-")[2]}'
+        case ReferenceSpec(relation=Relation(table=str(table))):
+            return f'table "{table}"'
+        case ReferenceSpec(relation=Relation(query=str(query))):
+            return f"query {query}"
+        case ReferenceSpec(start=int(start), end=int(end)):
+            return f"the log from {to_iso(start)} to {to_iso(end)}"
+    return ""
+
+
+def made_of(given: ReferenceSpec, key: str) -> str:
+    """What a reference was made of, in words.
+
+    >>> made_of(ReferenceSpec(file="reference.parquet"), "5f0c-8d1e")
+    'file "reference.parquet", content 8d1e'
+    """
+    match given:
+        case ReferenceSpec(file=str(file)):
+            return f'file "{file}", content {key.partition("-")[2]}'
+        case ReferenceSpec(relation=Relation(table=str(table))):
+            return f'table "{table}"'
+        case ReferenceSpec(relation=Relation(query=str(query))):
+            return f"query {query}"
+        case ReferenceSpec(start=int(start), end=int(end)):
+            return f"the log from {to_iso(start)} to {to_iso(end)}"
+    return ""
 
 
 def reference_key(spec: ModelSpec) -> str:

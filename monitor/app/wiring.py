@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
-from monitor.app.references import choose
+from monitor.app.references import choose, made_of
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import MINUTE
 from monitor.core.errors import ConfigurationError, LeaseLost
@@ -117,8 +117,10 @@ class App:
         self.store.close()
 
     def _make(self, spec: ModelSpec) -> Monitored:
+        if self.keeps:
+            self.store.save_configuration(spec.config_hash, spec.name, spec.config)
         source = self.source(spec.source)
-        reference = self._reference(spec, source)
+        reference, key = self._reference(spec, source)
         counting = reference.counting if reference else counting_without_reference(spec.reading)
         counting = replace(counting, reading=_resolved(spec.reading, counting.reading))
         if reference is not None:
@@ -128,6 +130,7 @@ class App:
             spec=resolved,
             counting=counting,
             reference=reference,
+            reference_key=key,
             source=source,
             store=self.store,
             panes=Panes(spec.name, counting, self.store),
@@ -135,20 +138,20 @@ class App:
             audit_every=self.settings.source(spec.source).audit,
         )
 
-    def _reference(self, spec: ModelSpec, source: Source) -> Reference | None:
+    def _reference(self, spec: ModelSpec, source: Source) -> tuple[Reference | None, str]:
         if spec.reference is None:
-            return None
+            return None, ""
         choice = choose(spec, self.base, self.store.reference_keys(spec.name))
         if choice.warning:
             logging.getLogger(__name__).warning('model "%s": %s', spec.name, choice.warning)
         kept = self.store.reference(choice.key)
         if kept is not None:
-            return kept
+            return kept, choice.key
         table, reading = load_reference(spec, source, self.base)
         reference = reference_of(table, reading)
         if self.keeps:
-            self.store.save_reference(choice.key, spec.name, reference)
-        return reference
+            self.store.save_reference(choice.key, spec.name, reference, made_of(spec.reference, choice.key))
+        return reference, choice.key
 
 
 @contextmanager

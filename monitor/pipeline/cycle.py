@@ -189,11 +189,10 @@ def _window_state(monitored: Monitored, due: Due, truth: Truths) -> WindowState:
 
 
 def _provenance(monitored: Monitored, state: ModelState, as_of: int, rows_read: int) -> Provenance:
-    reference = monitored.reference
     return Provenance(
         as_of=as_of,
         grid=monitored.counting.hash,
-        reference=reference.counting.hash if reference else "",
+        reference=monitored.reference_key,
         config=monitored.spec.config_hash,
         code=monitored.code,
         rows_read=rows_read,

@@ -44,6 +44,8 @@ class Monitored:
     ----------
     spec
         its reading is the resolved one of `counting`: features and classes are known.
+    reference_key
+        under which the store keeps the reference; of several references their keys, separated by spaces.
     settled
         newest settled window by its name.
     audit
@@ -61,6 +63,7 @@ class Monitored:
     store: Store
     panes: Panes
     code: str
+    reference_key: str = ""
     audit_every: int = DAY
     settled: dict[str, NewestSettled] = field(default_factory=dict)
     audit: tuple[MeasurementRow, ...] = ()

@@ -12,6 +12,8 @@ from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
     Event,
+    KeptConfiguration,
+    KeptReference,
     MeasurementRow,
     ModelState,
     PaneFacts,
@@ -20,7 +22,17 @@ from monitor.specs.rows import (
     WaitingPane,
     WindowState,
 )
-from monitor.store import current, events, leases, panes, references, snapshots, states, waiting
+from monitor.store import (
+    configurations,
+    current,
+    events,
+    leases,
+    panes,
+    references,
+    snapshots,
+    states,
+    waiting,
+)
 from monitor.store.connections import reading, writing
 from monitor.store.panes import save_parts
 
@@ -154,10 +166,25 @@ class SqlStore:
         with reading(self.engine) as connection:
             return references.keys(connection, model)
 
-    def save_reference(self, key: str, model: str, reference: Reference) -> None:
+    def reference_facts(self, key: str) -> KeptReference | None:
+        """What is known of a kept reference beside its counters."""
+        with reading(self.engine) as connection:
+            return references.described(connection, key)
+
+    def save_reference(self, key: str, model: str, reference: Reference, made_of: str = "") -> None:
         """Keep a reference; one that is kept already stays as it is."""
         with writing(self.engine) as connection:
-            references.write(connection, key, model, reference)
+            references.write(connection, key, model, reference, made_of)
+
+    def configuration(self, key: str) -> KeptConfiguration | None:
+        """Return the configuration of a hash, if it is kept."""
+        with reading(self.engine) as connection:
+            return configurations.read(connection, key)
+
+    def save_configuration(self, key: str, model: str, content: str) -> None:
+        """Keep a configuration; one that is kept already stays as it is."""
+        with writing(self.engine) as connection:
+            configurations.keep(connection, key, model, content)
 
     def record(self, happened: Sequence[Event], *, token: int | None = None) -> None:
         """Keep events of one model, in one transaction."""

@@ -8,9 +8,10 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from monitor.core.errors import CodecError
-from monitor.records.counting import Counting
-from monitor.records.reading import Arms, Reading, Task
+from monitor.records.counting import VOLUME, Counting
+from monitor.records.reading import Arms, Reading, Serving, Task
 from monitor.records.reference import Reference
+from monitor.specs.rows import KeptReference
 from monitor.states import grids
 from monitor.states.grids import Grid, NumericGrid
 from monitor.store.codec import decode_counters, encode_counters
@@ -46,7 +47,30 @@ def keys(connection: Connection, model: str) -> list[str]:
     return list(connection.execute(chosen.order_by(references.c.created, references.c.key)).scalars())
 
 
-def write(connection: Connection, key: str, model: str, reference: Reference) -> None:
+def described(connection: Connection, key: str) -> KeptReference | None:
+    """What is known of a kept reference beside its counters.
+
+    Raises
+    ------
+    CodecError
+        if it cannot be read by this version.
+    """
+    columns = (references.c.model, references.c.made_of, references.c.created)
+    found = connection.execute(select(*columns).where(references.c.key == key)).first()
+    reference = read(connection, key)
+    if found is None or reference is None:
+        return None
+    return KeptReference(
+        key=key,
+        model=found.model,
+        grid=reference.counting.hash,
+        made_of=found.made_of,
+        rows=int(reference.records.block("volume")[VOLUME.index("records")]),
+        created=found.created,
+    )
+
+
+def write(connection: Connection, key: str, model: str, reference: Reference, made_of: str = "") -> None:
     """Keep a reference; one that is kept under this key already stays as it is."""
     now = connection.execute(select(database_now(connection))).scalar_one()
     row = {
@@ -57,6 +81,7 @@ def write(connection: Connection, key: str, model: str, reference: Reference) ->
         "records": encode_counters(reference.records),
         "labels": encode_counters(reference.labels),
         "created": now,
+        "made_of": made_of,
     }
     add(connection, references, [row])
 

@@ -15,9 +15,7 @@ Kept = tuple[str, int, MeasurementRow]
 def append(
     connection: Connection, run: str, model: str, behind: Provenance, rows: Sequence[MeasurementRow]
 ) -> None:
-    """Keep rows as of `behind.as_of`; those that are kept already stay as they are."""
-    if not rows:
-        return
+    """Keep rows as of `behind.as_of`, and what stood behind them; what is kept already stays as it is."""
     newest = (behind.newest_logged_at, behind.newest_reported_at)
     add(
         connection,

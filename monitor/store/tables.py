@@ -187,8 +187,20 @@ references = Table(
     Column("records", LargeBinary, nullable=False, comment="counters of its records"),
     Column("labels", LargeBinary, nullable=False, comment="counters of its labels"),
     _time("created", "when it was kept"),
+    _key("what it was made of: file, table, query or time range", "made_of"),
     PrimaryKeyConstraint("key"),
     comment="references: how to count, and what is compared against",
+)
+
+configurations = Table(
+    "configurations",
+    METADATA,
+    _key("of what is configured, defaults included", "hash"),
+    _key("name of the model", "model"),
+    _key("what is configured, JSON; a value of the environment or of a file is its place", "content"),
+    _time("created", "when it was first used"),
+    PrimaryKeyConstraint("hash"),
+    comment="configurations of models: kept for ever",
 )
 
 leases = Table(
