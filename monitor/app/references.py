@@ -70,24 +70,6 @@ def made_of(given: ReferenceSpec, key: str) -> str:
     return ""
 
 
-def made_of(given: ReferenceSpec, key: str) -> str:
-    """What a reference was made of, in words.
-
-    >>> made_of(ReferenceSpec(file="reference.parquet"), "5f0c-8d1e")
-    'file "reference.parquet", content 8d1e'
-    """
-    match given:
-        case ReferenceSpec(file=str(file)):
-            return f'file "{file}", content {key.partition("-")[2]}'
-        case ReferenceSpec(relation=Relation(table=str(table))):
-            return f'table "{table}"'
-        case ReferenceSpec(relation=Relation(query=str(query))):
-            return f"query {query}"
-        case ReferenceSpec(start=int(start), end=int(end)):
-            return f"the log from {to_iso(start)} to {to_iso(end)}"
-    return ""
-
-
 def reference_key(spec: ModelSpec) -> str:
     """Hash of what a reference is made of: it is frozen as long as this stays the same."""
     reading, given = spec.reading, spec.reference
