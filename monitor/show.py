@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from monitor.core.clock import DAY, parse_duration, to_iso
+from monitor.core.clock import to_iso
 from monitor.measures.catalogue import BY_NAME, Family, Unit
 from monitor.specs.rows import MeasurementRow
+from monitor.windows.ends import nominal_length
 
 Shown = tuple[str, int, MeasurementRow]
 
@@ -182,7 +183,7 @@ _SUBJECTS = ("", "score", "prediction", "label")
 
 def _place(shown: Shown) -> tuple[object, ...]:
     model, as_of, row = shown
-    length = 0 if not row.window else 31 * DAY if row.window == "month" else parse_duration(row.window)
+    length = nominal_length(row.window) if row.window else 0
     window = (length, row.window, row.window_end, as_of, row.truth, row.version or "", row.segment or "")
     measure = BY_NAME.get(row.measure)
     family = len(_FAMILIES) if measure is None else _FAMILIES[measure.family]

@@ -252,8 +252,9 @@ def _misfit(window: WindowTable, model: Model) -> str:
         if window.step is not None:
             return f"a {unit} has no step: its ends are the {unit}s' ends"
         largest = largest_pane(unit, zone)
-        rule = f'{unit}s need a pane that divides every end of theirs in {zone}, at most "{format_duration(largest)}"'
-        return f'{rule}: got "{format_duration(pane)}"' if largest % pane else ""
+        most, got = format_duration(largest), format_duration(pane)
+        rule = f'{unit}s need a pane that divides every end of theirs in {zone}, at most "{most}"'
+        return f'{rule}: got "{got}"' if largest % pane else ""
     try:
         window_of(window.length, pane, window.step)
     except ValueError:

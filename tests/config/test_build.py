@@ -101,6 +101,17 @@ def test_options_of_a_model_are_taken_over(file: File) -> None:
     assert (spec.reading.pane, spec.reading.tolerance, spec.reading.horizon) == (30 * MINUTE, 0, 70 * DAY)
 
 
+def test_windows_are_those_of_the_models_zone(file: File) -> None:
+    keys = 'timezone = "Europe/Vienna"\nwindows = ["week", "quarter"]\nhorizon = "100d"'
+
+    spec = file.spec(model(keys=keys))
+
+    assert spec.windows == (
+        Window("week", 7 * DAY + HOUR, 0, "Europe/Vienna"),
+        Window("quarter", 92 * DAY + HOUR, 0, "Europe/Vienna"),
+    )
+
+
 def test_a_window_is_ready_after_the_overlap_unless_told_otherwise(file: File) -> None:
     overlap = '[models.reading]\noverlap = "1h"\n'
 
@@ -116,6 +127,16 @@ def test_labels_of_a_table_of_their_own_have_the_id_of_the_predictions_unless_na
 
     assert spec.labels == Relation(table="labels", columns=(("id", "prediction_id"), *columns))
     assert other.labels == Relation(table="labels", where="late < 2", columns=(("id", "label_id"), *columns))
+
+
+def test_an_id_of_several_columns_has_a_role_for_each(file: File) -> None:
+    two = model(tables=LABELS + 'id = ["no", "of_month"]').replace('"prediction_id"', '["loan_id", "month"]')
+
+    spec = file.spec(two)
+
+    assert spec.predictions.id_columns == (("id", "loan_id"), ("id:1", "month"))
+    assert spec.labels is not None
+    assert spec.labels.id_columns == (("id", "no"), ("id:1", "of_month"))
     assert spec.reading.labelled
 
 
