@@ -5,6 +5,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import wraps
+from getpass import getuser
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -136,6 +137,7 @@ def run(path: Path) -> None:
 def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dry_run: bool) -> None:
     """Run one cycle now."""
     from monitor.app.clocks import system_clock
+    from monitor.app.histories import rename_models
     from monitor.app.running import cycle_once, pending
     from monitor.app.wiring import opened
 
@@ -144,6 +146,8 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
     settings = read_settings(path)
     failed = False
     with opened(settings, path.parent, run_name, keeps=not dry_run) as app:
+        if not dry_run:
+            rename_models(app, now)
         for name in app.names(model):
             moment = as_of if as_of is not None else floor_to(now, app.spec(name).every)
             report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment)
@@ -165,6 +169,7 @@ def replay(
 ) -> None:
     """Walk a virtual clock over the past and run real cycles."""
     from monitor.app.clocks import system_clock
+    from monitor.app.histories import rename_models
     from monitor.app.holding import Held
     from monitor.app.running import refuse_second_history, replay_model
     from monitor.app.wiring import LIVE, opened
@@ -175,6 +180,7 @@ def replay(
     settings = read_settings(path)
     failed = False
     with opened(settings, path.parent, run_name or LIVE) as app, Held(app):
+        rename_models(app, system_clock(), held=True)
         names = app.names(model)
         if run_name is None:
             refuse_second_history(app, names)
@@ -208,6 +214,58 @@ def show(path: Path, form: str, run_name: str, **asked: Any) -> None:
         refuse_unknown(app, asked["model"], asked["window"], asked["measure"])
         rows = chosen_rows(app, **asked)
     click.echo({"table": as_table, "json": as_json, "csv": as_csv}[form](rows).rstrip("\n"))
+
+
+_who = click.option("--who", default=getuser, show_default="the user", help="Who decided.")
+_why = click.option("--why", default="", help="Kept with the decision.")
+
+
+@main.command()
+@_config
+@click.option("--model", required=True, help="Name of the model.")
+@_run
+@click.option("--from", "start", type=Moment(), required=True)
+@click.option("--to", "end", type=Moment(), required=True)
+@_who
+@_why
+@told
+def recount(path: Path, model: str, run_name: str, start: int, end: int, **decided: str) -> None:
+    """Count the panes of a time again, whole, at once: after rows were deleted or mended."""
+    from monitor.app.clocks import system_clock
+    from monitor.app.histories import Decision
+    from monitor.app.histories import recount as count_again
+    from monitor.app.wiring import opened
+
+    if start >= end:
+        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    settings = read_settings(path)
+    with opened(settings, path.parent, run_name) as app:
+        _, report = count_again(app, app.spec(model).name, start, end, Decision(system_clock(), **decided))
+    click.echo(as_done(report))
+
+
+@main.command()
+@_config
+@click.option("--model", required=True, help="Name of the model; it need not be configured any more.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_who
+@_why
+@told
+def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
+    """Delete all that is kept of a model, in every run; what people decided of it is kept."""
+    from monitor.app.clocks import system_clock
+    from monitor.app.histories import Decision, forget_model
+    from monitor.app.wiring import opened
+
+    settings = read_settings(path)
+    if not yes:
+        click.confirm(f'delete all that is kept of the model "{model}"?', abort=True)
+    with opened(settings, path.parent) as app:
+        gone = forget_model(app, model, Decision(system_clock(), **decided))
+        still = model in app.names()
+    click.echo(f"{model}: {_counted(sum(gone.values()), 'row')} deleted")
+    if still:
+        click.echo(f"{model} is still configured: its next cycle begins anew", err=True)
 
 
 @main.command()

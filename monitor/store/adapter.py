@@ -1,8 +1,9 @@
 """The store of one run: what the pipeline asks for, each call one transaction."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection, Engine
 
@@ -26,6 +27,7 @@ from monitor.store import (
     configurations,
     current,
     events,
+    histories,
     leases,
     panes,
     references,
@@ -196,6 +198,30 @@ class SqlStore:
         """Events in the order in which they were kept; None: of any model, of any kind."""
         with reading(self.engine) as connection:
             return events.read(connection, self.run, model=model, kind=kind)
+
+    def runs(self, model: str) -> list[str]:
+        """Runs in which a model has a history."""
+        with reading(self.engine) as connection:
+            return histories.runs(connection, model)
+
+    def rename(self, event: Event, keys: Mapping[str, str]) -> None:
+        """Hand the history of the event's subject over to its model, in one transaction.
+
+        Parameters
+        ----------
+        keys
+            new keys of kept references by their old ones.
+        """
+        with writing(self.engine) as connection:
+            histories.rename(connection, event.subject, event.model, keys)
+            events.append(connection, self.run, [event])
+
+    def forget(self, event: Event) -> dict[str, int]:
+        """Delete all rows of the event's model but its events, in one transaction; how many, by table."""
+        with writing(self.engine) as connection:
+            gone = histories.forget(connection, event.model)
+            events.append(connection, self.run, [replace(event, detail=json.dumps(gone))])
+        return gone
 
     def claim(self, model: str, owner: str, ttl: int) -> int | None:
         """Token of the model's lease for `ttl` microseconds, or None while another owner has it."""
