@@ -165,7 +165,11 @@ def opened(settings: Settings, base: Path, run: str = LIVE, *, keeps: bool = Tru
 
 
 def _resolved(configured: Reading, counted: Reading) -> Reading:
-    """Configured options with the features and classes that the reference fixed."""
+    """Configured options with the features, classes and segments that the reference fixed."""
     return replace(
-        configured, numeric=counted.numeric, categorical=counted.categorical, classes=counted.classes
+        configured,
+        numeric=counted.numeric,
+        categorical=counted.categorical,
+        classes=counted.classes,
+        segments=counted.segments,
     )

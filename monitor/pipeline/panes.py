@@ -23,6 +23,7 @@ class _Parts:
     """One part of all panes: facts, counters, sums of days, delays."""
 
     layout: Layout
+    kept_as: str
     facts: dict[int, PaneFacts] = field(default_factory=dict)
     strata: dict[int, Strata] = field(default_factory=dict)
     days: dict[int, Strata] = field(default_factory=dict)
@@ -42,8 +43,8 @@ class Panes:
     def __init__(self, model: str, counting: Counting, store: Store) -> None:
         self._model, self._counting, self._store = model, counting, store
         self._parts = {
-            Part.RECORDS: _Parts(counting.records),
-            Part.LABELS: _Parts(counting.labels),
+            part: _Parts(layout, counting.stored_as(layout))
+            for part, layout in ((Part.RECORDS, counting.records), (Part.LABELS, counting.labels))
         }
         self._loaded = False
 
@@ -56,7 +57,7 @@ class Panes:
         for part, parts in self._parts.items():
             facts = [one for one in self._store.facts(self._model, since) if one.part is part]
             parts.facts = {one.start: one for one in facts}
-            known = [one.start for one in facts if one.layout == parts.layout.hash]
+            known = [one.start for one in facts if one.layout == parts.kept_as]
             for pane in self._store.load_panes(self._model, part, known, self._counting).values():
                 self._keep(part, pane)
         self._loaded = True
@@ -81,7 +82,7 @@ class Panes:
 
     def put(self, part: Part, panes: Sequence[PanePart], as_of: int, *, token: int | None = None) -> None:
         """Save counted parts, under the lease that the token is of, and keep them."""
-        layout = self._parts[part].layout.hash
+        layout = self._parts[part].kept_as
         self._store.save_panes(self._model, part, panes, layout=layout, as_of=as_of, token=token)
         self._parts[part].columns = None
         for pane in panes:
@@ -204,7 +205,7 @@ class Panes:
 
 
 def _outdated(parts: _Parts) -> list[int]:
-    return [start for start, one in parts.facts.items() if one.layout != parts.layout.hash]
+    return [start for start, one in parts.facts.items() if one.layout != parts.kept_as]
 
 
 def _delays_of(pane: PanePart, layout: Layout) -> tuple[Ints, Ints]:

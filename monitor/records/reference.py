@@ -17,6 +17,8 @@ from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
 from monitor.states.strata import WHOLE
 
+SEGMENTS = 20  # values of a column that are strata of their own
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -29,7 +31,7 @@ class Reference:
 
 def counting_without_reference(reading: Reading) -> Counting:
     """Grids of a model without a reference: classes, scores on a uniform grid; no features."""
-    bare = replace(reading, numeric=(), categorical=())
+    bare = replace(reading, numeric=(), categorical=(), segments=())
     regression = reading.task is Task.REGRESSION
     outcome: Grid = number_grid(None) if regression else class_grid(reading.classes)
     return Counting(
@@ -67,6 +69,7 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
         prediction=_outcome_grid(prediction, reading),
         label=_outcome_grid(_label(table, reading), reading) if reading.labelled else None,
         scale=_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
+        segments=tuple((column, _segment_values(table, column)) for column in reading.segments),
     )
     return Reference(counting, *_count(table, counting, has_label=has_label))
 
@@ -89,6 +92,14 @@ def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
     found = categories(column)
     counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
     return grids.category_grid(list(found.levels), counts.tolist())
+
+
+def _segment_values(table: pa.Table, column: str) -> tuple[str, ...]:
+    """The most frequent values, of at least 10 records; the others are one stratum."""
+    found = categories(table[f"segment:{column}"])
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
+    named = grids.category_grid(list(found.levels), counts.tolist()).levels
+    return tuple(level for level in named if level)[:SEGMENTS]
 
 
 def _score_grid(score: Numbers | None, reading: Reading) -> NumericGrid | None:
@@ -137,7 +148,7 @@ def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Cou
     one_pane = replace(
         counting.reading, versioned=False, arms=None, time_units=(("event_time", "us"),), pane=HOUR
     )
-    plain = replace(counting, reading=one_pane)
+    plain = replace(counting, reading=one_pane, segments=())
     rows, panes = pa.table(columns), np.zeros(1, np.int64)
     records = count_records(rows, plain, panes=panes, as_of=0)[0].strata.get(WHOLE)
     labels = count_labels(rows, plain, panes=panes, as_of=0)[0].strata.get(WHOLE) if has_label else None

@@ -56,6 +56,7 @@ def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, Want, bool]]:
     }
     for names, want in ((reading.numeric, Want.NUMBER), (reading.categorical, Want.TEXT)):
         found |= {f"feature:{name}": (feature_column(model, name), want, True) for name in names}
+    found |= {f"segment:{name}": (name, Want.TEXT, True) for name in reading.segments}
     return found
 
 

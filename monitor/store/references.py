@@ -96,6 +96,7 @@ def counting_text(counting: Counting) -> str:
         "prediction": grids.to_json(counting.prediction),
         "label": None if counting.label is None else grids.to_json(counting.label),
         "scale": float(counting.scale),
+        "segments": counting.segments,
     }
     return json.dumps(plain, separators=(",", ":"), allow_nan=False)
 
@@ -119,6 +120,7 @@ def counting_of(text: str) -> Counting:
             prediction=grids.from_json(plain["prediction"]),
             label=None if plain["label"] is None else grids.from_json(plain["label"]),
             scale=plain["scale"],
+            segments=_tuples(plain.get("segments", [])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CodecError(f"reference: damaged: {error!r}") from error
@@ -142,8 +144,13 @@ def _reading_of(plain: dict[str, Any]) -> Reading:
         "task": Task(plain["task"]),
         "score_range": (-np.inf if lower is None else lower, np.inf if upper is None else upper),
         "arms": None if plain["arms"] is None else Arms(**plain["arms"]),
+        "serving": None if plain.get("serving") is None else _serving_of(plain["serving"]),
     }
     return Reading(**(options | special))
+
+
+def _serving_of(plain: dict[str, Any]) -> Serving:
+    return Serving(column=plain["column"], values=tuple(plain["values"]))
 
 
 def _tuples(value: Any) -> Any:
