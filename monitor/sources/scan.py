@@ -11,6 +11,7 @@ from monitor.sources.bounds import Comparable, Interval, Range, Shape, coalesce
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.dialects import Dialect
+from monitor.sources.ids import same_id, with_one_id
 from monitor.sources.moments import comparable, without_offsets
 from monitor.sources.statements import Output, Session, Statement, concat
 from monitor.specs.model import ModelSpec, Relation
@@ -53,7 +54,7 @@ def read_labelled(session: Session, dialect: Dialect, model: ModelSpec, ranges: 
 
 
 def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
-    """Id, times, version, arm and outputs of the model.
+    """Id, times, version, arm, serving, outputs of the model; segments whose columns are there.
 
     Raises
     ------
@@ -61,13 +62,17 @@ def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
         if one of their columns is missing.
     """
     reading, relation = model.reading, model.predictions
-    wanted = [("id", Want.TEXT), ("event_time", Want.TIME), ("logged_at", Want.TIME)]
+    wanted = [(role, Want.TEXT) for role, _ in relation.id_columns]
+    wanted += [("event_time", Want.TIME), ("logged_at", Want.TIME)]
     wanted += [("version", Want.TEXT)] if reading.versioned else []
     wanted += [("score", Want.NUMBER), ("prediction", outcome(reading))]
     wanted += [(f"probability:{name}", Want.NUMBER) for name in reading.probabilities]
     columns = [(role, want, relation.column(role)) for role, want in wanted]
     if reading.arms is not None:
         columns.append(("arm", Want.TEXT, relation.column("arm") or reading.arms.column))
+    if reading.serving is not None:
+        columns.append(("serving", Want.TEXT, reading.serving.column))
+    columns += [(f"segment:{name}", Want.TEXT, name) for name in reading.segments if name in looked.types]
     return tuple(_output(looked, role, want, column, reading) for role, want, column in columns if column)
 
 
@@ -108,16 +113,6 @@ def look_labels(session: Session, dialect: Dialect, labels: Relation, prediction
 def has_own_table(labels: Relation) -> bool:
     """Labels stand in a table or query of their own."""
     return labels.table is not None or labels.query is not None
-
-
-def same_id(predictions: Relation, labels: Relation, there: Looked, here: Looked) -> str:
-    """Condition of the join; ids of different types are compared as text."""
-    name = str(predictions.column("id"))
-    other = labels.column("id") or name
-    left, right = there.ref(name, "id"), here.ref(other, "id of the labels")
-    if there.dialect.name == "postgresql" and there.types[name] != here.types[other]:
-        left, right = f"{left}::text", f"{right}::text"
-    return f"{right} = {left}"
 
 
 def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[Range]) -> Iterator[Piece]:
@@ -178,8 +173,8 @@ def _read(
         for piece in pieces(session, looked, time, ranges)
     ]
     if not statements:
-        return Statement(outputs, "").empty()
-    return concat([session.read(statement) for statement in statements])
+        return with_one_id(Statement(outputs, "").empty())
+    return with_one_id(concat([session.read(statement) for statement in statements]))
 
 
 def _output(looked: Looked, role: str, want: Want, column: str, reading: Reading) -> Output:

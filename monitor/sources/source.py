@@ -47,8 +47,8 @@ class SqlSource:
         with self.reader.session() as session:
             return scan.read_labelled(session, self.reader.dialect, model, ranges)
 
-    def orphans(self, model: ModelSpec, bounds: Range) -> int:
-        """Labels reported within the bounds whose prediction is not there."""
+    def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
+        """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""
         with self.reader.session() as session:
             return changes.count_orphans(session, self.reader.dialect, model, bounds)
 

@@ -48,8 +48,8 @@ class Source(Protocol):
         """The same predictions without features, joined (outer) with their labels."""
         ...
 
-    def orphans(self, model: ModelSpec, bounds: Range) -> int:
-        """Labels reported within the bounds whose prediction is not there."""
+    def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
+        """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""
         ...
 
     def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:

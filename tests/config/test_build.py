@@ -43,8 +43,30 @@ def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
         reading=reading,
         predictions=Relation(table="predictions", columns=columns),
         windows=windows,
+        config=spec.config,
         config_hash=spec.config_hash,
     )
+
+
+def test_the_content_of_a_configuration_has_its_hash(file: File) -> None:
+    (spec,) = file.settings(SOURCE + model()).models
+
+    content = json.loads(spec.config)
+
+    assert content["predictions"]["score"] == "score"
+    assert content_hash(content) == spec.config_hash
+
+
+def test_what_was_filled_in_is_not_in_the_content_of_a_configuration(file: File) -> None:
+    query = "query = \"SELECT * FROM raw WHERE tenant = '${TENANT}'\""
+    text = SOURCE + model().replace('table = "predictions"', query)
+
+    (spec,) = file.settings(text, TENANT='s"3cret', OTHER="score").models
+
+    content = json.loads(spec.config)
+    assert content["predictions"]["query"] == "SELECT * FROM raw WHERE tenant = '${TENANT}'"
+    assert "3cret" not in spec.config
+    assert spec.predictions.query == "SELECT * FROM raw WHERE tenant = 's\"3cret'"
 
 
 def test_options_of_a_source_are_taken_over(file: File) -> None:
