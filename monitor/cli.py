@@ -201,10 +201,12 @@ def replay(
 @click.option("--model-version", "version", help="Version of the model; empty: all of them together.")
 @click.option("--as-of", type=Moment(), help="What was known then.")
 @click.option("--history", is_flag=True, help="All kept revisions.")
+@click.option("--provenance", is_flag=True, help="Also what stands behind the numbers.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @told
-def show(path: Path, form: str, run_name: str, **asked: Any) -> None:
+def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any) -> None:
     """Print current or kept measurements."""
+    from monitor.app.provenance import with_provenance
     from monitor.app.running import chosen_rows, refuse_unknown
     from monitor.app.wiring import opened
     from monitor.show import as_csv, as_json, as_table
@@ -213,7 +215,33 @@ def show(path: Path, form: str, run_name: str, **asked: Any) -> None:
     with opened(settings, path.parent, run_name) as app:
         refuse_unknown(app, asked["model"], asked["window"], asked["measure"])
         rows = chosen_rows(app, **asked)
-    click.echo({"table": as_table, "json": as_json, "csv": as_csv}[form](rows).rstrip("\n"))
+        forms = {"table": as_table, "json": as_json, "csv": as_csv}
+        text = with_provenance(app.store, rows, form) if provenance else forms[form](rows)
+    click.echo(text.rstrip("\n"))
+
+
+@main.command()
+@_config
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@_model
+@_run
+@click.option("--window", help="As configured: 7d, month.")
+@click.option("--measure", help="Name of a measure: roc_auc.")
+@click.option("--from", "start", type=Moment(), help="Windows that end after it.")
+@click.option("--to", "end", type=Moment(), help="Windows that end at it or before.")
+@click.option("--as-of", type=Moment(), help="What was known then, not all revisions.")
+@told
+def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
+    """Write kept measurements to FILE: .parquet or .csv."""
+    from monitor.app.export import Chosen
+    from monitor.app.export import export as write
+    from monitor.app.running import refuse_unknown
+    from monitor.app.wiring import opened
+
+    with opened(read_settings(path), path.parent, run_name) as app:
+        refuse_unknown(app, chosen["model"], chosen["window"], chosen["measure"])
+        rows = write(app.store, file, Chosen(**chosen))
+    click.echo(f"{file}: {_counted(rows, 'row')}")
 
 
 _who = click.option("--who", default=getuser, show_default="the user", help="Who decided.")

@@ -4,7 +4,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from monitor.core.clock import to_iso
 from monitor.measures.catalogue import BY_NAME, Family, Unit
@@ -50,6 +51,17 @@ FIELDS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Further:
+    """Further columns: their names, and their values for a model and an as of."""
+
+    names: tuple[str, ...] = ()
+    values: Callable[[str, int], dict[str, object]] = lambda _model, _as_of: {}
+
+
+NOTHING = Further()
+
+
 def plain(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
     """One row as plain values; times are ISO-8601 UTC; None for the whole and for what is absent."""
     result = row.measurement
@@ -79,17 +91,18 @@ def ordered(rows: Iterable[Shown]) -> list[Shown]:
     return sorted(rows, key=_place)
 
 
-def as_json(rows: Iterable[Shown]) -> str:
+def as_json(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     """JSON list of rows."""
-    return json.dumps([plain(*row) for row in ordered(rows)], indent=1)
+    found = [plain(*row) | further.values(row[0], row[1]) for row in ordered(rows)]
+    return json.dumps(found, indent=1)
 
 
-def as_csv(rows: Iterable[Shown]) -> str:
+def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     """CSV with a header."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
+    writer = csv.DictWriter(out, (*FIELDS, *further.names), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(plain(*row) for row in ordered(rows))
+    writer.writerows(plain(*row) | further.values(row[0], row[1]) for row in ordered(rows))
     return out.getvalue()
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlalchemy import Connection, Engine
 
@@ -152,6 +153,26 @@ class SqlStore:
         filters = {name: value for name, value in wanted.items() if value is not None}
         with reading(self.engine) as connection:
             return snapshots.history(connection, self.run, filters, as_of)
+
+    def stream(
+        self,
+        filters: dict[str, str],
+        *,
+        ends: tuple[int | None, int | None] = (None, None),
+        as_of: int | None = None,
+        size: int = 20_000,
+    ) -> Iterator[Sequence[Sequence[Any]]]:
+        """(model, as of, columns of a row) of the kept measurements, `size` at a time.
+
+        Parameters
+        ----------
+        filters, as_of
+            as in `history`.
+        ends
+            bounds (after, up to) of the windows' ends.
+        """
+        with reading(self.engine) as connection:
+            yield from snapshots.stream(connection, self.run, filters, ends=ends, as_of=as_of, size=size)
 
     def provenance(self, model: str | None = None) -> list[tuple[str, Provenance]]:
         """(model, provenance) of the kept measurements, by model and as of."""

@@ -1,16 +1,17 @@
 """Whole histories: a model that is renamed keeps its own, one that is forgotten loses all of it.
 
-Every table with a column `model` takes part, whatever its run, except that events are kept for ever.
+Every table with a column `model` takes part, whatever its run; events and configurations are kept for ever.
 """
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, delete, literal, select, update
+from sqlalchemy import Connection, delete, func, literal, select, update
 from sqlalchemy.sql.expression import Select
 
-from monitor.store.tables import METADATA, events, leases, models, provenance, references
+from monitor.store.tables import METADATA, configurations, events, leases, models, provenance, references
 
-_OWNED = [table for table in METADATA.sorted_tables if "model" in table.c and table is not events]
+_FOR_EVER = (events, configurations)
+_OWNED = [table for table in METADATA.sorted_tables if "model" in table.c and table not in _FOR_EVER]
 
 
 def runs(connection: Connection, model: str) -> list[str]:
@@ -35,6 +36,8 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
     connection.execute(delete(provenance).where(provenance.c.model == old))
     for before, after in keys.items():
         connection.execute(update(references).where(references.c.key == before).values(key=after))
+        renamed = func.replace(provenance.c.reference, before, after)
+        connection.execute(update(provenance).where(provenance.c.model == new).values(reference=renamed))
 
 
 def forget(connection: Connection, model: str) -> dict[str, int]:
