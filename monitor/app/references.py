@@ -73,8 +73,10 @@ def made_of(given: ReferenceSpec, key: str) -> str:
 def reference_key(spec: ModelSpec) -> str:
     """Hash of what a reference is made of: it is frozen as long as this stays the same."""
     reading, given = spec.reading, spec.reference
+    further = {"segments": reading.segments, "serving": reading.serving and reading.serving.values}
     return content_hash(
-        {
+        {name: value for name, value in further.items() if value}
+        | {
             "model": spec.name,
             "file": None if given is None else given.file,
             "relation": _plain(None if given is None else given.relation),

@@ -2,10 +2,22 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from monitor.config.resolve import classes_of, id_columns, probabilities_of, score_range_of, windows_of
-from monitor.config.schema import Configuration, Control, Labels, Model, Predictions, Reference, Source
+from monitor.config.schema import (
+    Configuration,
+    Control,
+    Labels,
+    Model,
+    Predictions,
+    Reference,
+    Serving,
+    Source,
+    VersionReference,
+)
+from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec, Settings
@@ -114,6 +126,8 @@ def _reading(model: Model, zone: str) -> Reading:
         categorical=tuple(sorted(model.features.categorical)),
         versioned=columns.version is not None,
         arms=None if model.control is None else _arms(model.control),
+        segments=tuple(model.segments),
+        serving=None if model.serving is None else _serving(model.serving),
         labelled=model.labels is not None,
         zone=zone,
         time_units=_time_units(columns, model.labels),
@@ -127,6 +141,10 @@ def _reading(model: Model, zone: str) -> Reading:
 
 def _arms(control: Control) -> Arms:
     return Arms(column=control.arm_column, control=control.control_value, treatment=control.treatment_value)
+
+
+def _serving(serving: Serving) -> records.Serving:
+    return records.Serving(column=serving.column, values=tuple(serving.values))
 
 
 def _time_units(predictions: Predictions, labels: Labels | None) -> tuple[tuple[str, str], ...]:
@@ -156,6 +174,7 @@ def _predictions(model: Model) -> Relation:
             ("logged_at", table.logged_at),
             ("version", table.version),
             ("arm", None if model.control is None else model.control.arm_column),
+            ("serving", None if model.serving is None else model.serving.column),
             *_outputs(model),
         ),
     )
@@ -190,6 +209,12 @@ def _id(configured: str | list[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _reference(model: Model, reference: Reference) -> ReferenceSpec:
+    versions = reference.versions.items()
+    own = tuple((name, _of_version(model, version)) for name, version in sorted(versions))
+    return replace(_of_version(model, reference), versions=own)
+
+
+def _of_version(model: Model, reference: VersionReference) -> ReferenceSpec:
     relation = None
     if reference.table is not None or reference.query is not None:
         label = None if model.labels is None else model.labels.label

@@ -9,6 +9,7 @@ from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, id_columns, probabilities_of
 from monitor.config.schema import Labels, Model, Predictions, WindowTable
+from monitor.config.slices import reference_faults, segment_faults, serving_faults
 from monitor.core.clock import DAY, format_duration
 from monitor.windows.ends import window_of
 from monitor.windows.units import LONGEST, largest_pane
@@ -285,28 +286,6 @@ def _settling(model: Model) -> Found:
         )
 
 
-def _reference(model: Model) -> Found:
-    if model.reference is None:
-        return
-    table = model.reference
-    forms = {"file": table.file, "table": table.table, "query": table.query}
-    given = [name for name, value in forms.items() if value is not None]
-    if table.start is not None or table.end is not None:
-        given.append("from + to")
-    if len(given) != 1:
-        got = " and ".join(given) or "none"
-        yield ("reference",), f"give exactly one of file, table, query and from + to: got {got}"
-    if table.file is not None and not table.file.endswith((".parquet", ".csv")):
-        yield ("reference", "file"), f"must end in .parquet or .csv: got {quoted(table.file)}"
-    if (table.start is None) != (table.end is None):
-        yield (
-            ("reference",),
-            f"from and to belong together: got only {'to' if table.start is None else 'from'}",
-        )
-    elif table.start is not None and table.end is not None and table.start >= table.end:
-        yield ("reference", "to"), "must be later than from"
-
-
 def _features(model: Model) -> Found:
     features = model.features
     named = [*features.numeric, *features.categorical]
@@ -360,7 +339,9 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (
     (frozenset({"predictions", "labels"}), _label_relation),
     (frozenset({"predictions", "labels"}), _units),
     (frozenset({"task", "predictions", "classes", "reference"}), _classes),
-    (frozenset({"reference"}), _reference),
+    (frozenset({"predictions", "reference"}), reference_faults),
+    (frozenset({"segments", "control"}), segment_faults),
+    (frozenset({"predictions", "serving"}), serving_faults),
     (frozenset({"features"}), _features),
     (frozenset({"control"}), _control),
     (frozenset({"task", "predictions", "classes", "reference", "profit"}), _profit),

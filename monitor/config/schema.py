@@ -129,8 +129,8 @@ class Classes(BaseModel):
     values: list[Class] | None = None
 
 
-class Reference(BaseModel):
-    """What the current distributions are compared with."""
+class VersionReference(BaseModel):
+    """What a version's distributions are compared with."""
 
     model_config = _STRICT
 
@@ -139,6 +139,21 @@ class Reference(BaseModel):
     query: Text | None = None
     start: Moment | None = Field(None, alias="from")
     end: Moment | None = Field(None, alias="to")
+
+
+class Reference(VersionReference):
+    """What the current distributions are compared with."""
+
+    versions: dict[Text, VersionReference] = {}
+
+
+class Serving(BaseModel):
+    """Which rows serve; the others are shadow rows."""
+
+    model_config = _STRICT
+
+    column: Text
+    values: Annotated[list[Class], Field(min_length=1)]
 
 
 class Features(BaseModel):
@@ -212,6 +227,8 @@ class Model(BaseModel):
     classes: Classes = Classes()
     reference: Reference | None = None
     features: Features = Features()
+    segments: list[Text] = []
+    serving: Serving | None = None
     control: Control | None = None
     profit: Profit | None = None
     reading: ReadingTable = ReadingTable()

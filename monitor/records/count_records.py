@@ -64,9 +64,7 @@ def by_stratum(rows: Rows, counting: Counting, layout: Layout, fill: Fill) -> li
     for names, code in rows.strata(counting):
         inside = code >= 0
         group = np.full(len(code), -1)
-        present, group[inside] = np.unique(
-            rows.pane[inside] * len(names) + code[inside], return_inverse=True
-        )
+        present, group[inside] = np.unique(rows.pane[inside] * len(names) + code[inside], return_inverse=True)
         tabulated = Table(layout, group, len(present))
         fill(tabulated, whole=names == [WHOLE])
         for at, counters in tabulated.counters():

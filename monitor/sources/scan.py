@@ -13,6 +13,7 @@ from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.dialects import Dialect
 from monitor.sources.ids import same_id, with_one_id
 from monitor.sources.moments import comparable, without_offsets
+from monitor.sources.mysql import is_mysql
 from monitor.sources.statements import Output, Session, Statement, concat
 from monitor.specs.model import ModelSpec, Relation
 
@@ -123,22 +124,29 @@ def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[
     intervals = time.intervals(ranges)
     if len(intervals) == 1:
         yield Piece("", looked.item, time.within(intervals[0]))
-    elif intervals and not has_index(session, looked.dialect, looked.item, time.within(intervals[0])):
+    elif intervals and not has_index(session, looked.dialect, looked.item, _covering(time, intervals)):
         intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
-        covering = time.within((intervals[0][0], intervals[-1][1]))
         chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined(time)})"
-        yield Piece(_values(looked.dialect, intervals), looked.item, f"{covering} AND {chosen}")
+        where = f"{_covering(time, intervals)} AND {chosen}"
+        yield Piece(_values(looked.dialect, intervals), looked.item, where)
     elif intervals:
         for first in range(0, len(intervals), _MOST_RANGES):
             yield _by_index(looked, time, intervals[first : first + _MOST_RANGES])
 
 
+def _covering(time: Comparable, intervals: Sequence[Interval]) -> str:
+    return time.within((intervals[0][0], intervals[-1][1]))
+
+
 def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
+    if is_mysql(looked.dialect.name):  # whose planner makes one scan of an index of them
+        return Piece("", looked.item, f"({' OR '.join(f'({time.within(one)})' for one in intervals)})")
     before, condition = _values(looked.dialect, intervals), _joined(time)
     if looked.dialect.name == "sqlite":  # CROSS JOIN holds SQLite to the order of the tables
         return Piece(before, f"r CROSS JOIN {looked.item}", condition)
-    # OFFSET 0 keeps PostgreSQL's planner from comparing every row with every range
-    inner = f"SELECT * FROM {looked.item} WHERE {condition} OFFSET 0"
+    # the covering range lets PostgreSQL leave partitions out when it plans;
+    # OFFSET 0 keeps its planner from comparing every row with every range
+    inner = f"SELECT * FROM {looked.item} WHERE {_covering(time, intervals)} AND {condition} OFFSET 0"
     return Piece(before, f"r CROSS JOIN LATERAL ({inner}) AS {looked.alias}")
 
 

@@ -62,12 +62,19 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceSpec:
-    """Where the reference comes from: exactly one of file, relation, (start, end) of the log."""
+    """Where the reference comes from: exactly one of file, relation, (start, end) of the log.
+
+    Parameters
+    ----------
+    versions
+        (version, its own reference), sorted; the others are compared with this one.
+    """
 
     file: str | None = None
     relation: Relation | None = None
     start: int | None = None
     end: int | None = None
+    versions: tuple[tuple[str, "ReferenceSpec"], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,9 +114,7 @@ def test_an_unknown_key_is_named_with_the_one_that_was_meant(file: File, key: st
     assert f'models[0] "late".predictions.{key}: unknown key{expected}' in file.faults_of(text)
 
 
-@pytest.mark.parametrize(
-    "key", ["segments", "challenger", "alerts", "measures", "dependence", "owner", "serving"]
-)
+@pytest.mark.parametrize("key", ["challenger", "alerts", "measures", "dependence", "owner"])
 def test_no_nonsense_is_suggested_for_a_key_of_a_later_version(file: File, key: str) -> None:
     assert file.faults_of(model(keys=f"{key} = []")) == [f'models[0] "late".{key}: unknown key']
 
