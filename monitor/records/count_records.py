@@ -59,7 +59,7 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
 
 
 def by_stratum(rows: Rows, counting: Counting, layout: Layout, fill: Fill) -> list[dict[Stratum, Counters]]:
-    """Counters of every pane by stratum. Cost: one bincount a block for each dimension, whatever its strata."""
+    """Counters of every pane by stratum. Cost: for each dimension one bincount a block."""
     strata: list[dict[Stratum, Counters]] = [{} for _ in rows.panes]
     for names, code in rows.strata(counting):
         inside = code >= 0

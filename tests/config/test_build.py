@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from configurations import PREDICTIONS, SOURCE, File, model
@@ -6,6 +8,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec
+from monitor.states.grids import content_hash
 from monitor.windows.ends import Window
 
 LABELS = """
@@ -61,7 +64,7 @@ def test_what_was_filled_in_is_not_in_the_content_of_a_configuration(file: File)
     query = "query = \"SELECT * FROM raw WHERE tenant = '${TENANT}'\""
     text = SOURCE + model().replace('table = "predictions"', query)
 
-    (spec,) = file.settings(text, TENANT='s"3cret', OTHER="score").models
+    (spec,) = file.settings(text, {"TENANT": 's"3cret', "OTHER": "score"}).models
 
     content = json.loads(spec.config)
     assert content["predictions"]["query"] == "SELECT * FROM raw WHERE tenant = '${TENANT}'"
