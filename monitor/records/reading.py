@@ -2,8 +2,8 @@
 
 Sources hand over Arrow tables whose columns bear role names:
 ``id, event_time, logged_at, version, arm, serving, segment:NAME, score, prediction, probability:CLASS,
-feature:NAME, label, reported_at, revision``. An id, a category, a class is a string; a number is a double or a string;
-a time is an integer, a timestamp or a string. Null is missing.
+feature:NAME, label, reported_at, revision``. An id, a category, a class is a string; a number is a
+double or a string; a time is an integer, a timestamp or a string. Null is missing.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Arms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """Values, as canonical text, of the column that tells which rows serve; others are their version's only."""
+    """Which rows serve: values of a column, as canonical text. Other rows are their version's only."""
 
     column: str
     values: tuple[str, ...]

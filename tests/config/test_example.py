@@ -15,7 +15,8 @@ from monitor.config.tables import keys_of, tables
 
 EXAMPLE = Path(__file__).parents[2] / "config.example.toml"
 ENTRY = re.compile(r"# ([a-z_]+ = .*)")
-INSIDE = {("models", "windows"), ("defaults",), ("models", "reference", "versions", "NAME")}  # shown within a value; free
+VERSIONS = ("models", "reference", "versions", "NAME")
+INSIDE = {("models", "windows"), ("defaults",), VERSIONS}  # shown within a value; free
 
 
 def lines() -> list[str]:

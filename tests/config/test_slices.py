@@ -41,9 +41,10 @@ def test_serving_values_are_canonical_text_and_the_column_is_no_feature(file: Fi
 
 
 def test_serving_needs_versions_and_values(file: File) -> None:
+    fault = "rows that do not serve count for their version only: give predictions.version"
+
     assert file.faults_of(model(tables='[models.serving]\ncolumn = "live"\nvalues = [1]')) == [
-        'models[0] "late".serving: rows that do not serve count for their version only: '
-        "give predictions.version"
+        f'models[0] "late".serving: {fault}'
     ]
     assert file.faults_of(
         model(predictions=VERSIONED, tables='[models.serving]\ncolumn = "live"\nvalues = []')
