@@ -116,7 +116,9 @@ def _measure(
     states = monitored.store.windows(monitored.name, oldest)
     for window in monitored.spec.windows:
         newest = window.newest_end(truth.as_of - monitored.spec.ready_after)
-        measures = WindowMeasures(monitored, window, monitored.first_counted(state), lacking)
+        measures = WindowMeasures(
+            monitored, window, monitored.first_counted(state), lacking, monitored.oldest_pane(truth.as_of)
+        )
         if newest > monitored.first_counted(state):
             current += _current(measures, newest, truth)
         due = due_windows(monitored, window, oldest=oldest, newest=newest, truth=truth, states=states)

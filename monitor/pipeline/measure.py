@@ -15,6 +15,7 @@ from monitor.measures.evaluate import (
     quality,
     shift,
 )
+from monitor.measures.volume import WEEKS, volume_ratio
 from monitor.pipeline.monitored import Monitored
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
@@ -134,16 +135,20 @@ class WindowMeasures:
         windows that start before this moment are partial.
     lacking
         int64, ascending: starts of panes that are not counted; windows that hold one are partial.
+    oldest
+        earlier weeks that volumes are compared with begin here or later, as in `first`.
     """
 
     monitored: Monitored
     window: Window
     first: int
     lacking: Ints
+    oldest: int = 0
 
     def records(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the window that ends at `end`."""
-        return self._once(self._target(end), Part.RECORDS, Truth.NONE)
+        target = self._target(end)
+        return [*self._once(target, Part.RECORDS, Truth.NONE), self._volume(target)]
 
     def labels(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the window that ends at `end`, and of its strata."""
@@ -157,6 +162,19 @@ class WindowMeasures:
     def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""
         return moved(performance_values(self._target(end)), kept)
+
+    def _volume(self, target: Target) -> MeasurementRow:
+        """Records against the same hours of earlier weeks. Cost: sums over the panes' facts, no state."""
+        panes, level = self.monitored.panes, self.monitored.spec.level
+        weeks = (self.window.earlier(target.end, back) for back in range(1, WEEKS + 1))
+        earlier = [panes.records(*week) for week in weeks if self._counted(*week)]
+        measurement = volume_ratio(panes.records(target.start, target.end), earlier, level)
+        return target.row(Result("volume_ratio", "", measurement), Truth.NONE, WHOLE, None)
+
+    def _counted(self, start: int, end: int) -> bool:
+        """Whether a span was counted whole."""
+        first, last = np.searchsorted(self.lacking, [start, end])
+        return bool(start >= max(self.first, self.oldest) and first == last)
 
     def _once(self, target: Target, part: Part, truth: Truth) -> list[MeasurementRow]:
         """Measure a window, unless this cycle did so already, or the last one did and nothing changed."""

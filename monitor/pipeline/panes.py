@@ -121,6 +121,12 @@ class Panes:
         seen = rows if part is Part.RECORDS else records + checksum
         return int(wrapped(seen[first:last].sum()))
 
+    def records(self, start: int, end: int) -> int:
+        """Records counted in [start, end)."""
+        starts, _, _, records, _, _ = self._columns(Part.RECORDS)
+        first, last = np.searchsorted(starts, [start, end])
+        return int(records[first:last].sum())
+
     def labelled(self, as_of: int, waiting: Mapping[int, int]) -> LabelledPanes:
         """Labels parts as settling sees them; a pane that does not wait is as good as counted now.
 
