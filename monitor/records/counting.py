@@ -69,10 +69,9 @@ class Counting:
         """Layout of the records part: volumes, outputs, features."""
         volume = Block("volume", (len(VOLUME),), grids.content_hash(VOLUME))
         outputs = (Block(name, (grid.size,), _hash(grid)) for name, grid in self.outputs.items())
-        served = (
-            () if self.reading.serving is None else (Block("served", (1,), grids.content_hash("served")),)
-        )
-        return Layout((volume, *outputs, *served))
+        if self.reading.serving is None:
+            return Layout((volume, *outputs))
+        return Layout((volume, *outputs, Block("served", (1,), grids.content_hash("served"))))
 
     @cached_property
     def labels(self) -> Layout:

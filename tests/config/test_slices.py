@@ -75,15 +75,13 @@ def test_versions_have_references_of_their_own(file: File) -> None:
 
 
 def test_a_reference_of_a_version_is_checked_as_the_default_is(file: File) -> None:
-    tables = (
-        '[models.reference]\nfile = "a.csv"\n[models.reference.versions."2"]\nfile = "b.txt"\ntable = "b"'
-    )
+    second = '[models.reference.versions."2"]\nfile = "b.txt"\ntable = "b"'
+    place = 'models[0] "late".reference.versions'
 
-    assert file.faults_of(model(tables=tables)) == [
-        'models[0] "late".reference.versions: a reference for each version needs predictions.version',
-        'models[0] "late".reference.versions.2: give exactly one of file, table, query and from + to: '
-        "got file and table",
-        'models[0] "late".reference.versions.2.file: must end in .parquet or .csv: got "b.txt"',
+    assert file.faults_of(model(tables=f'[models.reference]\nfile = "a.csv"\n{second}')) == [
+        f"{place}: a reference for each version needs predictions.version",
+        f"{place}.2: give exactly one of file, table, query and from + to: got file and table",
+        f'{place}.2.file: must end in .parquet or .csv: got "b.txt"',
     ]
 
 
