@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, BinaryIO, Protocol, Self, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -87,7 +87,7 @@ def export(store: SqlStore, file: Path, chosen: Chosen) -> int:
     part = file.with_name(f"{file.name}.part")
     rows = 0
     try:
-        with _WRITERS[kind](part) as writer:
+        with part.open("wb") as out, _WRITERS[kind](out) as writer:
             for batch in batches(store, chosen):
                 writer.write_batch(batch)
                 rows += batch.num_rows
@@ -181,10 +181,10 @@ def _moment(when: When | None) -> int | None:
 class _Csv:
     """CSV with times as ISO-8601 UTC."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, out: BinaryIO) -> None:
         fields = [field.with_type(_TEXT) if field.type == _TIME else field for field in SCHEMA]
         self._schema = pa.schema(fields)
-        self._writer = pyarrow.csv.CSVWriter(path, self._schema)
+        self._writer = pyarrow.csv.CSVWriter(out, self._schema)
 
     def __enter__(self) -> Self:
         return self
@@ -201,9 +201,12 @@ def _iso(moments: pa.Array) -> pa.Array:
     return pc.strftime(moments, "%Y-%m-%dT%H:%M:%SZ")
 
 
-def _parquet(path: Path) -> AbstractContextManager[_Writer]:
-    writer: AbstractContextManager[_Writer] = pyarrow.parquet.ParquetWriter(path, SCHEMA, compression="zstd")
+def _parquet(out: BinaryIO) -> AbstractContextManager[_Writer]:
+    writer: AbstractContextManager[_Writer] = pyarrow.parquet.ParquetWriter(out, SCHEMA, compression="zstd")
     return writer
 
 
-_WRITERS: dict[str, Callable[[Path], AbstractContextManager[_Writer]]] = {".csv": _Csv, ".parquet": _parquet}
+_WRITERS: dict[str, Callable[[BinaryIO], AbstractContextManager[_Writer]]] = {
+    ".csv": _Csv,
+    ".parquet": _parquet,
+}
