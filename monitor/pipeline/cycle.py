@@ -148,7 +148,9 @@ def _current(measures: WindowMeasures, newest: int, truth: Truths) -> list[Measu
 def _kept_rows(measures: WindowMeasures, due: Due, last: list[MeasurementRow]) -> list[MeasurementRow]:
     settled = due.settles is not Settled.NO or (due.state is not None and due.state.settled_as_of is not None)
     truth = Truth.SETTLED if settled else Truth.PROVISIONAL
-    rows = measures.records(due.end) if due.first or due.records else []
+    rows = measures.records(due.end) if due.first else []
+    if due.records and not due.first:
+        rows = measures.revised_records(due.end)
     if not measures.monitored.counting.reading.labelled:
         return rows
     if due.first or due.settles is not Settled.NO:

@@ -16,11 +16,13 @@ from monitor.measures.evaluate import (
     shift,
 )
 from monitor.measures.volume import WEEKS, volume_ratio
+from monitor.pipeline.compared import compared
 from monitor.pipeline.monitored import Monitored
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.ends import Window
+from monitor.windows.fold import with_frequent_versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +70,21 @@ def folded_part(target: Target, part: Part) -> Strata:
     return folded
 
 
-def record_rows(target: Target, folded: Strata) -> list[MeasurementRow]:
+def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[MeasurementRow]:
     """Shift, data quality and volume of a window; of strata only the outputs'."""
-    monitored, counting = target.monitored, target.monitored.counting
-    ask = ask_of(monitored)
-    reference = monitored.reference.records if monitored.reference else None
+    counting, ask = target.monitored.counting, ask_of(target.monitored)
+    references = compared(target.monitored, folded)
     rows: list[MeasurementRow] = []
-    for stratum, records in in_order(folded):
+    measured = (
+        with_frequent_versions(counting.records, folded, "volume") if strata else {WHOLE: folded[WHOLE]}
+    )
+    for stratum, records in in_order(measured):
         features = stratum == WHOLE
-        shifted = shift(counting, reference, records, ask, features=features)
+        shifted = shift(counting, references.of(stratum), records, ask, features=features)
         checked = quality(counting, records, level=ask.level, features=features)
-        rows += [target.row(result, Truth.NONE, stratum, None) for result in (*shifted, *checked)]
+        warned = replace(target, warning=target.warning or references.warning(stratum))
+        rows += [warned.row(result, Truth.NONE, stratum, None) for result in shifted]
+        rows += [target.row(result, Truth.NONE, stratum, None) for result in checked]
     return rows
 
 
@@ -89,7 +95,8 @@ def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = T
     coverage = rows[0].coverage
     if strata:
         closed = replace(ask, resamples=0)
-        for stratum, counters in in_order(folded):
+        layout = target.monitored.counting.labels
+        for stratum, counters in in_order(with_frequent_versions(layout, folded, "tally")):
             if stratum != WHOLE:
                 rows += _of_stratum(target, truth, stratum, counters, closed)
         rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, ask)]
@@ -149,6 +156,12 @@ class WindowMeasures:
         """Shift, data quality and volume of the window that ends at `end`."""
         target = self._target(end)
         return [*self._once(target, Part.RECORDS, Truth.NONE), self._volume(target)]
+
+    def revised_records(self, end: int) -> list[MeasurementRow]:
+        """Shift, data quality and volume of the whole, for a revision."""
+        target = self._target(end)
+        rows = record_rows(target, folded_part(target, Part.RECORDS), strata=False)
+        return [*rows, self._volume(target)]
 
     def labels(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the window that ends at `end`, and of its strata."""

@@ -1,5 +1,6 @@
 """A model with its engines: what a cycle works on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -46,6 +47,8 @@ class Monitored:
         its reading is the resolved one of `counting`: features and classes are known.
     reference_key
         under which the store keeps the reference; of several references their keys, separated by spaces.
+    version_references
+        of the versions that have their own, on the grids of `reference`.
     settled
         newest settled window by its name.
     audit
@@ -59,6 +62,7 @@ class Monitored:
     spec: ModelSpec
     counting: Counting
     reference: Reference | None
+    version_references: Mapping[str, Reference] = field(default_factory=dict)
     source: Source
     store: Store
     panes: Panes

@@ -1,6 +1,6 @@
 """A reference: the grids that its columns give, and its own records counted on them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,18 +15,25 @@ from monitor.records.values import Categories, Numbers, canonical, categories, n
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
-from monitor.states.strata import WHOLE
+from monitor.states.strata import WHOLE, Strata
 
 SEGMENTS = 20  # values of a column that are strata of their own
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Counters of the reference's records and labels on the grids of `counting`."""
+    """Counters of the reference's records and labels on the grids of `counting`.
+
+    Parameters
+    ----------
+    segments
+        of its records by segment, without features.
+    """
 
     counting: Counting
     records: Counters
     labels: Counters
+    segments: Strata = field(default_factory=dict)
 
 
 def counting_without_reference(reading: Reading) -> Counting:
@@ -71,17 +78,37 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
         scale=_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
         segments=tuple((column, _segment_values(table, column)) for column in reading.segments),
     )
+    return counted_on(table, counting)
+
+
+def counted_on(table: pa.Table, counting: Counting) -> Reference:
+    """Reference on the grids of another: a version's own on those of its model."""
+    has_label = counting.label is not None and "label" in table.column_names
     return Reference(counting, *_count(table, counting, has_label=has_label))
 
 
 def _classes(table: pa.Table, reading: Reading) -> tuple[str, ...]:
+    """Classes with a probability, and those of at least 10 predictions or labels."""
     if reading.task is Task.REGRESSION:
         return ()
     known = {canonical(name) for name in reading.probabilities}
     for role in ("prediction", "label"):
         if role in table.column_names:
-            known |= set(categories(table[role]).levels)
+            counted = _levels(table[role])
+            known |= {level for level, count in counted.items() if count >= grids.NAMED_FROM}
     return tuple(sorted(known, key=str.encode))
+
+
+def _levels(column: pa.ChunkedArray) -> dict[str, int]:
+    """Records of each level."""
+    found = categories(column)
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
+    return dict(zip(found.levels, counts.tolist(), strict=True))
+
+
+def _level_grid(column: pa.ChunkedArray) -> CategoryGrid:
+    counted = _levels(column)
+    return grids.category_grid(list(counted), list(counted.values()))
 
 
 def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
@@ -89,16 +116,12 @@ def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
     if name in reading.numeric:
         values = numbers(column)
         return grids.feature_grid(values.values[values.finite])
-    found = categories(column)
-    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
-    return grids.category_grid(list(found.levels), counts.tolist())
+    return _level_grid(column)
 
 
 def _segment_values(table: pa.Table, column: str) -> tuple[str, ...]:
     """The most frequent values, of at least 10 records; the others are one stratum."""
-    found = categories(table[f"segment:{column}"])
-    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
-    named = grids.category_grid(list(found.levels), counts.tolist()).levels
+    named = _level_grid(table[f"segment:{column}"]).levels
     return tuple(level for level in named if level)[:SEGMENTS]
 
 
@@ -131,25 +154,23 @@ def _scale(table: pa.Table, reading: Reading) -> float:
     return sums.power_of_two(min(float(np.std(values / largest)) * largest, largest))
 
 
-def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Counters, Counters]:
+def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Counters, Counters, Strata]:
     """Count the reference as one pane: every row has an id of its own, and the same time."""
     n = table.num_rows
-    names = [
-        "score",
-        "prediction",
-        "label",
-        *(f"probability:{name}" for name in counting.reading.probabilities),
-    ]
+    names = ["score", "prediction", "label"]
+    names += [f"probability:{name}" for name in counting.reading.probabilities]
+    names += [f"feature:{name}" for name, _ in counting.features]
+    names += [f"segment:{column}" for column, _ in counting.segments]
     kept = [name for name in names if name in table.column_names]
-    kept += [f"feature:{name}" for name, _ in counting.features]
     columns = {name: table[name] for name in kept}
     columns["id"] = pa.chunked_array([pa.array(np.arange(n))])
     columns["event_time"] = pa.chunked_array([pa.array(np.zeros(n, np.int64))])
     one_pane = replace(
         counting.reading, versioned=False, arms=None, time_units=(("event_time", "us"),), pane=HOUR
     )
-    plain = replace(counting, reading=one_pane, segments=())
+    plain = replace(counting, reading=one_pane)
     rows, panes = pa.table(columns), np.zeros(1, np.int64)
-    records = count_records(rows, plain, panes=panes, as_of=0)[0].strata.get(WHOLE)
+    strata = dict(count_records(rows, plain, panes=panes, as_of=0)[0].strata)
+    records = strata.pop(WHOLE, Counters.empty(counting.records))
     labels = count_labels(rows, plain, panes=panes, as_of=0)[0].strata.get(WHOLE) if has_label else None
-    return records or Counters.empty(counting.records), labels or Counters.empty(counting.labels)
+    return records, labels or Counters.empty(counting.labels), strata
