@@ -200,6 +200,7 @@ def _own_mariadb(install: str, program: str, directory: Path) -> Iterator[URL]:
     port = free_port()
     options = ["--bind-address=127.0.0.1", f"--port={port}", f"--socket={directory / 'socket'}"]
     options += ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M", "--skip-log-bin"]
+    options += ["--innodb-flush-method=nosync", "--innodb-doublewrite=0", "--sync-frm=0"]
     url = URL.create("mariadb+pymysql", username="root", host="127.0.0.1", port=port)
     with _started([program, "--no-defaults", data, *options], directory, account) as server:
         _wait_for(server, lambda: _mariadb_answers(url), directory)

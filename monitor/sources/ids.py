@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from monitor.sources import mysql
 from monitor.sources.catalogue import Looked
 from monitor.specs.model import Relation
 
@@ -39,7 +40,17 @@ def _same(there: Looked, here: Looked, ours: tuple[str, str], theirs: tuple[str,
     if there.dialect.name == "postgresql":
         cast = _cast(there.types[ours[0]], here.types[theirs[0]])
         left, right = f"{left}{cast}", f"{right}{cast}"
+    if mysql.is_mysql(there.dialect.name):
+        return _mysql(left, right, there.types[ours[0]], here.types[theirs[0]])
     return f"{right} = {left}"
+
+
+def _mysql(left: str, right: str, one: str, other: str) -> str:
+    """Without regard to the collation; numbers are not compared with texts as doubles, in which 7 = '7x'."""
+    left = f"CAST({left} AS CHAR)" if one in mysql.NUMBERS and other not in mysql.NUMBERS else left
+    right = f"CAST({right} AS CHAR)" if other in mysql.NUMBERS and one not in mysql.NUMBERS else right
+    exact = "" if one in mysql.NUMBERS else f" AND CAST({right} AS BINARY) = CAST({left} AS BINARY)"
+    return f"{right} = {left}{exact}"
 
 
 def _cast(one: str, other: str) -> str:
