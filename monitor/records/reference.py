@@ -88,27 +88,13 @@ def counted_on(table: pa.Table, counting: Counting) -> Reference:
 
 
 def _classes(table: pa.Table, reading: Reading) -> tuple[str, ...]:
-    """Classes with a probability, and those of at least 10 predictions or labels."""
     if reading.task is Task.REGRESSION:
         return ()
     known = {canonical(name) for name in reading.probabilities}
     for role in ("prediction", "label"):
         if role in table.column_names:
-            counted = _levels(table[role])
-            known |= {level for level, count in counted.items() if count >= grids.NAMED_FROM}
+            known |= set(categories(table[role]).levels)
     return tuple(sorted(known, key=str.encode))
-
-
-def _levels(column: pa.ChunkedArray) -> dict[str, int]:
-    """Records of each level."""
-    found = categories(column)
-    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
-    return dict(zip(found.levels, counts.tolist(), strict=True))
-
-
-def _level_grid(column: pa.ChunkedArray) -> CategoryGrid:
-    counted = _levels(column)
-    return grids.category_grid(list(counted), list(counted.values()))
 
 
 def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
@@ -116,12 +102,16 @@ def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
     if name in reading.numeric:
         values = numbers(column)
         return grids.feature_grid(values.values[values.finite])
-    return _level_grid(column)
+    found = categories(column)
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
+    return grids.category_grid(list(found.levels), counts.tolist())
 
 
 def _segment_values(table: pa.Table, column: str) -> tuple[str, ...]:
     """The most frequent values, of at least 10 records; the others are one stratum."""
-    named = _level_grid(table[f"segment:{column}"]).levels
+    found = categories(table[f"segment:{column}"])
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
+    named = grids.category_grid(list(found.levels), counts.tolist()).levels
     return tuple(level for level in named if level)[:SEGMENTS]
 
 
