@@ -11,46 +11,14 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from monitor.core.clock import floor_to, from_iso, parse_duration, to_iso
+from monitor.app.arguments import Moment, Span
+from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.specs.protocols import CycleReport
 from monitor.specs.settings import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class Moment(click.ParamType[int]):
-    """An ISO-8601 date or time, UTC unless it says otherwise."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Microseconds."""
-        if isinstance(value, int):
-            return value
-        try:
-            return from_iso(value)
-        except ValueError:
-            self.fail(f'"{value}" is not a date or time as in 2013-03-01 or 2013-03-01T06:00Z', param, ctx)
-
-
-class Span(click.ParamType[int]):
-    """A duration as in 15m, 1h, 1d."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Microseconds."""
-        if isinstance(value, int):
-            return value
-        try:
-            us = parse_duration(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if us == 0:
-            self.fail("must be longer than nothing", param, ctx)
-        return us
 
 
 def told(command: Callable[P, R]) -> Callable[P, R]:
@@ -94,24 +62,14 @@ _run = click.option("--run", "run_name", default="live", show_default=True, help
 @_config
 @click.option("--offline", is_flag=True, help="Look at the file only, at no database.")
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings.")
+@click.option("--explain", is_flag=True, help="Show each query with its plan, rows, reads and series.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @told
-def check(path: Path, *, offline: bool, strict: bool) -> None:
+def check(path: Path, **options: Any) -> None:
     """Name every fault of the configuration and of the tables."""
-    from monitor.app.checks import check_tables, found_features
+    from monitor.app.check_report import run_check
 
-    settings = read_settings(path)
-    faults, warnings = ([], []) if offline else check_tables(settings, path.parent)
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
-    if faults:
-        raise ConfigurationError(faults)
-    for line in [] if offline else found_features(settings, path.parent):
-        click.echo(line)
-    click.echo(
-        f"{path}: {_counted(len(settings.models), 'model')}, no faults, {_counted(len(warnings), 'warning')}"
-    )
-    if strict and warnings:
-        sys.exit(1)
+    sys.exit(run_check(path, os.environ, **options))
 
 
 @main.command()

@@ -85,12 +85,20 @@ class _Looking:
     reference: tuple[pa.Table, Reading] | None = None
 
     def noting(self, step: Callable[[Session], None], notes: list[str] | None = None) -> None:
-        """Take a step in a session of its own; note what it refuses, and go on."""
+        """Take a step in a session of its own; note what it refuses, and go on.
+
+        Parameters
+        ----------
+        notes
+            of a step that may fail: what it refuses is noted here, be it a limit of time.
+        """
         try:
             with self.source.reader.session() as session:
                 step(session)
-        except SourceUnavailable:
-            raise
+        except SourceUnavailable as error:
+            if notes is None:
+                raise
+            notes.append(f"not all was looked at: {error}")
         except SourceError as error:
             (self.found.faults if notes is None else notes).append(str(error))
 
@@ -283,7 +291,7 @@ def _records_sample(session: Session, looking: _Looking, now: int) -> None:
 
 
 def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
-    if looking.labels is None:
+    if looking.labels is None or (looking.rows is not None and looking.rows.n == 0):
         return
     sample = sample_labels(session, looking.source.reader.dialect, looking.model, now)
     if sample is None:
