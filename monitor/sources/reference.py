@@ -99,7 +99,7 @@ def _from_relation(model: ModelSpec, source: Source, relation: Relation) -> tupl
     if not isinstance(source, SqlSource):
         raise SourceError("a reference table is read from a database only")
     dialect = source.reader.dialect
-    with source.reader.session() as session:
+    with source.session() as session:
         looked = look(session, dialect, relation, "f")
         if model.find_features:
             names = [name for name in looked.types if features.may_be(looked.types[name])]
