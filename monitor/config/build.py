@@ -210,7 +210,9 @@ def _id(configured: str | list[str]) -> tuple[tuple[str, str], ...]:
 
 def _reference(model: Model, reference: Reference) -> ReferenceSpec:
     versions = reference.versions.items()
-    own = tuple((name, _of_version(model, version)) for name, version in sorted(versions))
+    own = tuple(
+        (name, replace(_of_version(model, version), version=name)) for name, version in sorted(versions)
+    )
     return replace(_of_version(model, reference), versions=own)
 
 

@@ -66,6 +66,8 @@ class ReferenceSpec:
 
     Parameters
     ----------
+    version
+        of the log only the rows of this version; None: those that serve.
     versions
         (version, its own reference), sorted; the others are compared with this one.
     """
@@ -74,6 +76,7 @@ class ReferenceSpec:
     relation: Relation | None = None
     start: int | None = None
     end: int | None = None
+    version: str | None = None
     versions: tuple[tuple[str, "ReferenceSpec"], ...] = ()
 
 

@@ -14,7 +14,8 @@ from monitor.records.reference import Reference
 from monitor.specs.rows import KeptReference
 from monitor.states import grids
 from monitor.states.grids import Grid, NumericGrid
-from monitor.store.codec import decode_counters, encode_counters
+from monitor.states.strata import WHOLE
+from monitor.store.codec import decode, decode_counters, encode_counters, encode_strata
 from monitor.store.statements import add, database_now
 from monitor.store.tables import references
 
@@ -34,10 +35,12 @@ def read(connection: Connection, key: str) -> Reference | None:
     if found is None:
         return None
     counting = counting_of(found.counting)
+    strata = decode(found.records, counting.records)
     return Reference(
         counting=counting,
         records=decode_counters(found.records, counting.records),
         labels=decode_counters(found.labels, counting.labels),
+        segments={stratum: counters for stratum, counters in strata.items() if stratum != WHOLE},
     )
 
 
@@ -78,7 +81,7 @@ def write(connection: Connection, key: str, model: str, reference: Reference, ma
         "model": model,
         "hash": reference.counting.hash,
         "counting": counting_text(reference.counting),
-        "records": encode_counters(reference.records),
+        "records": encode_strata({WHOLE: reference.records, **reference.segments}),
         "labels": encode_counters(reference.labels),
         "created": now,
         "made_of": made_of,
