@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from monitor.core.clock import to_iso
+from monitor.core.clock import SECOND, to_iso
 from monitor.measures.catalogue import BY_NAME, Family, Unit
 from monitor.specs.rows import MeasurementRow
 from monitor.windows.ends import nominal_length
@@ -161,6 +161,15 @@ def duration(seconds: float) -> str:
     return f"{sign}{size:.3g}s"
 
 
+def moment(seconds: float) -> str:
+    """Moment of a Unix time.
+
+    >>> moment(1_356_998_400.0)
+    '2013-01-01T00:00:00Z'
+    """
+    return to_iso(round(seconds) * SECOND)
+
+
 def _heading(model: str, as_of: int, row: MeasurementRow) -> str:
     window = f"{row.window} to {to_iso(row.window_end)}" if row.window else "the log itself"
     coverage = "" if row.coverage is None else f"coverage {row.coverage:.1%}"
@@ -180,7 +189,7 @@ def _line(row: MeasurementRow) -> tuple[str, ...]:
     result = row.measurement
     bounds = result.interval
     seconds = row.measure in BY_NAME and BY_NAME[row.measure].unit is Unit.SECONDS
-    text = duration if seconds else number
+    text = moment if row.measure.endswith("_timestamp") else duration if seconds else number
     interval = f"[{text(bounds.lower)}, {text(bounds.upper)}]" if bounds else ""
     value = text(result.value) if result.value is not None else f"({result.reason})"
     bound = duration(result.resolution) if seconds else f"{result.resolution:.2g}"

@@ -12,6 +12,7 @@ from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldes
 from monitor.pipeline.housekeeping import audit
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored, NewestSettled, restore
+from monitor.pipeline.versions import first_seen_rows, newly_seen
 from monitor.specs.protocols import Commit, CycleReport, Lease
 from monitor.specs.rows import (
     MeasurementRow,
@@ -77,10 +78,18 @@ def run_cycle(
     current, snapshots, windows = _measure(monitored, changes.state, truth, lacking)
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of)
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
-    rows = [*current, *audited.rows]
+    events = newly_seen(monitored, as_of)
+    rows = [*current, *audited.rows, *first_seen_rows(monitored)]
     store.commit(
         monitored.name,
-        Commit(state=state, current=rows, provenance=provenance, snapshots=snapshots, windows=windows),
+        Commit(
+            state=state,
+            current=rows,
+            provenance=provenance,
+            snapshots=snapshots,
+            windows=windows,
+            events=events,
+        ),
         token=token,
     )
     return _report(monitored, as_of, changes, counted, waiting, rows, snapshots), rows

@@ -14,6 +14,7 @@ from monitor.specs.rows import MeasurementRow, ModelState, Truth
 from monitor.states.strata import Strata
 from monitor.windows.settling import Settled
 
+FIRST_SEEN = "version_first_seen"  # kind of event
 Remembered: TypeAlias = dict[tuple[str, int, Truth, str], tuple[Strata, list[MeasurementRow]]]
 
 
@@ -49,6 +50,8 @@ class Monitored:
         under which the store keeps the reference; of several references their keys, separated by spaces.
     version_references
         of the versions that have their own, on the grids of `reference`.
+    first_seen
+        as of of the cycle that first counted a version.
     settled
         newest settled window by its name.
     audit
@@ -69,6 +72,7 @@ class Monitored:
     code: str
     reference_key: str = ""
     audit_every: int = DAY
+    first_seen: dict[str, int] = field(default_factory=dict)
     settled: dict[str, NewestSettled] = field(default_factory=dict)
     audit: tuple[MeasurementRow, ...] = ()
     memory: Memory = field(default_factory=Memory)
@@ -110,5 +114,7 @@ def restore(monitored: Monitored) -> None:
         if row.truth is Truth.SETTLED:
             low = row.warning == Settled.LOW_COVERAGE
             monitored.settled[row.window] = NewestSettled(row.window_end, row.warning if low else "")
-    monitored.audit = tuple(row for row in rows if row.window == "")
+    monitored.audit = tuple(row for row in rows if row.window == "" and row.version is None)
+    seen = monitored.store.events(monitored.name, FIRST_SEEN)
+    monitored.first_seen = {event.subject: event.at for event in seen}
     monitored.restored = True

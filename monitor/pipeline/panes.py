@@ -46,7 +46,13 @@ class Panes:
             part: _Parts(layout, counting.stored_as(layout))
             for part, layout in ((Part.RECORDS, counting.records), (Part.LABELS, counting.labels))
         }
+        self._versions: dict[str, int] = {}
         self._loaded = False
+
+    @property
+    def versions(self) -> Mapping[str, int]:
+        """Start of the oldest known pane of each version that was counted."""
+        return self._versions
 
     def load(self, since: int) -> None:
         """Read the store once; later calls only forget. What is known begins a day before `since`."""
@@ -188,6 +194,8 @@ class Panes:
         parts = self._parts[part]
         parts.strata[pane.start] = pane.strata
         parts.days.pop(floor_to(pane.start, DAY), None)
+        for version in {stratum.version for stratum in pane.strata if stratum.version is not None}:
+            self._versions[version] = min(pane.start, self._versions.get(version, pane.start))
         if part is Part.LABELS and "delays" in parts.layout.by_name:
             parts.delays[pane.start] = _delays_of(pane, parts.layout)
 

@@ -116,6 +116,7 @@ class SqlStore:
                 current.replace(connection, self.run, model, as_of, commit.current)
             snapshots.append(connection, self.run, model, commit.provenance, commit.snapshots)
             states.write_windows(connection, self.run, model, commit.windows)
+            events.append(connection, self.run, commit.events)
 
     def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
         """(model, as of, row) of the current measurements."""
