@@ -59,6 +59,22 @@ _run = click.option("--run", "run_name", default="live", show_default=True, help
 
 
 @main.command()
+@click.option(
+    "--url", required=True, help="Database of the tables; may hold ${NAME}. Secrets are not written."
+)
+@click.option("--predictions", required=True, help="Table or view of the prediction log.")
+@click.option("--labels", help="Table or view of the labels, if they have one of their own.")
+@click.option("--name", help="Of the model; default: that of the table.")
+@click.option("--output", type=click.Path(path_type=Path), help="File to write; never an existing one.")
+@told
+def init(output: Path | None, **asked: Any) -> None:
+    """Look at tables and write a short, commented configuration for them."""
+    from monitor.app.init_report import run_init
+
+    sys.exit(run_init(output, os.environ, **asked))
+
+
+@main.command()
 @_config
 @click.option("--offline", is_flag=True, help="Look at the file only, at no database.")
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings.")
@@ -82,7 +98,7 @@ def run(path: Path) -> None:
 
     settings = read_settings(path)
     with opened(settings, path.parent) as app:
-        sys.exit(serve(app))
+        sys.exit(serve(app, reread=lambda: read_settings(path)))
 
 
 @main.command()

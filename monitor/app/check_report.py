@@ -99,15 +99,16 @@ def _say(path: Path, checked: Checked, models: int, *, explain: bool) -> None:
         if model.found:
             numeric, categorical = (_listed(names) for names in (model.numeric, model.categorical))
             click.echo(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
-    warned = _counted(len(checked.warnings), "warning")
-    click.echo(f"{path}: {_counted(models, 'model')}, no faults, {warned}")
+    warned = counted(len(checked.warnings), "warning")
+    click.echo(f"{path}: {counted(models, 'model')}, no faults, {warned}")
 
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _counted(count: int, word: str) -> str:
+def counted(count: int, word: str) -> str:
+    """A number and its noun."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
