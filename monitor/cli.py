@@ -6,51 +6,20 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import wraps
+from getpass import getuser
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from monitor.core.clock import floor_to, from_iso, parse_duration, to_iso
+from monitor.app.arguments import Moment, Span
+from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.specs.protocols import CycleReport
 from monitor.specs.settings import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class Moment(click.ParamType[int]):
-    """An ISO-8601 date or time, UTC unless it says otherwise."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Microseconds."""
-        if isinstance(value, int):
-            return value
-        try:
-            return from_iso(value)
-        except ValueError:
-            self.fail(f'"{value}" is not a date or time as in 2013-03-01 or 2013-03-01T06:00Z', param, ctx)
-
-
-class Span(click.ParamType[int]):
-    """A duration as in 15m, 1h, 1d."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Microseconds."""
-        if isinstance(value, int):
-            return value
-        try:
-            us = parse_duration(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if us == 0:
-            self.fail("must be longer than nothing", param, ctx)
-        return us
 
 
 def told(command: Callable[P, R]) -> Callable[P, R]:
@@ -92,27 +61,33 @@ _run = click.option("--run", "run_name", default="live", show_default=True, help
 
 
 @main.command()
+@click.option(
+    "--url", required=True, help="Database of the tables; may hold ${NAME}. Secrets are not written."
+)
+@click.option("--predictions", required=True, help="Table or view of the prediction log.")
+@click.option("--labels", help="Table or view of the labels, if they have one of their own.")
+@click.option("--name", help="Of the model; default: that of the table.")
+@click.option("--output", type=click.Path(path_type=Path), help="File to write; never an existing one.")
+@told
+def init(output: Path | None, **asked: Any) -> None:
+    """Look at tables and write a short, commented configuration for them."""
+    from monitor.app.init_report import run_init
+
+    sys.exit(run_init(output, os.environ, **asked))
+
+
+@main.command()
 @_config
 @click.option("--offline", is_flag=True, help="Look at the file only, at no database.")
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings.")
+@click.option("--explain", is_flag=True, help="Show each query with its plan, rows, reads and series.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @told
-def check(path: Path, *, offline: bool, strict: bool) -> None:
+def check(path: Path, **options: Any) -> None:
     """Name every fault of the configuration and of the tables."""
-    from monitor.app.checks import check_tables, found_features
+    from monitor.app.check_report import run_check
 
-    settings = read_settings(path)
-    faults, warnings = ([], []) if offline else check_tables(settings, path.parent)
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
-    if faults:
-        raise ConfigurationError(faults)
-    for line in [] if offline else found_features(settings, path.parent):
-        click.echo(line)
-    click.echo(
-        f"{path}: {_counted(len(settings.models), 'model')}, no faults, {_counted(len(warnings), 'warning')}"
-    )
-    if strict and warnings:
-        sys.exit(1)
+    sys.exit(run_check(path, os.environ, **options))
 
 
 @main.command()
@@ -125,7 +100,7 @@ def run(path: Path) -> None:
 
     settings = read_settings(path)
     with opened(settings, path.parent) as app:
-        sys.exit(serve(app))
+        sys.exit(serve(app, reread=lambda: read_settings(path)))
 
 
 @main.command()
@@ -138,6 +113,7 @@ def run(path: Path) -> None:
 def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dry_run: bool) -> None:
     """Run one cycle now."""
     from monitor.app.clocks import system_clock
+    from monitor.app.histories import rename_models
     from monitor.app.running import cycle_once, pending
     from monitor.app.wiring import opened
 
@@ -146,6 +122,8 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
     settings = read_settings(path)
     failed = False
     with opened(settings, path.parent, run_name, keeps=not dry_run) as app:
+        if not dry_run:
+            rename_models(app, now)
         for name in app.names(model):
             moment = as_of if as_of is not None else floor_to(now, app.spec(name).every)
             report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment)
@@ -167,6 +145,7 @@ def replay(
 ) -> None:
     """Walk a virtual clock over the past and run real cycles."""
     from monitor.app.clocks import system_clock
+    from monitor.app.histories import rename_models
     from monitor.app.holding import Held
     from monitor.app.running import refuse_second_history, replay_model
     from monitor.app.wiring import LIVE, opened
@@ -177,6 +156,7 @@ def replay(
     settings = read_settings(path)
     failed = False
     with opened(settings, path.parent, run_name or LIVE) as app, Held(app):
+        rename_models(app, system_clock(), held=True)
         names = app.names(model)
         if run_name is None:
             refuse_second_history(app, names)
@@ -197,10 +177,12 @@ def replay(
 @click.option("--model-version", "version", help="Version of the model; empty: all of them together.")
 @click.option("--as-of", type=Moment(), help="What was known then.")
 @click.option("--history", is_flag=True, help="All kept revisions.")
+@click.option("--provenance", is_flag=True, help="Also what stands behind the numbers.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @told
-def show(path: Path, form: str, run_name: str, **asked: Any) -> None:
+def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any) -> None:
     """Print current or kept measurements."""
+    from monitor.app.provenance import with_provenance
     from monitor.app.running import chosen_rows, refuse_unknown
     from monitor.app.wiring import opened
     from monitor.show import as_csv, as_json, as_table
@@ -209,7 +191,85 @@ def show(path: Path, form: str, run_name: str, **asked: Any) -> None:
     with opened(settings, path.parent, run_name) as app:
         refuse_unknown(app, asked["model"], asked["window"], asked["measure"])
         rows = chosen_rows(app, **asked)
-    click.echo({"table": as_table, "json": as_json, "csv": as_csv}[form](rows).rstrip("\n"))
+        forms = {"table": as_table, "json": as_json, "csv": as_csv}
+        text = with_provenance(app.store, rows, form) if provenance else forms[form](rows)
+    click.echo(text.rstrip("\n"))
+
+
+@main.command()
+@_config
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@_model
+@_run
+@click.option("--window", help="As configured: 7d, month.")
+@click.option("--measure", help="Name of a measure: roc_auc.")
+@click.option("--from", "start", type=Moment(), help="Windows that end after it.")
+@click.option("--to", "end", type=Moment(), help="Windows that end at it or before.")
+@click.option("--as-of", type=Moment(), help="What was known then, not all revisions.")
+@told
+def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
+    """Write kept measurements to FILE: .parquet or .csv."""
+    from monitor.app.export import Chosen
+    from monitor.app.export import export as write
+    from monitor.app.running import refuse_unknown
+    from monitor.app.wiring import opened
+
+    with opened(read_settings(path), path.parent, run_name) as app:
+        refuse_unknown(app, chosen["model"], chosen["window"], chosen["measure"])
+        rows = write(app.store, file, Chosen(**chosen))
+    click.echo(f"{file}: {_counted(rows, 'row')}")
+
+
+_who = click.option("--who", default=getuser, show_default="the user", help="Who decided.")
+_why = click.option("--why", default="", help="Kept with the decision.")
+
+
+@main.command()
+@_config
+@click.option("--model", required=True, help="Name of the model.")
+@_run
+@click.option("--from", "start", type=Moment(), required=True)
+@click.option("--to", "end", type=Moment(), required=True)
+@_who
+@_why
+@told
+def recount(path: Path, model: str, run_name: str, start: int, end: int, **decided: str) -> None:
+    """Count the panes of a time again, whole, at once: after rows were deleted or mended."""
+    from monitor.app.clocks import system_clock
+    from monitor.app.histories import Decision
+    from monitor.app.histories import recount as count_again
+    from monitor.app.wiring import opened
+
+    if start >= end:
+        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    settings = read_settings(path)
+    with opened(settings, path.parent, run_name) as app:
+        _, report = count_again(app, app.spec(model).name, start, end, Decision(system_clock(), **decided))
+    click.echo(as_done(report))
+
+
+@main.command()
+@_config
+@click.option("--model", required=True, help="Name of the model; it need not be configured any more.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_who
+@_why
+@told
+def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
+    """Delete all that is kept of a model, in every run; what people decided of it is kept."""
+    from monitor.app.clocks import system_clock
+    from monitor.app.histories import Decision, forget_model
+    from monitor.app.wiring import opened
+
+    settings = read_settings(path)
+    if not yes:
+        click.confirm(f'delete all that is kept of the model "{model}"?', abort=True)
+    with opened(settings, path.parent) as app:
+        gone = forget_model(app, model, Decision(system_clock(), **decided))
+        still = model in app.names()
+    click.echo(f"{model}: {_counted(sum(gone.values()), 'row')} deleted")
+    if still:
+        click.echo(f"{model} is still configured: its next cycle begins anew", err=True)
 
 
 @main.command()

@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from monitor.core.clock import DAY, parse_duration, to_iso
+from monitor.core.clock import SECOND, to_iso
 from monitor.measures.catalogue import BY_NAME, Family, Unit
 from monitor.specs.rows import MeasurementRow
+from monitor.windows.ends import nominal_length
 
 Shown = tuple[str, int, MeasurementRow]
 
@@ -49,6 +51,17 @@ FIELDS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Further:
+    """Further columns: their names, and their values for a model and an as of."""
+
+    names: tuple[str, ...] = ()
+    values: Callable[[str, int], dict[str, object]] = lambda _model, _as_of: {}
+
+
+NOTHING = Further()
+
+
 def plain(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
     """One row as plain values; times are ISO-8601 UTC; None for the whole and for what is absent."""
     result = row.measurement
@@ -78,17 +91,18 @@ def ordered(rows: Iterable[Shown]) -> list[Shown]:
     return sorted(rows, key=_place)
 
 
-def as_json(rows: Iterable[Shown]) -> str:
+def as_json(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     """JSON list of rows."""
-    return json.dumps([plain(*row) for row in ordered(rows)], indent=1)
+    found = [plain(*row) | further.values(row[0], row[1]) for row in ordered(rows)]
+    return json.dumps(found, indent=1)
 
 
-def as_csv(rows: Iterable[Shown]) -> str:
+def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     """CSV with a header."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
+    writer = csv.DictWriter(out, (*FIELDS, *further.names), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(plain(*row) for row in ordered(rows))
+    writer.writerows(plain(*row) | further.values(row[0], row[1]) for row in ordered(rows))
     return out.getvalue()
 
 
@@ -147,6 +161,15 @@ def duration(seconds: float) -> str:
     return f"{sign}{size:.3g}s"
 
 
+def moment(seconds: float) -> str:
+    """Moment of a Unix time.
+
+    >>> moment(1_356_998_400.0)
+    '2013-01-01T00:00:00Z'
+    """
+    return to_iso(round(seconds) * SECOND)
+
+
 def _heading(model: str, as_of: int, row: MeasurementRow) -> str:
     window = f"{row.window} to {to_iso(row.window_end)}" if row.window else "the log itself"
     coverage = "" if row.coverage is None else f"coverage {row.coverage:.1%}"
@@ -166,7 +189,7 @@ def _line(row: MeasurementRow) -> tuple[str, ...]:
     result = row.measurement
     bounds = result.interval
     seconds = row.measure in BY_NAME and BY_NAME[row.measure].unit is Unit.SECONDS
-    text = duration if seconds else number
+    text = moment if row.measure.endswith("_timestamp") else duration if seconds else number
     interval = f"[{text(bounds.lower)}, {text(bounds.upper)}]" if bounds else ""
     value = text(result.value) if result.value is not None else f"({result.reason})"
     bound = duration(result.resolution) if seconds else f"{result.resolution:.2g}"
@@ -182,7 +205,7 @@ _SUBJECTS = ("", "score", "prediction", "label")
 
 def _place(shown: Shown) -> tuple[object, ...]:
     model, as_of, row = shown
-    length = 0 if not row.window else 31 * DAY if row.window == "month" else parse_duration(row.window)
+    length = nominal_length(row.window) if row.window else 0
     window = (length, row.window, row.window_end, as_of, row.truth, row.version or "", row.segment or "")
     measure = BY_NAME.get(row.measure)
     family = len(_FAMILIES) if measure is None else _FAMILIES[measure.family]

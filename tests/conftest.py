@@ -28,6 +28,20 @@ def postgres_url(postgres_server: servers.PostgresServer) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[servers.MariadbServer]:
+    """One MariaDB server a test process."""
+    with servers.mariadb() as server:
+        yield server
+
+
+@pytest.fixture
+def mariadb_url(mariadb_server: servers.MariadbServer) -> Iterator[str]:
+    """URL of a fresh, empty MariaDB database."""
+    with mariadb_server.database() as url:
+        yield url
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """URL of a fresh database without tables, once on each database that a store may be in."""

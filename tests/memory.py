@@ -13,7 +13,7 @@ from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 
 Range = tuple[int, int]
-_NARROW = ("id", "event_time", "logged_at", "version", "arm", "score", "prediction")
+_NARROW = ("id", "event_time", "logged_at", "version", "arm", "serving", "score", "prediction")
 
 
 @dataclass
@@ -47,17 +47,17 @@ class MemorySource:
         names = [
             name
             for name in self.predictions.column_names
-            if name in _NARROW or name.startswith("probability:")
+            if name in _NARROW or name.startswith(("probability:", "segment:"))
         ]
         table = _within(self.predictions.select(names), ranges)
         return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
 
-    def orphans(self, model: ModelSpec, bounds: Range) -> int:
+    def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         if self.labels is None:
             return 0
-        labels = self.labels
-        if "reported_at" in labels.column_names:
-            labels = _between(labels, "reported_at", bounds)
+        if "reported_at" not in self.labels.column_names:
+            return None
+        labels = _between(self.labels, "reported_at", bounds)
         return int(labels.join(self.predictions.select(["id"]), "id", join_type="left anti").num_rows)
 
     def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:

@@ -10,18 +10,21 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 from psycopg import sql
 from sqlalchemy import URL, make_url
 
 NEEDS = "needs "
 _POSTGRES_MISSING = "needs PostgreSQL: apt-get install postgresql"
+_MARIADB_MISSING = "needs MariaDB: apt-get install mariadb-server"
+_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"  # where Debian puts servers
 _START_TIMEOUT = 60.0
 
 
@@ -116,7 +119,7 @@ def _postgres_programs() -> Path:
 
 @contextlib.contextmanager
 def _own_postgres(programs: Path, directory: Path) -> Iterator[int]:
-    account = _account()
+    account = _account("postgres", _POSTGRES_MISSING)
     data = directory / "data"
     if account is not None:
         os.chown(directory, account.pw_uid, account.pw_gid)
@@ -136,18 +139,82 @@ def _own_postgres(programs: Path, directory: Path) -> Iterator[int]:
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     command = [str(programs / "postgres"), "-D", str(data), "-p", str(port), *options]
     with _started(command, directory, account) as server:
-        _wait_for(server, port, directory)
+        _wait_for(server, lambda: _postgres_answers(port), directory)
         yield port
 
 
-def _account() -> pwd.struct_passwd | None:
-    """PostgreSQL refuses to run as root: Debian's own account then."""
+@dataclass(frozen=True, slots=True)
+class MariadbServer:
+    """A MariaDB server and an account that may create databases.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy URL without a database.
+    """
+
+    url: URL
+
+    @contextlib.contextmanager
+    def database(self) -> Iterator[str]:
+        """URL of a fresh, empty database, as ``mariadb+pymysql://…``; dropped afterwards."""
+        name = f"test_{uuid.uuid4().hex[:16]}"
+        self._run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+        try:
+            yield self.url.set(database=name).render_as_string(hide_password=False)
+        finally:
+            self._run(f"DROP DATABASE {name}")
+
+    def _run(self, statement: str) -> None:
+        engine = sa.create_engine(self.url, poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+
+@contextlib.contextmanager
+def mariadb() -> Iterator[MariadbServer]:
+    """The server of TEST_MARIADB_URL, or one of our own; skips where there is none."""
+    given = os.environ.get("TEST_MARIADB_URL")
+    if given:
+        yield MariadbServer(make_url(given))
+        return
+    programs = [shutil.which(name, path=_PATH) for name in ("mariadb-install-db", "mariadbd")]
+    install, server = (found or missing(_MARIADB_MISSING) for found in programs)
+    with (
+        tempfile.TemporaryDirectory(prefix="monitor-mariadb-", ignore_cleanup_errors=True) as directory,
+        _own_mariadb(install, server, Path(directory)) as url,
+    ):
+        yield MariadbServer(url)
+
+
+@contextlib.contextmanager
+def _own_mariadb(install: str, program: str, directory: Path) -> Iterator[URL]:
+    account = _account("mysql", _MARIADB_MISSING)
+    if account is not None:
+        os.chown(directory, account.pw_uid, account.pw_gid)
+    data = f"--datadir={directory / 'data'}"
+    making = [install, "--no-defaults", data, "--auth-root-authentication-method=normal", "--skip-test-db"]
+    with _started(making, directory, account) as process:
+        if process.wait(_START_TIMEOUT) != 0:
+            raise RuntimeError(f"mariadb-install-db failed: {_log(directory)}")
+    port = free_port()
+    options = ["--bind-address=127.0.0.1", f"--port={port}", f"--socket={directory / 'socket'}"]
+    options += ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M", "--skip-log-bin"]
+    options += ["--innodb-flush-method=nosync", "--innodb-doublewrite=0", "--sync-frm=0"]
+    url = URL.create("mariadb+pymysql", username="root", host="127.0.0.1", port=port)
+    with _started([program, "--no-defaults", data, *options], directory, account) as server:
+        _wait_for(server, lambda: _mariadb_answers(url), directory)
+        yield url
+
+
+def _account(name: str, reason: str) -> pwd.struct_passwd | None:
+    """Neither server runs as root: Debian's own account then."""
     if os.geteuid() != 0:
         return None
     try:
-        return pwd.getpwnam("postgres")
+        return pwd.getpwnam(name)
     except KeyError:
-        missing(_POSTGRES_MISSING)
+        missing(reason)
 
 
 @contextlib.contextmanager
@@ -176,24 +243,38 @@ def _started(
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
-        process.send_signal(signal.SIGQUIT)  # PostgreSQL's immediate shutdown: nothing is worth a checkpoint
+        process.send_signal(signal.SIGQUIT)  # immediate: nothing is worth a checkpoint
         try:
             process.wait(10.0)
         except subprocess.TimeoutExpired:
             process.kill()
 
 
-def _wait_for(server: subprocess.Popen[bytes], port: int, directory: Path) -> None:
+def _wait_for(server: subprocess.Popen[bytes], answers: Callable[[], bool], directory: Path) -> None:
     until = time.monotonic() + _START_TIMEOUT
     while time.monotonic() < until and server.poll() is None:
-        try:
-            with psycopg.connect(
-                host="127.0.0.1", port=port, user="postgres", dbname="postgres", connect_timeout=2
-            ):
-                return
-        except psycopg.OperationalError:
-            time.sleep(0.05)
-    raise RuntimeError(f"PostgreSQL did not start: {_log(directory)}")
+        if answers():
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"the server did not start: {_log(directory)}")
+
+
+def _postgres_answers(port: int) -> bool:
+    try:
+        psycopg.connect(
+            host="127.0.0.1", port=port, user="postgres", dbname="postgres", connect_timeout=2
+        ).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _mariadb_answers(url: URL) -> bool:
+    try:
+        sa.create_engine(url, poolclass=sa.NullPool).connect().close()
+    except sa.exc.OperationalError:
+        return False
+    return True
 
 
 def _log(directory: Path) -> str:

@@ -1,7 +1,14 @@
 import psycopg
 import pytest
 import servers
+import sqlalchemy as sa
 from sqlalchemy import make_url
+
+
+@pytest.mark.mariadb
+def test_a_fresh_mariadb_database_is_empty(mariadb_url: str) -> None:
+    with sa.create_engine(mariadb_url, poolclass=sa.NullPool).connect() as connection:
+        assert sa.inspect(connection).get_table_names() == []
 
 
 @pytest.mark.postgres

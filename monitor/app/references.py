@@ -1,13 +1,16 @@
 """Which kept reference a model is compared with: frozen by what it is made of, a file by its content too."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from monitor.core.clock import to_iso
 from monitor.core.errors import SourceError
-from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.model import ModelSpec, ReferenceSpec, Relation
 from monitor.states.grids import content_hash
+
+NO_SEGMENTS = "segments are the most frequent values in the reference: without a reference there are none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Choice:
     warning: str = ""
 
 
-def choose(spec: ModelSpec, base: Path, kept: Sequence[str]) -> Choice:
+def choose(spec: ModelSpec, base: Path, kept: Sequence[str], grids: str = "") -> Choice:
     """Choose the reference of a model: a file as it is now, or the one kept last where the file is gone.
 
     Parameters
@@ -27,13 +30,15 @@ def choose(spec: ModelSpec, base: Path, kept: Sequence[str]) -> Choice:
         directory at which a relative path of the file starts.
     kept
         keys of the model's kept references, oldest first.
+    grids
+        hash of the grids that a version's reference is counted on; empty: the reference makes its own.
 
     Raises
     ------
     SourceError
         if the file cannot be read.
     """
-    made_of = reference_key(spec)
+    made_of = reference_key(spec, grids)
     if spec.reference is None or spec.reference.file is None:
         return Choice(made_of)
     name, before = f'reference file "{spec.reference.file}"', [key for key in kept if key[:16] == made_of]
@@ -51,11 +56,44 @@ def choose(spec: ModelSpec, base: Path, kept: Sequence[str]) -> Choice:
     )
 
 
-def reference_key(spec: ModelSpec) -> str:
+def made_of(given: ReferenceSpec, key: str) -> str:
+    """What a reference was made of, in words.
+
+    >>> made_of(ReferenceSpec(file="reference.parquet"), "5f0c-8d1e")
+    'file "reference.parquet", content 8d1e'
+    """
+    match given:
+        case ReferenceSpec(version=str(version)):
+            return f"of version {version}: {made_of(replace(given, version=None), key)}"
+        case ReferenceSpec(file=str(file)):
+            return f'file "{file}", content {key.partition("-")[2]}'
+        case ReferenceSpec(relation=Relation(table=str(table))):
+            return f'table "{table}"'
+        case ReferenceSpec(relation=Relation(query=str(query))):
+            return f"query {query}"
+        case ReferenceSpec(start=int(start), end=int(end)):
+            return f"the log from {to_iso(start)} to {to_iso(end)}"
+    return ""
+
+
+def of_versions(spec: ModelSpec) -> Iterator[tuple[str, ModelSpec]]:
+    """Versions that have a reference, each with the model as if it were the only one."""
+    for version, given in () if spec.reference is None else spec.reference.versions:
+        yield version, replace(spec, reference=given, find_features=False)
+
+
+def reference_key(spec: ModelSpec, grids: str = "") -> str:
     """Hash of what a reference is made of: it is frozen as long as this stays the same."""
     reading, given = spec.reading, spec.reference
+    further = {
+        "segments": reading.segments,
+        "serving": reading.serving and reading.serving.values,
+        "version": given and given.version,
+        "grids": grids,
+    }
     return content_hash(
-        {
+        {name: value for name, value in further.items() if value}
+        | {
             "model": spec.name,
             "file": None if given is None else given.file,
             "relation": _plain(None if given is None else given.relation),

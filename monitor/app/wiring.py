@@ -4,21 +4,22 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
-from monitor.app.references import choose
+from monitor.app.references import NO_SEGMENTS, choose, made_of, of_versions
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import MINUTE
 from monitor.core.errors import ConfigurationError, LeaseLost
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.panes import Panes
+from monitor.records.counting import Counting
 from monitor.records.reading import Reading
-from monitor.records.reference import Reference, counting_without_reference, reference_of
+from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
 from monitor.sources import SqlSource, open_source
 from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec
@@ -117,17 +118,26 @@ class App:
         self.store.close()
 
     def _make(self, spec: ModelSpec) -> Monitored:
+        if self.keeps:
+            self.store.save_configuration(spec.config_hash, spec.name, spec.config)
         source = self.source(spec.source)
-        reference = self._reference(spec, source)
+        reference, key = self._reference(spec, source)
         counting = reference.counting if reference else counting_without_reference(spec.reading)
         counting = replace(counting, reading=_resolved(spec.reading, counting.reading))
         if reference is not None:
             reference = replace(reference, counting=counting)
         resolved = replace(spec, reading=counting.reading)
+        versions = {
+            version: self._version_reference(one, source, counting) for version, one in of_versions(resolved)
+        }
+        if spec.reading.segments and reference is None:
+            logging.getLogger(__name__).warning('model "%s": %s', spec.name, NO_SEGMENTS)
         return Monitored(
             spec=resolved,
             counting=counting,
             reference=reference,
+            version_references={version: found for version, (found, _) in versions.items()},
+            reference_key=" ".join([key, *(own for _, own in versions.values())]),
             source=source,
             store=self.store,
             panes=Panes(spec.name, counting, self.store),
@@ -135,20 +145,34 @@ class App:
             audit_every=self.settings.source(spec.source).audit,
         )
 
-    def _reference(self, spec: ModelSpec, source: Source) -> Reference | None:
+    def _reference(self, spec: ModelSpec, source: Source) -> tuple[Reference | None, str]:
         if spec.reference is None:
-            return None
-        choice = choose(spec, self.base, self.store.reference_keys(spec.name))
+            return None, ""
+        return self._kept(spec, lambda: reference_of(*load_reference(spec, source, self.base)))
+
+    def _version_reference(
+        self, spec: ModelSpec, source: Source, counting: Counting
+    ) -> tuple[Reference, str]:
+        """Reference of a version, on the grids of its model."""
+
+        def read() -> Reference:
+            return counted_on(load_reference(spec, source, self.base)[0], counting)
+
+        reference, key = self._kept(spec, read, counting.hash)
+        return replace(reference, counting=counting), key
+
+    def _kept(self, spec: ModelSpec, read: Callable[[], Reference], grids: str = "") -> tuple[Reference, str]:
+        """The kept reference of a specification and its key; it is read and kept on first use."""
+        choice = choose(spec, self.base, self.store.reference_keys(spec.name), grids)
         if choice.warning:
             logging.getLogger(__name__).warning('model "%s": %s', spec.name, choice.warning)
         kept = self.store.reference(choice.key)
         if kept is not None:
-            return kept
-        table, reading = load_reference(spec, source, self.base)
-        reference = reference_of(table, reading)
-        if self.keeps:
-            self.store.save_reference(choice.key, spec.name, reference)
-        return reference
+            return kept, choice.key
+        reference = read()
+        if self.keeps and spec.reference is not None:
+            self.store.save_reference(choice.key, spec.name, reference, made_of(spec.reference, choice.key))
+        return reference, choice.key
 
 
 @contextmanager
@@ -162,7 +186,11 @@ def opened(settings: Settings, base: Path, run: str = LIVE, *, keeps: bool = Tru
 
 
 def _resolved(configured: Reading, counted: Reading) -> Reading:
-    """Configured options with the features and classes that the reference fixed."""
+    """Configured options with the features, classes and segments that the reference fixed."""
     return replace(
-        configured, numeric=counted.numeric, categorical=counted.categorical, classes=counted.classes
+        configured,
+        numeric=counted.numeric,
+        categorical=counted.categorical,
+        classes=counted.classes,
+        segments=counted.segments,
     )

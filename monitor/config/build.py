@@ -1,15 +1,39 @@
 """From the configuration to plain specifications: the only place that knows both."""
 
-from monitor.config.resolve import classes_of, probabilities_of, score_range_of, windows_of
-from monitor.config.schema import Configuration, Control, Labels, Model, Predictions, Reference, Source
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from monitor.config.resolve import classes_of, id_columns, probabilities_of, score_range_of, windows_of
+from monitor.config.schema import (
+    Configuration,
+    Control,
+    Labels,
+    Model,
+    Predictions,
+    Reference,
+    Serving,
+    Source,
+    VersionReference,
+)
+from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec, Settings
 from monitor.states.grids import content_hash
 
+Hide: TypeAlias = Callable[[str], str]
 
-def build(configuration: Configuration) -> Settings:
-    """Make settings of a configuration without faults; leave out models that are not enabled."""
+
+def build(configuration: Configuration, hide: Hide = str) -> Settings:
+    """Make settings of a configuration without faults; leave out models that are not enabled.
+
+    Parameters
+    ----------
+    hide
+        puts the places as written where a text holds what they were filled with.
+    """
     sources = configuration.sources
     return Settings(
         store_url=configuration.store.url,
@@ -17,7 +41,9 @@ def build(configuration: Configuration) -> Settings:
         log=LogSpec(format=configuration.log.format, level=configuration.log.level),
         sources=tuple(_source(name, source) for name, source in sources.items()),
         models=tuple(
-            _model(model, sources[model.source].timezone) for model in configuration.models if model.enabled
+            _model(model, sources[model.source].timezone, hide)
+            for model in configuration.models
+            if model.enabled
         ),
     )
 
@@ -25,6 +51,23 @@ def build(configuration: Configuration) -> Settings:
 def config_hash(model: Model) -> str:
     """Hash what is configured of a model, defaults included; database URLs are no part of a model."""
     return content_hash(model.model_dump(mode="json", by_alias=True))
+
+
+def config_content(model: Model, hide: Hide = str) -> str:
+    """What `config_hash` hashes, as JSON; what was filled in is hidden."""
+    return json.dumps(_hidden(model.model_dump(mode="json", by_alias=True), hide), sort_keys=True)
+
+
+def _hidden(value: Any, hide: Hide) -> Any:
+    match value:
+        case dict():
+            return {hide(key): _hidden(item, hide) for key, item in value.items()}
+        case list():
+            return [_hidden(item, hide) for item in value]
+        case str():
+            return hide(value)
+        case _:
+            return value
 
 
 def _source(name: str, source: Source) -> SourceSpec:
@@ -36,13 +79,15 @@ def _source(name: str, source: Source) -> SourceSpec:
         statement_timeout=source.statement_timeout,
         audit=source.audit,
         batch_rows=source.batch_rows,
+        max_rows_per_second=source.max_rows_per_second,
     )
 
 
-def _model(model: Model, zone: str) -> ModelSpec:
+def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
     again, features = model.reading, model.features
     return ModelSpec(
         name=model.name,
+        formerly=model.formerly,
         source=model.source,
         reading=_reading(model, zone),
         predictions=_predictions(model),
@@ -63,6 +108,7 @@ def _model(model: Model, zone: str) -> ModelSpec:
         level=model.level,
         resamples=model.resamples,
         max_series=model.max_series,
+        config=config_content(model, hide),
         config_hash=config_hash(model),
     )
 
@@ -80,6 +126,8 @@ def _reading(model: Model, zone: str) -> Reading:
         categorical=tuple(sorted(model.features.categorical)),
         versioned=columns.version is not None,
         arms=None if model.control is None else _arms(model.control),
+        segments=tuple(model.segments),
+        serving=None if model.serving is None else _serving(model.serving),
         labelled=model.labels is not None,
         zone=zone,
         time_units=_time_units(columns, model.labels),
@@ -93,6 +141,10 @@ def _reading(model: Model, zone: str) -> Reading:
 
 def _arms(control: Control) -> Arms:
     return Arms(column=control.arm_column, control=control.control_value, treatment=control.treatment_value)
+
+
+def _serving(serving: Serving) -> records.Serving:
+    return records.Serving(column=serving.column, values=tuple(serving.values))
 
 
 def _time_units(predictions: Predictions, labels: Labels | None) -> tuple[tuple[str, str], ...]:
@@ -117,11 +169,12 @@ def _predictions(model: Model) -> Relation:
         query=table.query,
         where=table.where,
         columns=_given(
-            ("id", table.id),
+            *_id(table.id),
             ("event_time", table.event_time),
             ("logged_at", table.logged_at),
             ("version", table.version),
             ("arm", None if model.control is None else model.control.arm_column),
+            ("serving", None if model.serving is None else model.serving.column),
             *_outputs(model),
         ),
     )
@@ -142,7 +195,7 @@ def _labels(labels: Labels, predictions: Predictions) -> Relation:
         query=labels.query,
         where=labels.where,
         columns=_given(
-            ("id", labels.id or predictions.id),
+            *_id(labels.id or predictions.id),
             ("label", labels.label),
             ("reported_at", labels.reported_at),
             ("revision", labels.revision),
@@ -150,7 +203,20 @@ def _labels(labels: Labels, predictions: Predictions) -> Relation:
     )
 
 
+def _id(configured: str | list[str]) -> tuple[tuple[str, str], ...]:
+    columns = enumerate(id_columns(configured))
+    return tuple((f"id:{at}" if at else "id", column) for at, column in columns)
+
+
 def _reference(model: Model, reference: Reference) -> ReferenceSpec:
+    versions = reference.versions.items()
+    own = tuple(
+        (name, replace(_of_version(model, version), version=name)) for name, version in sorted(versions)
+    )
+    return replace(_of_version(model, reference), versions=own)
+
+
+def _of_version(model: Model, reference: VersionReference) -> ReferenceSpec:
     relation = None
     if reference.table is not None or reference.query is not None:
         label = None if model.labels is None else model.labels.label

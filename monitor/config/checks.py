@@ -7,10 +7,12 @@ from typing import TypeAlias
 from monitor.config.faults import Fault
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
-from monitor.config.resolve import classes_of, probabilities_of
+from monitor.config.resolve import classes_of, id_columns, probabilities_of
 from monitor.config.schema import Labels, Model, Predictions, WindowTable
+from monitor.config.slices import reference_faults, segment_faults, serving_faults
 from monitor.core.clock import DAY, format_duration
 from monitor.windows.ends import window_of
+from monitor.windows.units import LONGEST, largest_pane
 
 Found: TypeAlias = Iterator[tuple[Loc, str]]
 
@@ -60,7 +62,7 @@ def model_faults(models: Sequence[Checked], sources: Sequence[str]) -> list[Faul
         if "source" not in entry.unsound and entry.model.source not in sources:
             found.append((("source",), _no_source(entry.model.source, sources)))
         faults += [Fault(("models", entry.at, *loc), text) for loc, text in found]
-    return faults + _repeated_names(models)
+    return faults + _repeated_names(models) + _former_names(models)
 
 
 def _no_source(name: str, sources: Sequence[str]) -> str:
@@ -78,6 +80,20 @@ def _repeated_names(models: Sequence[Checked]) -> list[Fault]:
         if other != entry.at:
             text = f"every model has a name of its own: models[{other}] has the same"
             faults.append(Fault(("models", entry.at, "name"), text))
+    return faults
+
+
+def _former_names(models: Sequence[Checked]) -> list[Fault]:
+    taken = {entry.model.name: entry.at for entry in models if "name" not in entry.unsound}
+    faults = []
+    for entry in models:
+        former = None if "formerly" in entry.unsound else entry.model.formerly
+        if former is None:
+            continue
+        if former in taken:
+            text = f"a former name is no longer in use: models[{taken[former]}] has it"
+            faults.append(Fault(("models", entry.at, "formerly"), text))
+        taken.setdefault(former, entry.at)
     return faults
 
 
@@ -101,6 +117,10 @@ def _label_relation(model: Model) -> Found:
     if labels.table is not None and labels.query is not None:
         yield loc, "give at most one of table and query: got both"
     if labels.table is not None or labels.query is not None:
+        theirs, ours = id_columns(model.predictions.id), id_columns(labels.id or model.predictions.id)
+        if len(ours) != len(theirs):
+            rule = f"has the columns of the predictions' id, in its order (there: {listed(theirs)})"
+            yield (*loc, "id"), f"{rule}: got {listed(ours)}"
         return
     if labels.where is not None:
         yield (
@@ -222,18 +242,20 @@ def _windows(model: Model) -> Found:
         if window.length in seen:
             yield ("windows", at), f"every window has a length of its own: got {quoted(window.length)} twice"
         seen.add(window.length)
-        text = _misfit(window, model.pane)
+        text = _misfit(window, model)
         if text:
             yield ("windows", at), text
 
 
-def _misfit(window: WindowTable, pane: int) -> str:
-    if window.length == "month":
+def _misfit(window: WindowTable, model: Model) -> str:
+    unit, pane, zone = window.length, model.pane, model.timezone
+    if unit in LONGEST:
         if window.step is not None:
-            return "a month has no step: its ends are the months' ends"
-        return (
-            "" if DAY % pane == 0 else f'months need a pane that divides a day: got "{format_duration(pane)}"'
-        )
+            return f"a {unit} has no step: its ends are the {unit}s' ends"
+        largest = largest_pane(unit, zone)
+        most, got = format_duration(largest), format_duration(pane)
+        rule = f'{unit}s need a pane that divides every end of theirs in {zone}, at most "{most}"'
+        return f'{rule}: got "{got}"' if largest % pane else ""
     try:
         window_of(window.length, pane, window.step)
     except ValueError:
@@ -246,8 +268,8 @@ def _misfit(window: WindowTable, pane: int) -> str:
 
 
 def _horizon(model: Model) -> Found:
-    fitting = [window for window in model.windows if not _misfit(window, model.pane)]
-    windows = [window_of(window.length, model.pane, window.step) for window in fitting]
+    fitting = [window for window in model.windows if not _misfit(window, model)]
+    windows = [window_of(window.length, model.pane, window.step, model.timezone) for window in fitting]
     longest = max((window.length for window in windows), default=0)
     settling = model.settle_after or 0
     if model.horizon < longest + settling:
@@ -262,28 +284,6 @@ def _settling(model: Model) -> Found:
             ("settle_after",),
             "required where labels have no reported_at: from which age on are they complete?",
         )
-
-
-def _reference(model: Model) -> Found:
-    if model.reference is None:
-        return
-    table = model.reference
-    forms = {"file": table.file, "table": table.table, "query": table.query}
-    given = [name for name, value in forms.items() if value is not None]
-    if table.start is not None or table.end is not None:
-        given.append("from + to")
-    if len(given) != 1:
-        got = " and ".join(given) or "none"
-        yield ("reference",), f"give exactly one of file, table, query and from + to: got {got}"
-    if table.file is not None and not table.file.endswith((".parquet", ".csv")):
-        yield ("reference", "file"), f"must end in .parquet or .csv: got {quoted(table.file)}"
-    if (table.start is None) != (table.end is None):
-        yield (
-            ("reference",),
-            f"from and to belong together: got only {'to' if table.start is None else 'from'}",
-        )
-    elif table.start is not None and table.end is not None and table.start >= table.end:
-        yield ("reference", "to"), "must be later than from"
 
 
 def _features(model: Model) -> Found:
@@ -327,8 +327,8 @@ def _neither_or_both(given: Sequence[object]) -> str:
 _CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (
     (frozenset({"every"}), _every),
     (frozenset({"pane"}), _pane),
-    (frozenset({"pane", "windows"}), _windows),
-    (frozenset({"pane", "windows", "horizon", "settle_after"}), _horizon),
+    (frozenset({"pane", "windows", "timezone"}), _windows),
+    (frozenset({"pane", "windows", "timezone", "horizon", "settle_after"}), _horizon),
     (frozenset({"labels", "settle_after"}), _settling),
     (frozenset({"task", "predictions", "classes", "profit"}), _foreign_keys),
     (frozenset({"predictions"}), _relations),
@@ -339,7 +339,9 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (
     (frozenset({"predictions", "labels"}), _label_relation),
     (frozenset({"predictions", "labels"}), _units),
     (frozenset({"task", "predictions", "classes", "reference"}), _classes),
-    (frozenset({"reference"}), _reference),
+    (frozenset({"predictions", "reference"}), reference_faults),
+    (frozenset({"segments", "control"}), segment_faults),
+    (frozenset({"predictions", "serving"}), serving_faults),
     (frozenset({"features"}), _features),
     (frozenset({"control"}), _control),
     (frozenset({"task", "predictions", "classes", "reference", "profit"}), _profit),

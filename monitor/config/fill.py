@@ -27,11 +27,14 @@ class Filling:
         places that could not be filled.
     secrets
         (value, place as written) of the others.
+    in_models
+        those of them that are values of models.
     """
 
     environ: Mapping[str, str]
     faults: list[Fault] = field(default_factory=list)
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    in_models: dict[str, str] = field(default_factory=dict, repr=False)
 
     def fill(self, value: object, loc: Loc = ()) -> object:
         """Fill the places in all texts of a value; a text with a fault is left as it is."""
@@ -47,9 +50,11 @@ class Filling:
 
     def hide(self, message: str) -> str:
         """Put the places as written where a message holds their values."""
-        for secret in sorted(self.secrets, key=len, reverse=True):
-            message = message.replace(secret, self.secrets[secret])
-        return message
+        return _replaced(message, self.secrets)
+
+    def hide_models(self, text: str) -> str:
+        """Do so in a text of a model, where what was filled in elsewhere is a coincidence."""
+        return _replaced(text, self.in_models)
 
     def _text(self, text: str, loc: Loc) -> str:
         before = len(self.faults)
@@ -65,11 +70,11 @@ class Filling:
             except ValueError as error:
                 self.faults.append(Fault(loc, str(error)))
                 return place[0]
-            self._remember(value, place[0])
+            self._remember(value, place[0], loc)
             if not _in_password(text, place):
                 return value
             encoded = quote(value, safe="")
-            self._remember(encoded, place[0])
+            self._remember(encoded, place[0], loc)
             return encoded
 
         return value_of
@@ -90,9 +95,17 @@ class Filling:
             raise ValueError(f"the environment variable {name} is not set")
         return self.environ[name]
 
-    def _remember(self, value: str, place: str) -> None:
+    def _remember(self, value: str, place: str, loc: Loc) -> None:
         if len(value) >= _SHORTEST_SECRET:
             self.secrets.setdefault(value, place)
+            if loc and loc[0] in ("models", "defaults"):
+                self.in_models.setdefault(value, place)
+
+
+def _replaced(text: str, secrets: Mapping[str, str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, secrets[secret])
+    return text
 
 
 def _in_password(text: str, place: re.Match[str]) -> bool:

@@ -1,6 +1,5 @@
 """The configuration file, read: secrets filled in, defaults merged, every fault at once."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from monitor.config.build import build
 from monitor.config.checks import Checked, model_faults
 from monitor.config.faults import Fault, meant_key, structural_faults
 from monitor.config.fill import Filling
+from monitor.config.include import Included, document_of, with_included
 from monitor.config.places import Loc, position, printed
 from monitor.config.schema import Configuration, Model
 from monitor.config.tables import keys_of, table_at
@@ -20,11 +20,12 @@ from monitor.specs.settings import Settings
 
 def settings_of(path: Path, environ: Mapping[str, str]) -> Settings:
     """Read a TOML file into plain settings: see `load`."""
-    return build(load(path, environ))
+    configuration, filling = _loaded(path, environ)
+    return build(configuration, hide=filling.hide_models)
 
 
 def load(path: Path, environ: Mapping[str, str]) -> Configuration:
-    """Read a TOML file.
+    """Read a TOML file, and those that it includes.
 
     Parameters
     ----------
@@ -34,30 +35,28 @@ def load(path: Path, environ: Mapping[str, str]) -> Configuration:
     Raises
     ------
     ConfigurationError
-        with every fault of the file, each with its path in it; secrets are in none of them.
+        with every fault of the files, each with its path in its file; secrets are in none of them.
     """
+    return _loaded(path, environ)[0]
+
+
+def _loaded(path: Path, environ: Mapping[str, str]) -> tuple[Configuration, Filling]:
     filling = Filling(environ)
-    document = {key: filling.fill(value, (key,)) for key, value in _document(path).items()}
+    written = document_of(path)
+    patterns = filling.fill(written.get("include"), ("include",))
+    included = with_included(path, written, patterns)
+    document = {
+        key: patterns if key == "include" else filling.fill(value, (key,))
+        for key, value in included.document.items()
+    }
     merged = _with_defaults(document)
     validated = _validated(merged)
-    faults = _semantic_faults(merged, filling.faults)
+    faults = [*included.faults, *_semantic_faults(merged, filling.faults)]
     if not isinstance(validated, Configuration):
         faults = [*validated, *faults]
     if isinstance(validated, Configuration) and not faults and not filling.faults:
-        return validated
-    raise ConfigurationError(_lines(document, filling, faults))
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except OSError as error:
-        raise ConfigurationError([f"{path}: cannot be read: {error.strerror}"]) from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError([f"{path}: not valid TOML: {error}"]) from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError([f"{path}: not valid TOML: it is not UTF-8 text"]) from error
+        return validated, filling
+    raise ConfigurationError(_lines(document, filling, faults, included))
 
 
 def _with_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,10 +119,12 @@ def _as_meant(loc: Loc, table: Mapping[str, Any]) -> dict[str, Any]:
     return meant
 
 
-def _lines(document: Mapping[str, Any], filling: Filling, faults: Sequence[Fault]) -> list[str]:
+def _lines(
+    document: Mapping[str, Any], filling: Filling, faults: Sequence[Fault], included: Included
+) -> list[str]:
     """Print faults in the order of the file; of what could not be filled nothing else is said."""
     unfilled = {printed(fault.loc, document) for fault in filling.faults}
     said = [fault for fault in faults if printed(fault.loc, document) not in unfilled]
     ordered = sorted([*filling.faults, *said], key=lambda fault: position(fault.loc, document))
-    lines = [f"{printed(fault.loc, document)}: {fault.text}" for fault in ordered]
+    lines = [included.traced(f"{printed(fault.loc, document)}: {fault.text}", fault.loc) for fault in ordered]
     return list(dict.fromkeys(filling.hide(line) for line in lines))

@@ -6,6 +6,11 @@ from monitor.windows.ends import Window, window_of
 UNBOUNDED = (float("-inf"), float("inf"))
 
 
+def id_columns(configured: str | list[str]) -> tuple[str, ...]:
+    """Columns of an id, in order."""
+    return (configured,) if isinstance(configured, str) else tuple(configured)
+
+
 def classes_of(model: Model) -> tuple[str, ...]:
     """Classes that are configured: (negative, positive), or in the order of their bytes."""
     match model.task:
@@ -32,7 +37,7 @@ def probabilities_of(model: Model) -> dict[str, str]:
 
 def windows_of(model: Model) -> tuple[Window, ...]:
     """Windows of a model whose windows fit its pane."""
-    return tuple(window_of(table.length, model.pane, table.step) for table in model.windows)
+    return tuple(window_of(table.length, model.pane, table.step, model.timezone) for table in model.windows)
 
 
 def score_range_of(model: Model) -> tuple[float, float]:

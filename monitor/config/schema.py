@@ -12,7 +12,7 @@ from monitor.config.values import (
     ByClass,
     Class,
     Duration,
-    IdColumn,
+    Id,
     Length,
     Matrix,
     Moment,
@@ -70,10 +70,11 @@ class Source(BaseModel):
     statement_timeout: Positive = MINUTE
     audit: Positive = DAY
     batch_rows: Count = 20_000
+    max_rows_per_second: Count | None = None
 
 
 class WindowTable(BaseModel):
-    """A window: a duration or "month", and the step at which its ends fall."""
+    """A window: a duration or calendar unit, and the step at which its ends fall."""
 
     model_config = _STRICT
 
@@ -89,7 +90,7 @@ class Predictions(BaseModel):
     table: Text | None = None
     query: Text | None = None
     where: Text | None = None
-    id: IdColumn
+    id: Id
     event_time: Text
     event_time_unit: Unit | None = None
     logged_at: Text | None = None
@@ -111,7 +112,7 @@ class Labels(BaseModel):
     table: Text | None = None
     query: Text | None = None
     where: Text | None = None
-    id: IdColumn | None = None
+    id: Id | None = None
     label: Text
     reported_at: Text | None = None
     reported_at_unit: OtherUnit | None = None
@@ -128,8 +129,8 @@ class Classes(BaseModel):
     values: list[Class] | None = None
 
 
-class Reference(BaseModel):
-    """What the current distributions are compared with."""
+class VersionReference(BaseModel):
+    """What a version's distributions are compared with."""
 
     model_config = _STRICT
 
@@ -138,6 +139,21 @@ class Reference(BaseModel):
     query: Text | None = None
     start: Moment | None = Field(None, alias="from")
     end: Moment | None = Field(None, alias="to")
+
+
+class Reference(VersionReference):
+    """What the current distributions are compared with."""
+
+    versions: dict[Text, VersionReference] = {}
+
+
+class Serving(BaseModel):
+    """Which rows serve; the others are shadow rows."""
+
+    model_config = _STRICT
+
+    column: Text
+    values: Annotated[list[Class], Field(min_length=1)]
 
 
 class Features(BaseModel):
@@ -187,6 +203,7 @@ class Model(BaseModel):
     model_config = _STRICT
 
     name: Name
+    formerly: Name | None = None
     source: str
     task: Literal["binary", "multiclass", "regression"]
     enabled: bool = True
@@ -196,6 +213,7 @@ class Model(BaseModel):
         WindowTable(length="7d"),
         WindowTable(length="30d"),
     ]
+    timezone: Zone = "UTC"
     pane: Positive = HOUR
     horizon: Positive = 60 * DAY
     settled_share: Annotated[float, Field(gt=0, le=1)] = 0.95
@@ -209,6 +227,8 @@ class Model(BaseModel):
     classes: Classes = Classes()
     reference: Reference | None = None
     features: Features = Features()
+    segments: list[Text] = []
+    serving: Serving | None = None
     control: Control | None = None
     profit: Profit | None = None
     reading: ReadingTable = ReadingTable()
@@ -224,4 +244,5 @@ class Configuration(BaseModel):
     log: Log = Log()
     sources: dict[Name, Source] = {}
     defaults: dict[str, object] = {}
+    include: list[Text] = []
     models: Annotated[list[Model], Field(min_length=1)]

@@ -10,6 +10,8 @@ from pydantic.fields import FieldInfo
 from monitor.config.places import Loc
 from monitor.config.schema import Configuration
 
+_NAMED = (("sources",), ("models", "reference", "versions"))  # tables of tables, each with a name
+
 
 def keys_of(table: type[BaseModel]) -> dict[str, FieldInfo]:
     """Keys of a table as the file names them."""
@@ -17,15 +19,16 @@ def keys_of(table: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def tables() -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
-    """Path and schema of every table of the file; a source's name is NAME."""
+    """Path and schema of every table of the file; the name of a source or a version is NAME."""
     yield from _below((), Configuration)
 
 
 def table_at(loc: Loc) -> type[BaseModel] | None:
     """Find the schema's table at a place of the file."""
     path = [step for step in loc if isinstance(step, str)]
-    if path[:1] == ["sources"]:
-        path[1:2] = ["NAME"]
+    for named in _NAMED:
+        if len(path) > len(named) and path[: len(named)] == list(named):
+            path[len(named) : len(named) + 1] = ["NAME"]
     return dict(tables()).get(tuple(path))
 
 
@@ -41,7 +44,7 @@ def _below(
     for key, info in keys_of(table).items():
         below = _nested(info.annotation)
         if below is not None:
-            yield from _below((*path, key, "NAME") if key == "sources" else (*path, key), below)
+            yield from _below((*path, key, "NAME") if (*path, key) in _NAMED else (*path, key), below)
 
 
 def _nested(annotation: Any) -> type[BaseModel] | None:

@@ -24,6 +24,11 @@ def shown(url: str) -> str:
     return rest + mark + "&".join(_parameter(part) for part in query.split("&"))
 
 
+def is_secret(parameter: str) -> bool:
+    """Whether the value of a query parameter is not shown."""
+    return _SECRET.search(parameter) is not None
+
+
 def _parameter(text: str) -> str:
     name, mark, _ = text.partition("=")
-    return f"{name}={HIDDEN}" if mark and _SECRET.search(name) else text
+    return f"{name}={HIDDEN}" if mark and is_secret(name) else text

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
 from monitor.records.values import canonical
+from monitor.windows.units import LONGEST
 
 _LONGEST = 36_500 * DAY  # a century: sums of durations stay far below the ends of int64
 
@@ -22,7 +23,7 @@ def _duration(value: object) -> int:
 
 
 def _length(value: object) -> object:
-    if isinstance(value, str) and value != "month":
+    if isinstance(value, str) and value not in LONGEST:
         _duration(value)
     return value
 
@@ -62,18 +63,19 @@ def _url(value: object) -> object:
     return value
 
 
-def _column(value: object) -> object:
-    if isinstance(value, list):
-        raise ValueError(  # noqa: TRY004 -- a TypeError would not be collected with the other faults
-            f"an id of several columns is not supported yet: make one column of them in a query: "
-            f"got {quoted(value)}"
-        )
-    return value
+def _id(value: object) -> object:
+    """One column, or a list of several."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"an id is a column, or a list of columns: got {quoted(value)}")
+    if "" in names or len(set(names)) < len(names):
+        raise ValueError(f"the columns of an id have names, each once: got {quoted(value)}")
+    return names[0] if len(names) == 1 else list(names)
 
 
 def _class_value(value: object) -> str:
     if not isinstance(value, str | int | float):
-        raise ValueError(  # noqa: TRY004 -- see above
+        raise ValueError(  # noqa: TRY004 -- a TypeError would not be collected with the other faults
             f"a class is text, a number, true or false: got {quoted(value)}"
         )
     return canonical(str(value))
@@ -104,14 +106,18 @@ def as_table(value: object) -> object:
         return {"length": value}
     if isinstance(value, dict | BaseModel):
         return value
-    raise ValueError(f'a window is a duration, "month", or a table of length and step: got {quoted(value)}')
+    units = ", ".join(map(quoted, LONGEST))
+    raise ValueError(
+        f"a window is a duration, a calendar unit ({units}), or a table of length and step: "
+        f"got {quoted(value)}"
+    )
 
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(_zone)]
-IdColumn: TypeAlias = Annotated[Text, BeforeValidator(_column)]
+Id: TypeAlias = Annotated[str | list[str], BeforeValidator(_id)]
 Duration: TypeAlias = Annotated[int, BeforeValidator(_duration)]
 Positive: TypeAlias = Annotated[int, Field(gt=0), BeforeValidator(_duration)]
 Length: TypeAlias = Annotated[str, BeforeValidator(_length)]

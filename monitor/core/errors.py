@@ -10,7 +10,9 @@ MonitorError
 └── CodecError              a stored blob cannot be read by this version
 """
 
+import re
 from collections.abc import Sequence
+from enum import StrEnum
 
 
 class MonitorError(Exception):
@@ -29,8 +31,20 @@ class SourceError(MonitorError):
     """A user's table cannot be read as configured."""
 
 
+class Trouble(StrEnum):
+    """Why a database does not answer: which of these, a second try may mend."""
+
+    NO_ANSWER = "no answer"
+    TIMEOUT = "timeout"  # the statement took too long: half of it may not
+    CONFLICT = "conflict"  # with another transaction, or with a standby's recovery: later it may be gone
+
+
 class SourceUnavailable(SourceError):  # noqa: N818 -- reads as a sentence where it is caught
     """The database does not answer."""
+
+    def __init__(self, message: str, trouble: Trouble = Trouble.NO_ANSWER) -> None:
+        super().__init__(message)
+        self.trouble = trouble
 
 
 class StoreError(MonitorError):
@@ -47,3 +61,13 @@ class GridMismatch(MonitorError):  # noqa: N818 -- reads as a sentence where it 
 
 class CodecError(MonitorError):
     """A stored blob cannot be read."""
+
+
+def without_quotes(message: str) -> str:
+    """Message up to its first quotation, which may be a value of somebody's row.
+
+    >>> without_quotes('invalid input syntax for type numeric: "Jane Doe"')
+    'invalid input syntax for type numeric: ***'
+    """
+    told, *quoted = re.split("[\"'`]", message, maxsplit=1)
+    return f"{told}***" if quoted else told

@@ -7,4 +7,5 @@ from numpy.typing import NDArray
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
+Counts: TypeAlias = Ints | Floats
 Bools: TypeAlias = NDArray[np.bool_]

@@ -17,6 +17,7 @@ _QUIET = {
     "sqlalchemy": logging.WARNING,
     "asyncio": logging.WARNING,
 }
+_ROWS = {"sqlalchemy": logging.INFO}  # below it logs the rows that it reads
 _URL_PASSWORD = re.compile(r"(://[^\s:/@]*):[^\s'\"]*@")
 _PARAMETER = re.compile(r"(?i)\b(password|passwd|pwd|secret|token|api_?key)=([^\s&;,'\"]+)")
 _SECRET_KEY = re.compile(r"(?i)password|passwd|secret|token|api_?key")
@@ -105,7 +106,6 @@ def _attach(formatter: logging.Formatter, level: str, stream: TextIO) -> None:
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     for name, quiet in _QUIET.items():
-        logging.getLogger(name).setLevel(
-            root.level if root.level <= logging.DEBUG else max(root.level, quiet)
-        )
+        heard = root.level if root.level <= logging.DEBUG else max(root.level, quiet)
+        logging.getLogger(name).setLevel(max(heard, _ROWS.get(name, heard)))
     logging.captureWarnings(capture=True)

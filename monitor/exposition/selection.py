@@ -23,7 +23,7 @@ MAIN_MEASURES = {
     Task.REGRESSION: "root_mean_squared_error",
 }
 WINDOW_MEASURES = frozenset({"records", "coverage"})
-STRATUM_MEASURES = frozenset({"base_rate"})
+STRATUM_MEASURES = frozenset({"base_rate", "version_first_seen_timestamp"})
 
 
 class Group(IntEnum):

@@ -3,6 +3,7 @@
 from monitor.measures.log import LOG
 from monitor.measures.measure import ALL, BINARY, NUMBERS, Direction, Family, Measure, Unit
 from monitor.measures.performance import PERFORMANCE
+from monitor.measures.volume import VOLUME
 
 __all__ = ["BY_NAME", "CATALOGUE", "Direction", "Family", "Measure", "Unit"]
 
@@ -114,6 +115,7 @@ CATALOGUE: tuple[Measure, ...] = (
         "",
         headline=True,
     ),
+    *VOLUME,
     Measure(
         "duplicate_records",
         Unit.RECORDS,

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
-from monitor.core.typing import Ints
+from monitor.core.typing import Counts, Ints
 from monitor.measures import classes, numbers, scores
 from monitor.measures import comparison as arms
 from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
 from monitor.measures import shift as shifts
 from monitor.measures.ask import Ask, Result, generator
+from monitor.measures.mixture import Mixture
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.reading import Task
 from monitor.states.counters import Counters, Layout
@@ -40,19 +41,24 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
 
 
 def shift(
-    counting: Counting, reference: Counters | None, records: Counters, ask: Ask, *, features: bool = True
+    counting: Counting,
+    reference: Counters | Mixture | None,
+    records: Counters,
+    ask: Ask,
+    *,
+    features: bool = True,
 ) -> list[Result]:
     """Shift of score, prediction and each feature of a records part against the reference's.
 
     Parameters
     ----------
     reference
-        records part of the reference; None: score and prediction are absent for that reason.
+        records part of the reference, or of several; None: score and prediction are absent for that reason.
     features
         False for versions and arms, whose features are not counted.
     """
     now = _Decoded.of(counting, records)
-    then = None if reference is None else _Decoded.of(counting, reference)
+    then = None if reference is None else _dense(counting, reference)
     found: list[Result] = []
     for name, grid in counting.outputs.items():
         if name.startswith("feature:") and (then is None or not features):
@@ -64,7 +70,8 @@ def shift(
         elif n == 0 and now.records:
             found += shifts.absent_results(name, grid, Reason.NOT_COUNTED, n)
         else:
-            found += shifts.results(name, then.histogram(name), current, ask)
+            before = Histogram(grid, then[counting.records.slice(name)])
+            found += shifts.results(name, before, current, ask)
     return found
 
 
@@ -136,6 +143,13 @@ class _Decoded:
 
     def histogram(self, name: str) -> Histogram:
         return Histogram(self.counting.outputs[name], self.dense[self.counting.records.slice(name)])
+
+
+def _dense(counting: Counting, reference: Counters | Mixture) -> Counts:
+    parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
+    for _, counters in parts:
+        _require(counting.records, counters)
+    return reference.dense()
 
 
 def _require(layout: Layout, counters: Counters) -> None:

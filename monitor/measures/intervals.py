@@ -33,13 +33,16 @@ def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
     >>> round(interval.lower, 6), round(interval.upper, 6)
     (0.825634, 0.944771)
     """
-    z = normal_quantile(level)
-    p, z2 = successes / n, z * z
-    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    lower = 0.0 if successes == 0 else max(0.0, centre - half)
-    upper = 1.0 if successes == n else min(1.0, centre + half)
-    return Interval(lower, upper, level)
+    lower, upper = score_bounds(successes / n, n, normal_quantile(level))
+    return Interval(0.0 if successes == 0 else lower, 1.0 if successes == n else upper, level)
+
+
+def score_bounds(share: float, trials: float, z: float) -> tuple[float, float]:
+    """Bounds of the score interval of a share, z standard deviations away, within [0, 1]."""
+    z2 = z * z
+    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = z * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def rate(successes: int, n: int, level: float, otherwise: Reason) -> Measurement:

@@ -81,4 +81,15 @@ LOG: tuple[Measure, ...] = (
         "",
         headline=True,
     ),
+    Measure(
+        "version_first_seen_timestamp",
+        Unit.SECONDS,
+        Direction.NONE,
+        Family.LOG,
+        ALL,
+        "Moment of the first cycle that counted a record of the version: Unix time. The 20 newest are told.",
+        "none",
+        "",
+        headline=True,
+    ),
 )

@@ -11,7 +11,7 @@ from scipy.special import chdtri, kolmogorov
 
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats, Ints
+from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures.ask import Ask, Result
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.views import Histogram, by_decile
@@ -28,16 +28,16 @@ class Cells:
     Parameters
     ----------
     m, n
-        records of the reference and of the window.
+        records of the reference (of several: as many as are worth as much) and of the window.
     held
         counts of the cells that hold reference records.
     """
 
-    reference: Ints
-    current: Ints
-    m: int
+    reference: Counts
+    current: Counts
+    m: float
     n: int
-    held: list[int]
+    held: list[float]
 
 
 def cells_of(reference: Histogram, current: Histogram) -> Cells:
@@ -137,7 +137,7 @@ def simulated_critical(n: int, m: int, shares: tuple[float, ...], pseudocount: f
     return float(np.quantile(draws, level, method="higher"))
 
 
-def index_of(reference: Ints, current: Ints, pseudocount: float) -> Floats:
+def index_of(reference: Counts, current: Counts, pseudocount: float) -> Floats:
     """Index of each row of counts (last axis: cells); inf where a cell is empty on one side alone."""
     used = (reference + current) > 0
     added = used * pseudocount
@@ -159,7 +159,7 @@ def ks_distance(reference: Histogram, current: Histogram) -> Measurement:
     """
     _require_same_grid(reference, current)
     q, p = reference.regular, current.regular
-    m, n = int(q.sum()), int(p.sum())
+    m, n = float(q.sum()), int(p.sum())
     if m == 0 or n == 0:
         return Measurement.absent(Reason.NO_REFERENCE if m == 0 else Reason.NO_RECORDS, n=n)
     difference = np.cumsum(p) / n - np.cumsum(q) / m
@@ -168,7 +168,7 @@ def ks_distance(reference: Histogram, current: Histogram) -> Measurement:
     return Measurement(value=value, n=n, resolution=max(0.0, bound - value))
 
 
-def ks_p_value(distance: Measurement, m: int) -> Measurement:
+def ks_p_value(distance: Measurement, m: float) -> Measurement:
     """Probability of such a distance if nothing has shifted: Kolmogorov's limit; m reference records."""
     if distance.value is None:
         return distance
@@ -186,7 +186,7 @@ def results(subject: str, reference: Histogram, current: Histogram, ask: Ask) ->
     if isinstance(reference.grid, NumericGrid):
         distance = ks_distance(reference, current)
         yield Result("ks_distance", subject, distance)
-        yield Result("ks_p_value", subject, ks_p_value(distance, int(reference.regular.sum())))
+        yield Result("ks_p_value", subject, ks_p_value(distance, float(reference.regular.sum())))
 
 
 def absent_results(subject: str, grid: Grid, reason: Reason, n: int) -> Iterator[Result]:
@@ -203,11 +203,11 @@ def _require_same_grid(reference: Histogram, current: Histogram) -> None:
         raise GridMismatch("the reference and the window were counted on different grids")
 
 
-def _joined(regular: Ints, side: Histogram) -> Ints:
+def _joined(regular: Counts, side: Histogram) -> Counts:
     return np.concatenate([regular, side.counts[-EXTRA_CELLS:]])
 
 
-def _named(regular: Ints, order: Ints) -> Ints:
+def _named(regular: Counts, order: Ints) -> Counts:
     levels = regular[:-1][order]
     return np.append(levels[:NAMED], levels[NAMED:].sum() + regular[-1])
 

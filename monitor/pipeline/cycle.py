@@ -12,6 +12,7 @@ from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldes
 from monitor.pipeline.housekeeping import audit
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored, NewestSettled, restore
+from monitor.pipeline.versions import first_seen_rows, newly_seen
 from monitor.specs.protocols import Commit, CycleReport, Lease
 from monitor.specs.rows import (
     MeasurementRow,
@@ -77,10 +78,18 @@ def run_cycle(
     current, snapshots, windows = _measure(monitored, changes.state, truth, lacking)
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
-    rows = [*current, *audited.rows]
+    events = newly_seen(monitored, as_of)
+    rows = [*current, *audited.rows, *first_seen_rows(monitored)]
     store.commit(
         monitored.name,
-        Commit(state=state, current=rows, provenance=provenance, snapshots=snapshots, windows=windows),
+        Commit(
+            state=state,
+            current=rows,
+            provenance=provenance,
+            snapshots=snapshots,
+            windows=windows,
+            events=events,
+        ),
         token=token,
     )
     return _report(monitored, as_of, changes, counted, waiting, rows, snapshots), rows
@@ -115,7 +124,9 @@ def _measure(
     states = monitored.store.windows(monitored.name, oldest)
     for window in monitored.spec.windows:
         newest = window.newest_end(truth.as_of - monitored.spec.ready_after)
-        measures = WindowMeasures(monitored, window, monitored.first_counted(state), lacking)
+        measures = WindowMeasures(
+            monitored, window, monitored.first_counted(state), lacking, monitored.oldest_pane(truth.as_of)
+        )
         if newest > monitored.first_counted(state):
             current += _current(measures, newest, truth)
         due = due_windows(monitored, window, oldest=oldest, newest=newest, truth=truth, states=states)
@@ -145,7 +156,9 @@ def _current(measures: WindowMeasures, newest: int, truth: Truths) -> list[Measu
 def _kept_rows(measures: WindowMeasures, due: Due, last: list[MeasurementRow]) -> list[MeasurementRow]:
     settled = due.settles is not Settled.NO or (due.state is not None and due.state.settled_as_of is not None)
     truth = Truth.SETTLED if settled else Truth.PROVISIONAL
-    rows = measures.records(due.end) if due.first or due.records else []
+    rows = measures.records(due.end) if due.first else []
+    if due.records and not due.first:
+        rows = measures.revised_records(due.end)
     if not measures.monitored.counting.reading.labelled:
         return rows
     if due.first or due.settles is not Settled.NO:
@@ -188,11 +201,10 @@ def _window_state(monitored: Monitored, due: Due, truth: Truths) -> WindowState:
 
 
 def _provenance(monitored: Monitored, state: ModelState, as_of: int, rows_read: int) -> Provenance:
-    reference = monitored.reference
     return Provenance(
         as_of=as_of,
         grid=monitored.counting.hash,
-        reference=reference.counting.hash if reference else "",
+        reference=monitored.reference_key,
         config=monitored.spec.config_hash,
         code=monitored.code,
         rows_read=rows_read,

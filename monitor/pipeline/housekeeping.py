@@ -44,9 +44,10 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
     batches = monitored.source.changed_records(monitored.spec, since=None, as_of=as_of, bounds=bounds)
     log = _read(dated(batches, "logged_at", reading), reading, as_of)
     figures = {**log.figures, **monitored.source.strays(monitored.spec, as_of=as_of, bounds=bounds)}
+    measured = {name: _figure(count) for name, count in figures.items()}
     if reading.labelled:
-        figures["orphan_labels"] = monitored.source.orphans(monitored.spec, (bounds[0], as_of + 1))
-    measured = {name: Measurement(float(count), n=count) for name, count in figures.items()}
+        orphans = monitored.source.orphans(monitored.spec, (bounds[0], as_of + 1))
+        measured["orphan_labels"] = _figure(orphans)
     measured["repeated_ids"] = _repeated_ids(monitored, as_of, (bounds[0], as_of + reading.tolerance + 1))
     rows = tuple(_row(as_of, name, measured[name]) for name in sorted(measured))
     monitored.audit = rows
@@ -63,8 +64,13 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
 def _repeated_ids(monitored: Monitored, as_of: int, bounds: tuple[int, int]) -> Measurement:
     """Ids in more than one pane; what a database gives up to group is not counted, and the audit goes on."""
     try:
-        count = monitored.source.repeated_ids(monitored.spec, as_of=as_of, bounds=bounds)
+        return _figure(monitored.source.repeated_ids(monitored.spec, as_of=as_of, bounds=bounds))
     except SourceUnavailable:
+        return _figure(None)
+
+
+def _figure(count: int | None) -> Measurement:
+    if count is None:
         return Measurement.absent(Reason.NOT_COUNTED, n=0)
     return Measurement(float(count), n=count)
 

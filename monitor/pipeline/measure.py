@@ -16,11 +16,14 @@ from monitor.measures.evaluate import (
     quality,
     shift,
 )
+from monitor.measures.volume import WEEKS, volume_ratio
+from monitor.pipeline.compared import compared
 from monitor.pipeline.monitored import Monitored
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.ends import Window
+from monitor.windows.fold import with_frequent_versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +71,21 @@ def folded_part(target: Target, part: Part, *, strata: bool = True) -> Strata:
     return folded
 
 
-def record_rows(target: Target, folded: Strata) -> list[MeasurementRow]:
+def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[MeasurementRow]:
     """Shift, data quality and volume of a window; of strata only the outputs' headlines."""
-    monitored, counting = target.monitored, target.monitored.counting
-    ask = ask_of(monitored)
-    reference = monitored.reference.records if monitored.reference else None
+    counting, ask = target.monitored.counting, ask_of(target.monitored)
+    references = compared(target.monitored, folded)
     rows: list[MeasurementRow] = []
-    for stratum, records in in_order(folded):
+    measured = (
+        with_frequent_versions(counting.records, folded, "volume") if strata else {WHOLE: folded[WHOLE]}
+    )
+    for stratum, records in in_order(measured):
         features = stratum == WHOLE
-        shifted = shift(counting, reference, records, ask, features=features)
+        shifted = shift(counting, references.of(stratum), records, ask, features=features)
         checked = quality(counting, records, level=ask.level, features=features)
-        wanted = _wanted(stratum, [*shifted, *checked])
-        rows += [target.row(result, Truth.NONE, stratum, None) for result in wanted]
+        warned = replace(target, warning=target.warning or references.warning(stratum))
+        rows += [warned.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, shifted)]
+        rows += [target.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, checked)]
     return rows
 
 
@@ -90,7 +96,8 @@ def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = T
     coverage = rows[0].coverage
     if strata:
         closed = replace(ask, resamples=0)
-        for stratum, counters in in_order(folded):
+        layout = target.monitored.counting.labels
+        for stratum, counters in in_order(with_frequent_versions(layout, folded, "tally")):
             if stratum != WHOLE:
                 rows += _of_stratum(target, truth, stratum, counters, closed)
         rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, ask)]
@@ -136,16 +143,26 @@ class WindowMeasures:
         windows that start before this moment are partial.
     lacking
         int64, ascending: starts of panes that are not counted; windows that hold one are partial.
+    oldest
+        earlier weeks that volumes are compared with begin here or later, as in `first`.
     """
 
     monitored: Monitored
     window: Window
     first: int
     lacking: Ints
+    oldest: int = 0
 
     def records(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the window that ends at `end`."""
-        return self._once(self._target(end), Part.RECORDS, Truth.NONE)
+        target = self._target(end)
+        return [*self._once(target, Part.RECORDS, Truth.NONE), self._volume(target)]
+
+    def revised_records(self, end: int) -> list[MeasurementRow]:
+        """Shift, data quality and volume of the whole, for a revision."""
+        target = self._target(end)
+        rows = record_rows(target, folded_part(target, Part.RECORDS), strata=False)
+        return [*rows, self._volume(target)]
 
     def labels(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the window that ends at `end`, and of its strata."""
@@ -159,6 +176,19 @@ class WindowMeasures:
     def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""
         return moved(performance_values(self._target(end)), kept)
+
+    def _volume(self, target: Target) -> MeasurementRow:
+        """Records against the same hours of earlier weeks. Cost: sums over the panes' facts, no state."""
+        panes, level = self.monitored.panes, self.monitored.spec.level
+        weeks = (self.window.earlier(target.end, back) for back in range(1, WEEKS + 1))
+        earlier = [panes.records(*week) for week in weeks if self._counted(*week)]
+        measurement = volume_ratio(panes.records(target.start, target.end), earlier, level)
+        return target.row(Result("volume_ratio", "", measurement), Truth.NONE, WHOLE, None)
+
+    def _counted(self, start: int, end: int) -> bool:
+        """Whether a span was counted whole."""
+        first, last = np.searchsorted(self.lacking, [start, end])
+        return bool(start >= max(self.first, self.oldest) and first == last)
 
     def _once(self, target: Target, part: Part, truth: Truth) -> list[MeasurementRow]:
         """Measure a window, unless this cycle did so already, or the last one did and nothing changed."""

@@ -1,5 +1,6 @@
 """A model with its engines: what a cycle works on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -13,6 +14,7 @@ from monitor.specs.rows import MeasurementRow, ModelState, Truth
 from monitor.states.strata import Strata
 from monitor.windows.settling import Settled
 
+FIRST_SEEN = "version_first_seen"  # kind of event
 Remembered: TypeAlias = dict[tuple[str, int, Truth, str], tuple[Strata, list[MeasurementRow]]]
 
 
@@ -44,6 +46,12 @@ class Monitored:
     ----------
     spec
         its reading is the resolved one of `counting`: features and classes are known.
+    reference_key
+        under which the store keeps the reference; of several references their keys, separated by spaces.
+    version_references
+        of the versions that have their own, on the grids of `reference`.
+    first_seen
+        as of of the cycle that first counted a version.
     settled
         newest settled window by its name.
     audit
@@ -57,11 +65,14 @@ class Monitored:
     spec: ModelSpec
     counting: Counting
     reference: Reference | None
+    version_references: Mapping[str, Reference] = field(default_factory=dict)
     source: Source
     store: Store
     panes: Panes
     code: str
+    reference_key: str = ""
     audit_every: int = DAY
+    first_seen: dict[str, int] = field(default_factory=dict)
     settled: dict[str, NewestSettled] = field(default_factory=dict)
     audit: tuple[MeasurementRow, ...] = ()
     memory: Memory = field(default_factory=Memory)
@@ -103,5 +114,7 @@ def restore(monitored: Monitored) -> None:
         if row.truth is Truth.SETTLED:
             low = row.warning == Settled.LOW_COVERAGE
             monitored.settled[row.window] = NewestSettled(row.window_end, row.warning if low else "")
-    monitored.audit = tuple(row for row in rows if row.window == "")
+    monitored.audit = tuple(row for row in rows if row.window == "" and row.version is None)
+    seen = monitored.store.events(monitored.name, FIRST_SEEN)
+    monitored.first_seen = {event.subject: event.at for event in seen}
     monitored.restored = True

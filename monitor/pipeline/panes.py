@@ -23,6 +23,7 @@ class _Parts:
     """One part of all panes: facts, counters, sums of days, delays."""
 
     layout: Layout
+    kept_as: str
     facts: dict[int, PaneFacts] = field(default_factory=dict)
     strata: dict[int, Strata] = field(default_factory=dict)
     days: dict[int, Strata] = field(default_factory=dict)
@@ -42,10 +43,16 @@ class Panes:
     def __init__(self, model: str, counting: Counting, store: Store) -> None:
         self._model, self._counting, self._store = model, counting, store
         self._parts = {
-            Part.RECORDS: _Parts(counting.records),
-            Part.LABELS: _Parts(counting.labels),
+            part: _Parts(layout, counting.stored_as(layout))
+            for part, layout in ((Part.RECORDS, counting.records), (Part.LABELS, counting.labels))
         }
+        self._versions: dict[str, int] = {}
         self._loaded = False
+
+    @property
+    def versions(self) -> Mapping[str, int]:
+        """Start of the oldest known pane of each version that was counted."""
+        return self._versions
 
     def load(self, since: int) -> None:
         """Read the store once; later calls only forget. What is known begins a day before `since`."""
@@ -56,7 +63,7 @@ class Panes:
         for part, parts in self._parts.items():
             facts = [one for one in self._store.facts(self._model, since) if one.part is part]
             parts.facts = {one.start: one for one in facts}
-            known = [one.start for one in facts if one.layout == parts.layout.hash]
+            known = [one.start for one in facts if one.layout == parts.kept_as]
             for pane in self._store.load_panes(self._model, part, known, self._counting).values():
                 self._keep(part, pane)
         self._loaded = True
@@ -81,7 +88,7 @@ class Panes:
 
     def put(self, part: Part, panes: Sequence[PanePart], as_of: int, *, token: int | None = None) -> None:
         """Save counted parts, under the lease that the token is of, and keep them."""
-        layout = self._parts[part].layout.hash
+        layout = self._parts[part].kept_as
         self._store.save_panes(self._model, part, panes, layout=layout, as_of=as_of, token=token)
         self._parts[part].columns = None
         for pane in panes:
@@ -119,6 +126,12 @@ class Panes:
         first, last = np.searchsorted(starts, [start, end])
         seen = rows if part is Part.RECORDS else records + checksum
         return int(wrapped(seen[first:last].sum()))
+
+    def records(self, start: int, end: int) -> int:
+        """Records counted in [start, end)."""
+        starts, _, _, records, _, _ = self._columns(Part.RECORDS)
+        first, last = np.searchsorted(starts, [start, end])
+        return int(records[first:last].sum())
 
     def labelled(self, as_of: int, waiting: Mapping[int, int]) -> LabelledPanes:
         """Labels parts as settling sees them; a pane that does not wait is as good as counted now.
@@ -181,6 +194,8 @@ class Panes:
         parts = self._parts[part]
         parts.strata[pane.start] = pane.strata
         parts.days.pop(floor_to(pane.start, DAY), None)
+        for version in {stratum.version for stratum in pane.strata if stratum.version is not None}:
+            self._versions[version] = min(pane.start, self._versions.get(version, pane.start))
         if part is Part.LABELS and "delays" in parts.layout.by_name:
             parts.delays[pane.start] = _delays_of(pane, parts.layout)
 
@@ -208,7 +223,7 @@ def _whole(strata: Strata) -> Strata:
 
 
 def _outdated(parts: _Parts) -> list[int]:
-    return [start for start, one in parts.facts.items() if one.layout != parts.layout.hash]
+    return [start for start, one in parts.facts.items() if one.layout != parts.kept_as]
 
 
 def _delays_of(pane: PanePart, layout: Layout) -> tuple[Ints, Ints]:

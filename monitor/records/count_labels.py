@@ -105,7 +105,7 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         for block, (columns, scales, mask) in terms.sums.items():
             tabulated.add_sums(block, columns, scales, mask)
 
-    return _parts(table, rows, labels, by_stratum(rows, counting.reading, counting.labels, fill))
+    return _parts(table, rows, labels, by_stratum(rows, counting, counting.labels, fill))
 
 
 def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
@@ -265,8 +265,8 @@ def _parts(
     table: pa.Table, rows: Rows, labels: Labels, strata: list[dict[Stratum, Counters]]
 ) -> list[PanePart]:
     panes = len(rows.panes)
-    records = np.bincount(rows.pane, minlength=panes).tolist()
-    labelled = np.bincount(rows.pane[labels.known], minlength=panes).tolist()
+    records = np.bincount(rows.pane[rows.serves], minlength=panes).tolist()
+    labelled = np.bincount(rows.pane[labels.known & rows.serves], minlength=panes).tolist()
     newest = newest_by_pane(rows, labels.newest, panes)
     checksums = _checksums(table, rows, labels)
     return [

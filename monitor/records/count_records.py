@@ -8,7 +8,6 @@ import pyarrow as pa
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
-from monitor.records.reading import Reading
 from monitor.records.rows import Rows, prediction_of, read_rows, score_of
 from monitor.records.tabulate import Table
 from monitor.records.values import Categories, Numbers, categories, numbers
@@ -47,22 +46,26 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         for block, cell in cells.items():
             if whole or not block.startswith("feature:"):
                 tabulated.add(block, cell)
+        if "served" in counting.records.by_name:
+            tabulated.add_tallies("served", (rows.serves,))
 
-    strata = by_stratum(rows, counting.reading, counting.records, fill)
+    strata = by_stratum(rows, counting, counting.records, fill)
     newest = [None if moment == _NEVER else moment for moment in rows.newest.tolist()]
-    records = np.bincount(rows.pane, minlength=len(panes)).tolist()
+    records = np.bincount(rows.pane[rows.serves], minlength=len(panes)).tolist()
     return [
         PanePart(start, strata[at], int(rows.read[at]), newest[at], records=records[at])
         for at, start in enumerate(panes.tolist())
     ]
 
 
-def by_stratum(rows: Rows, reading: Reading, layout: Layout, fill: Fill) -> list[dict[Stratum, Counters]]:
-    """Counters of every pane by stratum."""
+def by_stratum(rows: Rows, counting: Counting, layout: Layout, fill: Fill) -> list[dict[Stratum, Counters]]:
+    """Counters of every pane by stratum. Cost: for each dimension one bincount a block."""
     strata: list[dict[Stratum, Counters]] = [{} for _ in rows.panes]
-    for names, code in rows.strata(reading):
-        present, group = np.unique(rows.pane * len(names) + code, return_inverse=True)
-        tabulated = Table(layout, group.astype(np.int64), len(present))
+    for names, code in rows.strata(counting):
+        inside = code >= 0
+        group = np.full(len(code), -1)
+        present, group[inside] = np.unique(rows.pane[inside] * len(names) + code[inside], return_inverse=True)
+        tabulated = Table(layout, group, len(present))
         fill(tabulated, whole=names == [WHOLE])
         for at, counters in tabulated.counters():
             pane, name = divmod(int(present[at]), len(names))

@@ -43,6 +43,8 @@ class Counting:
         grids; None where the model has no such column.
     scale
         power of two, unit of labels and errors.
+    segments
+        (column, values that are strata of their own), in the order of the reading.
     """
 
     reading: Reading
@@ -51,6 +53,7 @@ class Counting:
     prediction: Grid
     label: Grid | None
     scale: float = 1.0
+    segments: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @cached_property
     def outputs(self) -> dict[str, Grid]:
@@ -66,7 +69,9 @@ class Counting:
         """Layout of the records part: volumes, outputs, features."""
         volume = Block("volume", (len(VOLUME),), grids.content_hash(VOLUME))
         outputs = (Block(name, (grid.size,), _hash(grid)) for name, grid in self.outputs.items())
-        return Layout((volume, *outputs))
+        if self.reading.serving is None:
+            return Layout((volume, *outputs))
+        return Layout((volume, *outputs, Block("served", (1,), grids.content_hash("served"))))
 
     @cached_property
     def labels(self) -> Layout:
@@ -106,6 +111,18 @@ class Counting:
     def hash(self) -> str:
         """Content hash of all grids."""
         return grids.content_hash([self.records.hash, self.labels.hash])
+
+    def stored_as(self, layout: Layout) -> str:
+        """Hash under which panes of a layout are kept: what is counted, and for which strata."""
+        reading = self.reading
+        slices = {
+            "versioned": reading.versioned,
+            "segments": self.segments,
+            "arms": reading.arms and [reading.arms.column, reading.arms.control, reading.arms.treatment],
+            "serving": reading.serving and [reading.serving.column, reading.serving.values],
+        }
+        told = {name: slice_ for name, slice_ in slices.items() if slice_}
+        return grids.content_hash([layout.hash, told]) if told else layout.hash
 
     def histogram(self, counters: Counters, name: str) -> Histogram:
         """View of "score", "prediction", "feature:NAME" (records part) or "label" (labels part)."""

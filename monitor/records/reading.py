@@ -1,9 +1,9 @@
 """Reading options: what the columns of a model's tables mean.
 
 Sources hand over Arrow tables whose columns bear role names:
-``id, event_time, logged_at, version, arm, score, prediction, probability:CLASS, feature:NAME,
-label, reported_at, revision``. An id, a category, a class is a string; a number is a double or a string;
-a time is an integer, a timestamp or a string. Null is missing.
+``id, event_time, logged_at, version, arm, serving, segment:NAME, score, prediction, probability:CLASS,
+feature:NAME, label, reported_at, revision``. An id, a category, a class is a string; a number is a
+double or a string; a time is an integer, a timestamp or a string. Null is missing.
 """
 
 from dataclasses import dataclass
@@ -32,6 +32,14 @@ class Arms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """Which rows serve: values of a column, as canonical text. Other rows are their version's only."""
+
+    column: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How rows are read.
 
@@ -44,6 +52,10 @@ class Reading:
         the prediction is positive from this score on; None where a column holds it.
     numeric, categorical
         features, sorted by name.
+    segments
+        columns whose values are strata; only with a reference, which says which values.
+    serving
+        None: every row serves.
     zone
         IANA name of the zone of naive times.
     time_units
@@ -66,6 +78,8 @@ class Reading:
     categorical: tuple[str, ...] = ()
     versioned: bool = False
     arms: Arms | None = None
+    segments: tuple[str, ...] = ()
+    serving: Serving | None = None
     labelled: bool = False
     zone: str = "UTC"
     time_units: tuple[tuple[str, str], ...] = ()

@@ -1,6 +1,6 @@
 """A reference: the grids that its columns give, and its own records counted on them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,21 +15,30 @@ from monitor.records.values import Categories, Numbers, canonical, categories, n
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
-from monitor.states.strata import WHOLE
+from monitor.states.strata import WHOLE, Strata
+
+SEGMENTS = 20  # values of a column that are strata of their own
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Counters of the reference's records and labels on the grids of `counting`."""
+    """Counters of the reference's records and labels on the grids of `counting`.
+
+    Parameters
+    ----------
+    segments
+        of its records by segment, without features.
+    """
 
     counting: Counting
     records: Counters
     labels: Counters
+    segments: Strata = field(default_factory=dict)
 
 
 def counting_without_reference(reading: Reading) -> Counting:
     """Grids of a model without a reference: classes, scores on a uniform grid; no features."""
-    bare = replace(reading, numeric=(), categorical=())
+    bare = replace(reading, numeric=(), categorical=(), segments=())
     regression = reading.task is Task.REGRESSION
     outcome: Grid = number_grid(None) if regression else class_grid(reading.classes)
     return Counting(
@@ -67,7 +76,14 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
         prediction=_outcome_grid(prediction, reading),
         label=_outcome_grid(_label(table, reading), reading) if reading.labelled else None,
         scale=_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
+        segments=tuple((column, _segment_values(table, column)) for column in reading.segments),
     )
+    return counted_on(table, counting)
+
+
+def counted_on(table: pa.Table, counting: Counting) -> Reference:
+    """Reference on the grids of another: a version's own on those of its model."""
+    has_label = counting.label is not None and "label" in table.column_names
     return Reference(counting, *_count(table, counting, has_label=has_label))
 
 
@@ -89,6 +105,14 @@ def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
     found = categories(column)
     counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
     return grids.category_grid(list(found.levels), counts.tolist())
+
+
+def _segment_values(table: pa.Table, column: str) -> tuple[str, ...]:
+    """The most frequent values, of at least 10 records; the others are one stratum."""
+    found = categories(table[f"segment:{column}"])
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
+    named = grids.category_grid(list(found.levels), counts.tolist()).levels
+    return tuple(level for level in named if level)[:SEGMENTS]
 
 
 def _score_grid(score: Numbers | None, reading: Reading) -> NumericGrid | None:
@@ -120,17 +144,14 @@ def _scale(table: pa.Table, reading: Reading) -> float:
     return sums.power_of_two(min(float(np.std(values / largest)) * largest, largest))
 
 
-def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Counters, Counters]:
+def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Counters, Counters, Strata]:
     """Count the reference as one pane: every row has an id of its own, and the same time."""
     n = table.num_rows
-    names = [
-        "score",
-        "prediction",
-        "label",
-        *(f"probability:{name}" for name in counting.reading.probabilities),
-    ]
+    names = ["score", "prediction", "label"]
+    names += [f"probability:{name}" for name in counting.reading.probabilities]
+    names += [f"feature:{name}" for name, _ in counting.features]
+    names += [f"segment:{column}" for column, _ in counting.segments]
     kept = [name for name in names if name in table.column_names]
-    kept += [f"feature:{name}" for name, _ in counting.features]
     columns = {name: table[name] for name in kept}
     columns["id"] = pa.chunked_array([pa.array(np.arange(n))])
     columns["event_time"] = pa.chunked_array([pa.array(np.zeros(n, np.int64))])
@@ -139,6 +160,7 @@ def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Cou
     )
     plain = replace(counting, reading=one_pane)
     rows, panes = pa.table(columns), np.zeros(1, np.int64)
-    records = count_records(rows, plain, panes=panes, as_of=0)[0].strata.get(WHOLE)
+    strata = dict(count_records(rows, plain, panes=panes, as_of=0)[0].strata)
+    records = strata.pop(WHOLE, Counters.empty(counting.records))
     labels = count_labels(rows, plain, panes=panes, as_of=0)[0].strata.get(WHOLE) if has_label else None
-    return records or Counters.empty(counting.records), labels or Counters.empty(counting.labels)
+    return records, labels or Counters.empty(counting.labels), strata

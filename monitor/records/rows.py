@@ -58,16 +58,21 @@ class Rows:
     adjusted: Bools
     version: Categories | None
     arm: Categories | None
+    segments: dict[str, Categories]
+    serves: Bools
 
-    def strata(self, reading: Reading) -> Iterator[tuple[list[Stratum], Ints]]:
-        """Yield the strata of each dimension, and every winner's position among them.
+    def strata(self, counting: Counting) -> Iterator[tuple[list[Stratum], Ints]]:
+        """Yield the strata of each dimension, and every winner's position among them, -1 for none.
+
+        Rows that do not serve have a position among the versions only.
 
         Raises
         ------
         SourceError
             if a pane holds more versions than a model can have.
         """
-        yield [WHOLE], np.zeros(len(self.rows), dtype=np.int64)
+        reading = counting.reading
+        yield [WHOLE], np.where(self.serves, 0, -1)
         if self.version is not None:
             names, codes = _named([*self.version.levels, NONE], self.version.codes)
             self._refuse_too_many(names, codes)
@@ -76,7 +81,12 @@ class Rows:
             arms = (reading.arms.control, reading.arms.treatment)
             positions = self.arm.positions(tuple(canonical(arm) for arm in arms), -1)
             names, codes = _named([*arms, OTHER], positions)
-            yield [Stratum(segment=f"{reading.arms.column}={name}") for name in names], codes
+            yield _segments(reading.arms.column, names), np.where(self.serves, codes, -1)
+        for column, values in counting.segments:
+            if column in self.segments:
+                positions = self.segments[column].positions(values, len(values))
+                names, codes = _named([*values, OTHER, NONE], positions)
+                yield _segments(column, names), np.where(self.serves, codes, -1)
 
     def _refuse_too_many(self, names: list[str], codes: Ints) -> None:
         pairs = np.unique(self.pane * len(names) + codes)
@@ -111,10 +121,13 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     chosen = table.take(pa.array(member))
     version = texts(chosen["version"]) if reading.versioned else None
     arm = categories(chosen["arm"]) if reading.arms is not None else None
+    segments = _segment_columns(chosen, counting)
+    serves = serves_of(chosen, reading)
     keys = [place[member], codes_of(chosen["id"]), *([] if version is None else [version.codes + 1])]
     group = np.unique(combine(keys), return_inverse=True)[1].astype(np.int64)
     known = [event.us[member], ~no_logged_at[member], event.adjusted[member]]
-    known += [] if arm is None else [arm.codes]
+    known += [~serves, *([] if arm is None else [arm.codes])]
+    known += [segments[column].codes for column in sorted(segments)]
 
     def ties(tied: Ints) -> list[Ints]:
         return _tie_keys(chosen.take(pa.array(tied)), counting, [key[tied].astype(np.int64) for key in known])
@@ -138,6 +151,8 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
         adjusted=event.adjusted[rows],
         version=None if version is None else version.take(winners),
         arm=None if arm is None else arm.take(winners),
+        segments={column: values.take(winners) for column, values in segments.items()},
+        serves=serves[winners],
     )
 
 
@@ -231,6 +246,23 @@ def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> N
 
 def _probabilities(table: pa.Table, reading: Reading) -> list[Numbers]:
     return [numbers(table[f"probability:{name}"]) for name in reading.probabilities]
+
+
+def serves_of(table: pa.Table, reading: Reading) -> Bools:
+    """Rows that serve: all of them where nothing tells."""
+    if reading.serving is None or "serving" not in table.column_names:
+        return np.ones(table.num_rows, dtype=bool)
+    return categories(table["serving"]).positions(reading.serving.values, -1) >= 0
+
+
+def _segment_columns(table: pa.Table, counting: Counting) -> dict[str, Categories]:
+    """Segment columns that are there."""
+    roles = {column: f"segment:{column}" for column, _ in counting.segments}
+    return {column: categories(table[role]) for column, role in roles.items() if role in table.column_names}
+
+
+def _segments(column: str, names: list[str]) -> list[Stratum]:
+    return [Stratum(segment=f"{column}={name}") for name in names]
 
 
 def _places(event: Times, logged: Ints, panes: Ints, reading: Reading, as_of: int) -> tuple[Ints, Bools]:

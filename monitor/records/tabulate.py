@@ -19,19 +19,20 @@ class Table:
     layout
         of the counters to make.
     group
-        int64, shape (rows,): number of each row's group.
+        int64, shape (rows,): number of each row's group; rows of -1 are passed over.
     groups
         number of groups.
     """
 
     def __init__(self, layout: Layout, group: Ints, groups: int) -> None:
+        inside = group >= 0
+        self._inside = None if inside.all() else inside
         self._layout, self._group, self._groups = layout, group, groups
         self._parts: list[tuple[Ints, Ints]] = []
 
     def add(self, block: str, cell: Ints, mask: Bools | None = None) -> None:
         """Count one for each row (of the mask) in its cell of a block."""
-        if mask is not None and mask.all():
-            mask = None
+        mask = self._counted(mask)
         group = self._group if mask is None else self._group[mask]
         cell = cell if mask is None else cell[mask]
         size = self._layout.by_name[block].size
@@ -47,12 +48,15 @@ class Table:
     def add_tallies(self, block: str, columns: Sequence[Ints | Bools]) -> None:
         """Add each column's numbers to its cell of a block."""
         table = np.zeros((len(columns), self._groups), dtype=np.int64)
+        mask = self._counted(None)
+        group = self._group if mask is None else self._group[mask]
         for total, column in zip(table, columns, strict=True):
-            np.add.at(total, self._group, column.astype(np.int64))
+            np.add.at(total, group, (column if mask is None else column[mask]).astype(np.int64))
         self._keep_dense(block, table.T)
 
     def add_sums(self, block: str, terms: Sequence[Floats], scales: Sequence[float], mask: Bools) -> None:
         """Add terms exactly; terms out of range are counted."""
+        mask = mask if self._inside is None else mask & self._inside
         group = self._group[mask]
         table = np.zeros((4, len(terms), self._groups), dtype=np.int64)
         table[0] = np.bincount(group, minlength=self._groups)
@@ -76,6 +80,11 @@ class Table:
         ends = np.append(starts, len(group))[1:]
         for number, first, last in zip(present.tolist(), starts.tolist(), ends.tolist(), strict=True):
             yield number, Counters(self._layout, index[first:last].copy(), value[first:last].copy())
+
+    def _counted(self, mask: Bools | None) -> Bools | None:
+        """Rows of a mask that have a group; None: all rows."""
+        both = [one for one in (mask, self._inside) if one is not None and not one.all()]
+        return np.logical_and.reduce(both) if both else None
 
     def _keep_dense(self, block: str, table: Ints) -> None:
         flat = table.ravel()

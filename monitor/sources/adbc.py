@@ -13,12 +13,12 @@ import pyarrow as pa
 from sqlalchemy import pool
 
 from monitor.core.clock import SECOND
-from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
 from monitor.sources import guard
 from monitor.sources.address import Address, libpq_uri, sqlite_uri
 from monitor.sources.dialects import Dialect, dialect_of
-from monitor.sources.failures import refused, unavailable, unreachable_state
+from monitor.sources.failures import refused, trouble_of_state, unavailable
 from monitor.sources.statements import Statement
 from monitor.specs.model import SourceSpec
 
@@ -60,9 +60,9 @@ class AdbcSession:
         table = self._fetch(sql)
         return [tuple(row.values()) for row in table.to_pylist()]
 
-    def names(self, sql: str) -> list[str]:
-        """Names of a query's columns."""
-        return list(self._fetch(sql).column_names)
+    def described(self, sql: str) -> dict[str, object]:
+        """Names and Arrow types of a query's columns."""
+        return {field.name: field.type for field in self._fetch(sql).schema}
 
     def settle(self, sql: str) -> None:
         """Run a statement without rows."""
@@ -150,11 +150,13 @@ class PostgresReader:
             yield session
             session.settle("COMMIT")
         except adbc_driver_manager.Error as error:
-            lost = unreachable_state(error.sqlstate) or (
-                error.sqlstate is None and (error.status_code in _LOST or not _answers(session))
-            )
+            trouble = trouble_of_state(error.sqlstate)
+            if error.sqlstate is None and (error.status_code in _LOST or not _answers(session)):
+                trouble = Trouble.NO_ANSWER
             connection.invalidate()
-            raise (unavailable if lost else refused)(self._address, error) from error
+            if trouble is None:
+                raise refused(self._address, error) from error
+            raise unavailable(self._address, error, trouble) from error
         except BaseException:
             with suppress(adbc_driver_manager.Error):
                 session.settle("ROLLBACK")

@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from monitor.core.errors import SourceError
+from monitor.sources import mysql
 from monitor.sources.statements import Kind, Output
 
 
@@ -45,6 +46,9 @@ def output(dialect: str, want: Want, name: str, ref: str, kind: str, *, unit: st
     if dialect == "postgresql":
         _refuse(want, name, ref, kind)
         return _POSTGRES[want](name, ref, kind)
+    if mysql.is_mysql(dialect):
+        _refuse_mysql(want, name, ref, kind)
+        return _mysql(want, name, ref, kind, unit)
     if want is Want.TIME:
         return Output(name, ref, Kind.MOMENT if unit is None else Kind.EPOCH)
     return Output(name, ref, _PLAIN[want])
@@ -55,10 +59,33 @@ def _refuse(want: Want, name: str, ref: str, kind: str) -> None:
     if want is Want.TIME:
         refused = refused or kind in ("boolean", "json", "jsonb", "time without time zone")
     if refused:
-        raise SourceError(
-            f"column {ref.partition('.')[2]} ({name}) has the type {kind}, which is not read as a {want}: "
-            "cast it in a view or in `query`"
-        )
+        raise _refusal(want, name, ref, kind)
+
+
+_TIMELESS = ("boolean", "time", "year", "bit", "json", "enum", "set")
+
+
+def _refuse_mysql(want: Want, name: str, ref: str, kind: str) -> None:
+    if kind == "geometry" or (want is Want.TIME and kind in _TIMELESS):
+        raise _refusal(want, name, ref, kind)
+
+
+def _refusal(want: Want, name: str, ref: str, kind: str) -> SourceError:
+    return SourceError(
+        f"column {ref.partition('.')[2]} ({name}) has the type {kind}, which is not read as a {want}: "
+        "cast it in a view or in `query`"
+    )
+
+
+def _mysql(want: Want, name: str, ref: str, kind: str, unit: str | None) -> Output:
+    if want is Want.TIME:
+        kinds = {"timestamp": Kind.INSTANT, "datetime": Kind.NAIVE, "date": Kind.NAIVE}
+        return Output(name, ref, kinds.get(kind, Kind.MOMENT if unit is None else Kind.EPOCH))
+    if kind == "bit":
+        ref = f"{ref} + 0"
+    elif kind == "float" and want is not Want.TEXT:  # else rounded to six digits
+        ref = f"{ref} + 0e0"
+    return Output(name, ref, _PLAIN[want])
 
 
 def _postgres_text(name: str, ref: str, _kind: str) -> Output:

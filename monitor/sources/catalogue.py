@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from monitor.core.errors import SourceError
+from monitor.sources import mysql
 from monitor.sources.dialects import Dialect, text
 from monitor.sources.statements import Session
 from monitor.specs.model import Relation
@@ -77,10 +78,12 @@ def types_of(session: Session, dialect: Dialect, relation: Relation) -> dict[str
         return _sqlite_types(session, dialect, relation.table)
     if relation.table is not None:
         _require_table(session, dialect, relation.table)
-    names = session.names(f"SELECT * FROM {dialect.relation(whole, 'q')} LIMIT 0")
-    if dialect.name == "postgresql" and names:
-        return _postgres_types(session, dialect, whole, names)
-    return dict.fromkeys(names, "")
+    described = session.described(f"SELECT * FROM {dialect.relation(whole, 'q')} LIMIT 0")
+    if dialect.name == "postgresql" and described:
+        return _postgres_types(session, dialect, whole, list(described))
+    if mysql.is_mysql(dialect.name):
+        return mysql.types_of(described)
+    return dict.fromkeys(described, "")
 
 
 def has_index(session: Session, dialect: Dialect, item: str, condition: str) -> bool:
@@ -94,6 +97,8 @@ def has_index(session: Session, dialect: Dialect, item: str, condition: str) -> 
         plan = session.rows(f"EXPLAIN {sql}")
         session.settle("SET LOCAL enable_seqscan TO DEFAULT")
         return any("Index Cond" in str(row[0]) for row in plan)
+    if mysql.is_mysql(dialect.name):
+        return '"possible_keys"' in str(session.rows(f"EXPLAIN FORMAT=JSON {sql}")[0][0])
     return False
 
 
@@ -102,9 +107,17 @@ def tables(session: Session, dialect: Dialect) -> list[str]:
     if dialect.name == "sqlite":
         sql = "SELECT '' AS name UNION ALL SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
         return sorted(str(row[0]) for row in session.rows(sql) if row[0])
-    schema = "CASE WHEN table_schema IN ('public', current_schema()) THEN '' ELSE table_schema || '.' END"
+    if mysql.is_mysql(dialect.name):
+        schema = "IF(table_schema = DATABASE(), '', CONCAT(table_schema, '.'))"
+        hidden = "'mysql', 'sys', 'information_schema', 'performance_schema'"
+        sql = (
+            f"SELECT CONCAT({schema}, table_name) AS name FROM information_schema.tables "
+            f"WHERE table_schema NOT IN ({hidden})"
+        )
+        return sorted(str(row[0]) for row in session.rows(sql))
     if dialect.name != "postgresql":
         return []
+    schema = "CASE WHEN table_schema IN ('public', current_schema()) THEN '' ELSE table_schema || '.' END"
     sql = (
         f"SELECT ({schema} || table_name)::text FROM information_schema.tables "
         "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
@@ -113,6 +126,11 @@ def tables(session: Session, dialect: Dialect) -> list[str]:
 
 
 def _require_table(session: Session, dialect: Dialect, name: str) -> None:
+    if mysql.is_mysql(dialect.name):
+        schema, _, table = name.rpartition(".")
+        sql = f"table_schema = {text(schema) if schema else 'DATABASE()'} AND table_name = {text(table)}"
+        if not session.rows(f"SELECT 1 AS one FROM information_schema.tables WHERE {sql}"):
+            raise _no_table(session, dialect, name)
     if dialect.name != "postgresql":
         return
     found = session.rows(f"SELECT (to_regclass({text(dialect.table(name))}) IS NOT NULL)::int")

@@ -13,8 +13,9 @@ from monitor.sources.bounds import Comparable, Range
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.dialects import Dialect
+from monitor.sources.ids import same_id
 from monitor.sources.moments import comparable
-from monitor.sources.scan import has_own_table, look_labels, same_id
+from monitor.sources.scan import has_own_table, look_labels
 from monitor.sources.statements import Output, Session, Statement
 from monitor.specs.model import ModelSpec, Relation
 
@@ -62,18 +63,25 @@ def read_changed_labels(
     yield from _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
 
 
-def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> int:
-    """Labels reported within the bounds whose prediction is not there; without such a time, all of them."""
+def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> int | None:
+    """Labels reported within the bounds without a prediction within these and a horizon more on both sides.
+
+    None without such a time: predictions are never looked for through the whole log, and labels of older ones
+    cannot be told from orphans.
+    """
     if model.labels is None or not has_own_table(model.labels):
         return 0
+    if model.labels.column("reported_at") is None:
+        return None
     looked, labels = look(session, dialect, model.predictions, "p"), look(session, dialect, model.labels, "l")
     same = same_id(model.predictions, model.labels, looked, labels)
+    event, horizon = _event_time(session, looked, model), model.reading.horizon
+    near = event.condition(bounds[0] - horizon, bounds[1] + horizon)
     # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
-    source = f"{labels.item} LEFT JOIN {looked.item} ON {same}"
+    source = f"{labels.item} LEFT JOIN {looked.item} ON {same} AND ({near})"
     alone = f"{looked.ref(str(model.predictions.column('id')), 'id')} IS NULL"
-    reported = _time(session, labels, model, model.labels, "reported_at")
-    if reported is None:
-        return int(session.rows(f"SELECT count(*) AS orphans FROM {source} WHERE {alone}")[0][0])
+    column = str(model.labels.column("reported_at"))
+    reported = comparable(session, labels, column, "reported_at", model.reading)
     outputs = [_output(labels, model, model.labels, "reported_at")]
     found = 0
     for table in _select(session, outputs, source, [f"{alone} AND ({reported.condition(*bounds)})"]):
@@ -91,7 +99,8 @@ def count_strays(
     logged = _time(session, looked, model, model.predictions, "logged_at")
     outputs = [_output(looked, model, model.predictions, "event_time")]
     outputs += [] if logged is None else [_output(looked, model, model.predictions, "logged_at")]
-    nameless = f"{_ref(looked, model, 'id')} IS NULL AND ({event.condition(*bounds)})"
+    nameless = " OR ".join(f"{one} IS NULL" for one in _id(looked, model))
+    nameless = f"({nameless}) AND ({event.condition(*bounds)})"
     batches = dated(_select(session, outputs, looked.item, [nameless]), "logged_at", reading)
     without_id = sum(int(batch.within(bounds, as_of).sum()) for batch in batches)
     timeless = f"{_ref(looked, model, 'event_time')} IS NULL"
@@ -113,9 +122,12 @@ def count_repeated(session: Session, dialect: Dialect, model: ModelSpec, as_of: 
     looked, reading = look(session, dialect, model.predictions, "p"), model.reading
     event = _event_time(session, looked, model)
     logged = _time(session, looked, model, model.predictions, "logged_at")
-    key = [_ref(looked, model, role) for role in ("id", "version") if model.predictions.column(role)]
+    named = " AND ".join(f"{one} IS NOT NULL" for one in _id(looked, model))
+    key = _id(looked, model) + (
+        [_ref(looked, model, "version")] if model.predictions.column("version") else []
+    )
     time = _ref(looked, model, "event_time")
-    where = f"{key[0]} IS NOT NULL AND ({event.condition(*bounds)})"
+    where = f"{named} AND ({event.condition(*bounds)})"
     if logged is not None:
         where += f" AND ({logged.condition(0, as_of + 1)} OR {logged.sql} IS NULL)"
     grouped = f"{where} GROUP BY {', '.join(key)} HAVING count(*) > 1 AND min({time}) < max({time})"
@@ -184,6 +196,10 @@ def _time(
 ) -> Comparable | None:
     column = relation.column(role)
     return None if column is None else comparable(session, looked, column, role, model.reading)
+
+
+def _id(looked: Looked, model: ModelSpec) -> list[str]:
+    return [looked.ref(column, role) for role, column in model.predictions.id_columns]
 
 
 def _ref(looked: Looked, model: ModelSpec, role: str) -> str:

@@ -13,16 +13,19 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from monitor.core.clock import SECOND
-from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
+from monitor.sources import mysql
 from monitor.sources.address import Address, sqlite_uri
 from monitor.sources.dialects import Dialect, dialect_of
-from monitor.sources.failures import refused, unavailable, unreachable_state
+from monitor.sources.failures import refused, trouble_of_mysql, trouble_of_state, unavailable
 from monitor.sources.statements import Kind, Statement, concat, join_numbers, join_texts
 from monitor.specs.model import SourceSpec
 
 _BUSY_TIMEOUT_S = 10
+_MYSQL_DRIVERS = ("pymysql", "MySQLdb")
 _INT64_MAX = 2**63 - 1
+_DRIVERS = {"postgresql": "psycopg", "mysql": "pymysql", "mariadb": "pymysql"}  # where the URL names none
 _SQLITE_UNREACHABLE = (5, 6, 10, 11, 14, 26)  # busy, locked, I/O, corrupt, cannot open, not a database
 
 
@@ -53,10 +56,10 @@ class FetchmanySession:
         with self._run(sql) as result:
             return [tuple(row) for row in result]
 
-    def names(self, sql: str) -> list[str]:
-        """Names of a query's columns."""
+    def described(self, sql: str) -> dict[str, object]:
+        """Names of a query's columns, and what the driver describes them by: code of the type, lengths."""
         with self._run(sql) as result:
-            return list(result.keys())
+            return {column[0]: tuple(column[1:]) for column in result.cursor.description or ()}
 
     def settle(self, sql: str) -> None:
         """Run a statement without rows."""
@@ -77,7 +80,8 @@ class FetchmanyReader:
             self.dialect: Dialect = dialect_of(address.url)
             self._engine = _engine(address, spec.max_connections)
         except (SQLAlchemyError, ImportError) as error:
-            raise SourceError(f"{address.shown}: {address.hide(str(error))}") from error
+            hint = ": install monitor[mariadb]" if mysql.is_mysql(address.dialect) else ""
+            raise SourceError(f"{address.shown}: {address.hide(str(error))}{hint}") from error
 
     @contextmanager
     def session(self) -> Iterator[FetchmanySession]:
@@ -88,17 +92,28 @@ class FetchmanyReader:
         try:
             with self._engine.connect() as connection:
                 session = FetchmanySession(connection, self._batch_rows)
-                if self.dialect.name == "postgresql":
-                    session.settle("SET TRANSACTION READ ONLY")
-                    session.settle(f"SET LOCAL statement_timeout = {self._timeout_ms}")
-                    session.settle("SET LOCAL TIME ZONE 'UTC'")
+                for setting in self._settings(connection):
+                    session.settle(setting)
                 yield session
         except SQLAlchemyError as error:
-            raise (unavailable if _unreachable(error) else refused)(self._address, error) from error
+            trouble = _trouble(error)
+            if trouble is None:
+                raise refused(self._address, error) from error
+            raise unavailable(self._address, error, trouble) from error
 
     def close(self) -> None:
         """Close the pooled connections."""
         self._engine.dispose()
+
+    def _settings(self, connection: sa.Connection) -> tuple[str, ...]:
+        """Statements that make the transaction a read-only one in UTC with a limit of time."""
+        if self.dialect.name == "postgresql":
+            limit = f"SET LOCAL statement_timeout = {self._timeout_ms}"
+            return "SET TRANSACTION READ ONLY", limit, "SET LOCAL TIME ZONE 'UTC'"
+        if mysql.is_mysql(self.dialect.name):
+            mariadb = bool(getattr(connection.dialect, "is_mariadb", False))
+            return mysql.settings(mariadb=mariadb, timeout_ms=self._timeout_ms)
+        return ()
 
 
 def cast_texts(statement: Statement) -> str:
@@ -130,9 +145,9 @@ def _engine(address: Address, connections: int) -> sa.Engine:
         return engine
     url = address.url
     arguments: dict[str, Any] = {}
+    if url.drivername in _DRIVERS:
+        url = url.set(drivername=f"{url.drivername}+{_DRIVERS[url.drivername]}")
     if address.dialect == "postgresql":
-        if url.drivername == "postgresql":
-            url = url.set(drivername="postgresql+psycopg")
         arguments = {"application_name": "monitor", "connect_timeout": 10}
         arguments = {name: value for name, value in arguments.items() if name not in url.query}
     return sa.create_engine(
@@ -150,22 +165,27 @@ def _decode_anything(connection: Any, _record: object) -> None:
     connection.text_factory = lambda raw: raw.decode(errors="replace")
 
 
-def _unreachable(error: SQLAlchemyError) -> bool:
+def _trouble(error: SQLAlchemyError) -> Trouble | None:
+    """Why the database does not answer; None: the statement is wrong."""
     if not isinstance(error, DBAPIError):
-        return isinstance(error, sa.exc.TimeoutError)
-    code = getattr(error.orig, "sqlite_errorcode", None)
-    if code is not None:
-        return code & 0xFF in _SQLITE_UNREACHABLE
+        return Trouble.NO_ANSWER if isinstance(error, sa.exc.TimeoutError) else None
     state = getattr(error.orig, "sqlstate", None)
     if state is not None:
-        return unreachable_state(state)
-    return error.connection_invalidated or isinstance(error, sa.exc.OperationalError)
+        return trouble_of_state(state)
+    number = next(iter(getattr(error.orig, "args", ())), None)
+    if type(error.orig).__module__.startswith(_MYSQL_DRIVERS) and isinstance(number, int):
+        return trouble_of_mysql(number)
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    lost = error.connection_invalidated or isinstance(error, sa.exc.OperationalError)
+    if code is not None:
+        lost = code & 0xFF in _SQLITE_UNREACHABLE
+    return Trouble.NO_ANSWER if lost else None
 
 
 def _column(kind: Kind, values: list[Any]) -> pa.ChunkedArray:
     match kind:
         case Kind.TEXT:
-            return _chunked([None if value is None else _text(value) for value in values], pa.string())
+            return _chunked([None if value is None else _name(value) for value in values], pa.string())
         case Kind.NUMBER:
             return join_numbers(*_apart(values, float))
         case Kind.VALUE:
@@ -176,20 +196,29 @@ def _column(kind: Kind, values: list[Any]) -> pa.ChunkedArray:
 
 def _moments(kind: Kind, values: list[Any]) -> pa.ChunkedArray:
     sample = next((value for value in values if value is not None), None)
-    if isinstance(sample, date):
-        zoned = isinstance(sample, datetime) and sample.tzinfo is not None
+    zoned = kind is Kind.INSTANT or (isinstance(sample, datetime) and sample.tzinfo is not None)
+    if kind in (Kind.INSTANT, Kind.NAIVE) or isinstance(sample, date):
+        if any(isinstance(value, str) for value in values):
+            return _chunked([_no_date(value, zoned=zoned) for value in values], pa.string())
         return _chunked(
             [None if value is None else _datetime(value, zoned=zoned) for value in values],
             pa.timestamp("us", "UTC" if zoned else None),
         )
-    if kind in (Kind.INSTANT, Kind.NAIVE):
-        return _chunked(values, pa.timestamp("us", "UTC" if kind is Kind.INSTANT else None))
     return join_texts(*_apart(values, _whole))
 
 
 def _datetime(value: date, *, zoned: bool) -> datetime:
     moment = value if isinstance(value, datetime) else datetime.combine(value, time.min)
-    return moment.astimezone(UTC) if zoned else moment
+    if not zoned:
+        return moment
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _no_date(value: date | str | None, *, zoned: bool) -> str | None:
+    """Text of a time where one in its column is none, as MariaDB's 0000-00-00 00:00:00 is."""
+    if value is None or isinstance(value, str):
+        return value if value is None or not zoned else f"{value}Z"
+    return f"{_datetime(value, zoned=False).replace(tzinfo=None)}{'Z' if zoned else ''}"
 
 
 def _apart(
@@ -212,6 +241,14 @@ def _whole(value: float | Decimal) -> int:
 
 def _text(value: Any) -> str:
     return bytes(value).decode(errors="replace") if isinstance(value, bytes | memoryview) else str(value)
+
+
+def _name(value: Any) -> str:
+    """Text of an id or a category; bytes that are no text are told apart by their hexadecimal digits."""
+    try:
+        return value.decode() if isinstance(value, bytes) else _text(value)
+    except UnicodeDecodeError:
+        return str(value.hex())
 
 
 def _chunked(values: list[Any], kind: pa.DataType) -> pa.ChunkedArray:

@@ -3,18 +3,21 @@
 import numpy as np
 import pyarrow as pa
 
-from monitor.core.typing import Ints
+from monitor.core.typing import Bools, Ints
 from monitor.records.dedupe import combine, smallest
 from monitor.records.reading import Reading, Task
-from monitor.records.rows import logged_times, times
-from monitor.records.values import categories, codes_of, numbers
+from monitor.records.rows import logged_times, serves_of, times
+from monitor.records.values import categories, codes_of, numbers, texts
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range, Source
 
 
 def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     """Outputs, features and labels of the predictions of a range; repeats and corrections are settled."""
-    records = _first_of_each(source.records(model, [span]), model.reading, span)
+    table = source.records(model, [span])
+    version = None if model.reference is None else model.reference.version
+    chosen = serves_of(table, model.reading) if version is None else _of_version(table, version)
+    records = _first_of_each(table.filter(pa.array(chosen)), model.reading, span)
     if model.labels is None:
         return records
     labels = _winning_labels(source.labelled(model, [span]), model.reading)
@@ -25,6 +28,10 @@ def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     found[found] = theirs[order][place[found]] == mine[found]
     rows = np.where(found, order[np.where(found, place, 0)] if len(order) else 0, 0)
     return records.append_column("label", labels["label"].take(pa.array(rows, mask=~found)))
+
+
+def _of_version(table: pa.Table, version: str) -> Bools:
+    return texts(table["version"]).positions((version,), -1) >= 0
 
 
 def _first_of_each(table: pa.Table, reading: Reading, span: Range) -> pa.Table:

@@ -1,7 +1,6 @@
 """What `check` looks at: tables, columns and their types, times, rows, indexes, the reference."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -10,13 +9,18 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.core.typing import Ints
+from monitor.records.reading import Reading
 from monitor.records.values import numbers
 from monitor.sources import casts
 from monitor.sources.bounds import Shape
 from monitor.sources.casts import Want
-from monitor.sources.catalogue import Looked, has_index, look, nearest
+from monitor.sources.catalogue import Looked, look, nearest
+from monitor.sources.findings import Findings, look_at_labels, look_at_records
+from monitor.sources.indexes import MANY, Rows, count_rows, missing_id_index, missing_time_index
 from monitor.sources.moments import comparable
 from monitor.sources.reference import load_reference
+from monitor.sources.samples import sample_labels, sample_records
 from monitor.sources.scan import feature_column, has_own_table, outcome
 from monitor.sources.source import SqlSource
 from monitor.sources.statements import Output, Session, Statement
@@ -24,7 +28,11 @@ from monitor.specs.model import ModelSpec, Relation
 
 _SAMPLE = 1_000
 _Asked: TypeAlias = tuple[Output, Want]
-_MANY = 10_000  # rows from which on an index matters
+_COST = {
+    "event_time": "each cycle reads",
+    "logged_at": "finding new rows reads",
+    "reported_at": "finding new labels reads",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,160 +47,268 @@ class Inspection:
         what is read otherwise than may be meant.
     columns
         database types of the prediction table's columns.
-    rows
-        of the prediction table; None where it cannot be read.
+    rows, labels
+        of the tables, counted up to a million; None where one cannot be read, or there is none.
+    newest
+        newest event time seen that is not in the future.
+    strata
+        versions and arms that occur, by role.
+    delays, settling
+        microseconds: delays of some labels, ascending; the age at which most are in, None if not known.
+    reference
+        the reference's table, and the reading with the features that it settles.
     """
 
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
-    rows: int | None = None
+    rows: Rows | None = None
+    labels: Rows | None = None
+    newest: int | None = None
+    strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    settling: int | None = None
+    reference: tuple[pa.Table, Reading] | None = None
 
 
 @dataclass(slots=True)
-class _Found:
-    faults: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+class _Looking:
+    """A look at one model: what it is, and what was found so far."""
 
-    @contextmanager
-    def noting(self) -> Iterator[None]:
-        """Note what a step refuses, and go on."""
-        try:
-            yield
-        except SourceUnavailable:
-            raise
-        except SourceError as error:
-            self.faults.append(str(error))
-
-
-def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path) -> Inspection:
-    """Every fault of a model's tables and reference at once."""
-    found = _Found()
+    model: ModelSpec
+    source: SqlSource
+    found: Findings = field(default_factory=Findings)
     predictions: Looked | None = None
-    rows: int | None = None
-    try:
-        with source.reader.session() as session:
-            predictions, rows = _predictions(session, source, model, found)
-            _labels(session, source, model, predictions, found)
-        if not found.faults and model.reference is not None:
-            with found.noting():
-                load_reference(model, source, base_dir)
-    except SourceError as error:
-        found.faults.append(str(error))
-    columns = {} if predictions is None else predictions.types
-    return Inspection(tuple(found.faults), tuple(found.warnings), columns, rows)
+    labels: Looked | None = None
+    rows: Rows | None = None
+    label_rows: Rows | None = None
+    reference: tuple[pa.Table, Reading] | None = None
+
+    def noting(self, step: Callable[[Session], None], notes: list[str] | None = None) -> None:
+        """Take a step in a session of its own; note what it refuses, and go on.
+
+        Parameters
+        ----------
+        notes
+            of a step that may fail: what it refuses is noted here, be it a limit of time.
+        """
+        try:
+            with self.source.reader.session() as session:
+                step(session)
+        except SourceUnavailable as error:
+            if notes is None:
+                raise
+            notes.append(f"not all was looked at: {error}")
+        except SourceError as error:
+            (self.found.faults if notes is None else notes).append(str(error))
 
 
-def _predictions(
-    session: Session, source: SqlSource, model: ModelSpec, found: _Found
-) -> tuple[Looked | None, int | None]:
+def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int) -> Inspection:
+    """Every fault of a model's tables and reference at once.
+
+    Parameters
+    ----------
+    now
+        event times after it lie in the future.
+
+    Raises
+    ------
+    SourceUnavailable
+        if the database does not answer.
+    """
+    looking = _Looking(model, source)
+    found = looking.found
+    looking.noting(lambda session: _predictions(session, looking))
+    looking.noting(lambda session: _labels(session, looking))
+    if not found.faults:
+        looking.noting(lambda session: _records_sample(session, looking, now), found.warnings)
+        looking.noting(lambda session: _labels_sample(session, looking, now), found.warnings)
+        _reference(looking, base_dir)
+    return Inspection(
+        faults=tuple(dict.fromkeys(found.faults)),
+        warnings=tuple(dict.fromkeys(found.warnings)),
+        columns={} if looking.predictions is None else looking.predictions.types,
+        rows=looking.rows,
+        labels=looking.label_rows,
+        newest=found.newest,
+        strata=found.strata,
+        delays=found.delays,
+        settling=found.settling,
+        reference=looking.reference,
+    )
+
+
+def _predictions(session: Session, looking: _Looking) -> None:
+    model, found = looking.model, looking.found
     reading, relation = model.reading, model.predictions
-    looked: Looked | None = None
-    with found.noting():
-        looked = look(session, source.reader.dialect, relation, "p")
-    if looked is None:
-        return None, None
-    wanted = {"id": Want.TEXT, "event_time": Want.TIME, "logged_at": Want.TIME, "version": Want.TEXT}
-    wanted |= {"score": Want.NUMBER, "prediction": outcome(reading), "arm": Want.TEXT}
+    looked = looking.predictions = look(session, looking.source.reader.dialect, relation, "p")
+    wanted = {role: Want.TEXT for role, _ in relation.id_columns}
+    wanted |= {"event_time": Want.TIME, "logged_at": Want.TIME, "version": Want.TEXT}
+    wanted |= {"score": Want.NUMBER, "prediction": outcome(reading), "arm": Want.TEXT, "serving": Want.TEXT}
     wanted |= {f"probability:{name}": Want.NUMBER for name in reading.probabilities}
-    outputs = _outputs(looked, relation, wanted, model, found)
-    outputs += _features(looked, model, found)
-    rows = int(session.rows(f"SELECT count(*) AS n FROM {looked.item}")[0][0])
-    if rows == 0:
+    columns = dict(relation.columns)
+    if reading.serving is not None:
+        columns["serving"] = reading.serving.column
+    outputs = _outputs(looked, columns, wanted, looking)
+    outputs += _features(looked, looking)
+    looking.rows = count_rows(session, looked.item)
+    if looking.rows.n == 0:
         found.warnings.append(f"{looked.title} is empty")
-    _times(session, looked, relation, model, found, rows)
-    _values(session, looked, outputs, found)
-    return looked, rows
+    _times(session, looked, relation, looking, looking.rows)
+    _values(session, looked, outputs, looking)
 
 
-def _labels(
-    session: Session, source: SqlSource, model: ModelSpec, predictions: Looked | None, found: _Found
-) -> None:
-    relation = model.labels
+def _labels(session: Session, looking: _Looking) -> None:
+    relation, found, reading = looking.model.labels, looking.found, looking.model.reading
     if relation is None:
         return
-    wanted = {"label": outcome(model.reading), "reported_at": Want.TIME, "revision": Want.NUMBER}
-    looked = predictions
+    wanted = {"label": outcome(reading), "reported_at": Want.TIME, "revision": Want.NUMBER}
+    looked = looking.predictions
     if has_own_table(relation):
-        looked = None
-        wanted["id"] = Want.TEXT
-        with found.noting():
-            looked = look(session, source.reader.dialect, relation, "l")
+        wanted |= {role: Want.TEXT for role, _ in relation.id_columns}
+        looked = look(session, looking.source.reader.dialect, relation, "l")
     if looked is None:
         return
-    outputs = _outputs(looked, relation, wanted, model, found)
-    if looked is not predictions and not session.rows(f"SELECT 1 AS one FROM {looked.item} LIMIT 1"):
+    looking.labels = looked
+    outputs = _outputs(looked, dict(relation.columns), wanted, looking)
+    own = looked is not looking.predictions
+    rows = looking.label_rows = count_rows(session, looked.item) if own else None
+    if rows is not None and rows.n == 0:
         found.warnings.append(f"{looked.title} is empty")
-    _times(session, looked, relation, model, found, 0)
-    _values(session, looked, outputs, found)
+    _times(session, looked, relation, looking, rows or Rows(0))
+    _values(session, looked, outputs, looking)
+    if own and looking.predictions is not None:
+        _ids(session, looking, looking.predictions, looked, relation)
+
+
+def _ids(
+    session: Session, looking: _Looking, predictions: Looked, labels: Looked, relation: Relation
+) -> None:
+    """Labels are joined to the predictions of changed panes, predictions to new labels: both by id."""
+    own = looking.model.predictions
+    sides = (
+        (labels, relation, predictions, own, looking.label_rows, "joining labels reads"),
+        (predictions, own, labels, relation, looking.rows, "finding the predictions of new labels reads"),
+    )
+    for looked, mine, other, theirs, rows, cost in sides:
+        if rows is None or rows.n < MANY:
+            continue
+        remedy = missing_id_index(session, looked, mine, other, theirs)
+        if remedy is not None:
+            named = ", ".join(f'"{column}"' for _, column in mine.id_columns)
+            looking.found.warnings.append(_no_index(looked, f"{named} (id)", cost, rows, remedy))
+
+
+def _no_index(looked: Looked, named: str, cost: str, rows: Rows, remedy: str) -> str:
+    return f"{looked.title}: no index on {named} is used: {cost} all {rows} rows; {remedy}"
 
 
 def _outputs(
-    looked: Looked, relation: Relation, wanted: Mapping[str, Want], model: ModelSpec, found: _Found
+    looked: Looked, columns: Mapping[str, str], wanted: Mapping[str, Want], looking: _Looking
 ) -> list[_Asked]:
     outputs: list[_Asked] = []
     for role, want in wanted.items():
-        if (column := relation.column(role)) is not None:
-            with found.noting():
-                ref, unit = looked.ref(column, role), model.reading.unit(role)
+        if (column := columns.get(role)) is not None:
+            try:
+                ref, unit = looked.ref(column, role), looking.model.reading.unit(role)
                 kind = looked.types[column]
                 outputs.append((casts.output(looked.dialect.name, want, role, ref, kind, unit=unit), want))
+            except SourceError as error:
+                looking.found.faults.append(str(error))
     return outputs
 
 
-def _features(looked: Looked, model: ModelSpec, found: _Found) -> list[_Asked]:
+def _features(looked: Looked, looking: _Looking) -> list[_Asked]:
     outputs: list[_Asked] = []
-    for names, want in ((model.reading.numeric, Want.NUMBER), (model.reading.categorical, Want.TEXT)):
+    reading, found = looking.model.reading, looking.found
+    for column in reading.segments:
+        if column not in looked.types:
+            hint = nearest(column, looked.types)
+            found.warnings.append(f'{looked.title} has no column "{column}" (segment){hint}')
+    for names, want in ((reading.numeric, Want.NUMBER), (reading.categorical, Want.TEXT)):
         for name in names:
-            column = feature_column(model, name)
+            column = feature_column(looking.model, name)
             if column not in looked.types:
                 hint = nearest(column, looked.types)
                 found.warnings.append(f'{looked.title} has no column "{column}" (feature){hint}')
                 continue
-            with found.noting():
+            try:
                 ref, kind = looked.ref(column, "feature"), looked.types[column]
                 outputs.append((casts.output(looked.dialect.name, want, f"feature:{name}", ref, kind), want))
+            except SourceError as error:
+                found.faults.append(str(error))
     return outputs
 
 
-def _times(
-    session: Session, looked: Looked, relation: Relation, model: ModelSpec, found: _Found, rows: int
-) -> None:
+def _times(session: Session, looked: Looked, relation: Relation, looking: _Looking, rows: Rows) -> None:
     for role in ("event_time", "logged_at", "reported_at"):
         column = relation.column(role)
         if column is None or column not in looked.types:
             continue
-        with found.noting():
-            time = comparable(session, looked, column, role, model.reading)
-            if time.shape is Shape.UNKNOWN:
-                found.warnings.append(
-                    f'{looked.title}: "{column}" ({role}) holds no time that is understood: every row is read'
-                )
-            elif time.shape is Shape.NOTHING and rows:
-                found.warnings.append(f'{looked.title}: "{column}" ({role}) has no value in any row')
-            elif role == "event_time" and rows >= _MANY:
-                condition = time.condition(0, 1)
-                if not has_index(session, looked.dialect, looked.item, condition):
-                    found.warnings.append(
-                        f'{looked.title}: no index on "{column}" is used: each cycle reads all {rows} rows'
-                    )
+        named, found = f'"{column}" ({role})', looking.found
+        try:
+            time = comparable(session, looked, column, role, looking.model.reading)
+        except SourceError as error:
+            found.faults.append(str(error))
+            continue
+        if time.shape is Shape.UNKNOWN:
+            found.warnings.append(
+                f"{looked.title}: {named} holds no time that is understood: every row is read"
+            )
+        elif time.shape is Shape.NOTHING and rows.n:
+            found.warnings.append(f"{looked.title}: {named} has no value in any row")
+        elif rows.n >= MANY:
+            remedy = missing_time_index(session, looked, relation, column, time)
+            if remedy is not None:
+                found.warnings.append(_no_index(looked, named, _COST[role], rows, remedy))
 
 
-def _values(session: Session, looked: Looked, outputs: Iterable[_Asked], found: _Found) -> None:
+def _values(session: Session, looked: Looked, outputs: Iterable[_Asked], looking: _Looking) -> None:
     """Columns of numbers that hold none, looked at in some rows."""
     chosen = tuple(output for output, want in outputs if want is Want.NUMBER)
     if not chosen:
         return
-    with found.noting():
-        table = session.read(Statement(chosen, f"FROM {looked.item} LIMIT {_SAMPLE}"))
-        for output in chosen:
-            text = _text_in(table[output.name])
-            if text is not None:
-                notes = found.warnings if output.name.startswith("feature:") else found.faults
-                notes.append(f"{looked.title}: {output.name} is configured as a number, but {text}")
+    table = session.read(Statement(chosen, f"FROM {looked.item} LIMIT {_SAMPLE}"))
+    for output in chosen:
+        text = _text_in(table[output.name])
+        if text is not None:
+            is_feature = output.name.startswith("feature:")
+            notes = looking.found.warnings if is_feature else looking.found.faults
+            notes.append(f"{looked.title}: {output.name} is configured as a number, but {text}")
 
 
 def _text_in(column: pa.ChunkedArray) -> str | None:
     values = numbers(column)
     there = int(np.sum(~values.missing))
     return f"none of {there} values looked at is one" if there and not values.finite.any() else None
+
+
+def _records_sample(session: Session, looking: _Looking, now: int) -> None:
+    dialect, looked = looking.source.reader.dialect, looking.predictions
+    if looked is not None:
+        sample = sample_records(session, dialect, looking.model, now)
+        look_at_records(sample, looking.model, now, looked.title, looking.found)
+
+
+def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
+    if looking.labels is None or (looking.rows is not None and looking.rows.n == 0):
+        return
+    sample = sample_labels(session, looking.source.reader.dialect, looking.model, now)
+    if sample is None:
+        looking.found.warnings.append(
+            f"{looking.labels.title}: delays and stale labels were not looked at: without an index on the "
+            "predictions' id that would read them all"
+        )
+    else:
+        look_at_labels(sample, looking.model, looking.labels.title, looking.found)
+
+
+def _reference(looking: _Looking, base_dir: Path) -> None:
+    if looking.model.reference is None:
+        return
+    try:
+        looking.reference = load_reference(looking.model, looking.source, base_dir)
+    except SourceUnavailable:
+        raise
+    except SourceError as error:
+        looking.found.faults.append(str(error))

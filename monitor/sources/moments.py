@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from datetime import date, datetime
+from itertools import pairwise
 
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
+from monitor.sources import mysql
 from monitor.sources.bounds import Comparable, Shape, text_zones
 from monitor.sources.catalogue import Looked
 from monitor.sources.statements import Session
@@ -32,15 +34,50 @@ def comparable(session: Session, looked: Looked, column: str, role: str, reading
     if looked.dialect.name == "sqlite":
         return _sqlite(session, looked, found, epochs=unit is not None, title=(column, role))
     if looked.dialect.name == "postgresql":
-        if kind in _POSTGRES:
-            return replace(found, shape=_POSTGRES[kind])
-        if kind in _WHOLE:
-            _require_unit(looked, column, role, unit)
-            return replace(found, shape=Shape.EPOCH)
-        if unit is not None:
-            return found
-        return _postgres_text(session, looked, found)
+        return _postgres(session, looked, found, unit, (column, role))
+    if mysql.is_mysql(looked.dialect.name) and kind:
+        return _mysql(session, looked, found, unit, (column, role))
     return _by_value(session, looked, found, unit, (column, role))
+
+
+def _postgres(
+    session: Session, looked: Looked, found: Comparable, unit: str | None, title: tuple[str, str]
+) -> Comparable:
+    kind = looked.types[title[0]]
+    if kind in _POSTGRES:
+        return replace(found, shape=_POSTGRES[kind])
+    if kind in _WHOLE:
+        _require_unit(looked, *title, unit)
+        return replace(found, shape=Shape.EPOCH)
+    return found if unit is not None else _postgres_text(session, looked, found)
+
+
+def _mysql(
+    session: Session, looked: Looked, found: Comparable, unit: str | None, title: tuple[str, str]
+) -> Comparable:
+    """The session is in UTC: so are timestamps."""
+    kind = looked.types[title[0]]
+    if kind in ("timestamp", "datetime", "date"):
+        return replace(found, shape=Shape.NAIVE, zone="UTC" if kind == "timestamp" else found.zone)
+    if kind in mysql.NUMBERS:
+        _require_unit(looked, *title, unit)
+        return replace(found, shape=Shape.EPOCH)
+    if unit is not None:
+        return found
+    samples = _samples(session, looked, found.sql)
+    if not _keeps_order(session, looked, found.sql):
+        found = replace(found, sql=f"CONVERT({found.sql} USING utf8mb4) COLLATE utf8mb4_bin")
+    return _text(found, samples, f"{found.sql} NOT REGEXP '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'")
+
+
+def _keeps_order(session: Session, looked: Looked, ref: str) -> bool:
+    """Whether a column's collation orders ISO times, and bounds of days, as bytes do."""
+    one = f"(SELECT 1) AS one LEFT JOIN {looked.item} ON 1 = 0"
+    charset, collation = session.rows(f"SELECT CHARSET({ref}), COLLATION({ref}) FROM {one}")[0]
+    texts = ("2013-03-01", "2013-03-01 10:00:00.5Z", "2013-03-01!", "2013-03-01T10:00", "2013-03-01T10:01")
+    literals = [f"CONVERT('{text}' USING {charset}) COLLATE {collation}" for text in texts]
+    ordered = " AND ".join(f"{low} < {high}" for low, high in pairwise(literals))
+    return bool(session.rows(f"SELECT {ordered} AS ordered")[0][0])
 
 
 def _sqlite(

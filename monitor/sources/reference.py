@@ -56,6 +56,7 @@ def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, Want, bool]]:
     }
     for names, want in ((reading.numeric, Want.NUMBER), (reading.categorical, Want.TEXT)):
         found |= {f"feature:{name}": (feature_column(model, name), want, True) for name in names}
+    found |= {f"segment:{name}": (name, Want.TEXT, True) for name in reading.segments}
     return found
 
 
@@ -98,7 +99,7 @@ def _from_relation(model: ModelSpec, source: Source, relation: Relation) -> tupl
     if not isinstance(source, SqlSource):
         raise SourceError("a reference table is read from a database only")
     dialect = source.reader.dialect
-    with source.reader.session() as session:
+    with source.session() as session:
         looked = look(session, dialect, relation, "f")
         if model.find_features:
             names = [name for name in looked.types if features.may_be(looked.types[name])]

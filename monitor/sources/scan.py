@@ -11,7 +11,9 @@ from monitor.sources.bounds import Comparable, Interval, Range, Shape, coalesce
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.dialects import Dialect
+from monitor.sources.ids import same_id, with_one_id
 from monitor.sources.moments import comparable, without_offsets
+from monitor.sources.mysql import is_mysql
 from monitor.sources.statements import Output, Session, Statement, concat
 from monitor.specs.model import ModelSpec, Relation
 
@@ -53,7 +55,7 @@ def read_labelled(session: Session, dialect: Dialect, model: ModelSpec, ranges: 
 
 
 def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
-    """Id, times, version, arm and outputs of the model.
+    """Id, times, version, arm, serving, outputs of the model; segments whose columns are there.
 
     Raises
     ------
@@ -61,13 +63,17 @@ def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
         if one of their columns is missing.
     """
     reading, relation = model.reading, model.predictions
-    wanted = [("id", Want.TEXT), ("event_time", Want.TIME), ("logged_at", Want.TIME)]
+    wanted = [(role, Want.TEXT) for role, _ in relation.id_columns]
+    wanted += [("event_time", Want.TIME), ("logged_at", Want.TIME)]
     wanted += [("version", Want.TEXT)] if reading.versioned else []
     wanted += [("score", Want.NUMBER), ("prediction", outcome(reading))]
     wanted += [(f"probability:{name}", Want.NUMBER) for name in reading.probabilities]
     columns = [(role, want, relation.column(role)) for role, want in wanted]
     if reading.arms is not None:
         columns.append(("arm", Want.TEXT, relation.column("arm") or reading.arms.column))
+    if reading.serving is not None:
+        columns.append(("serving", Want.TEXT, reading.serving.column))
+    columns += [(f"segment:{name}", Want.TEXT, name) for name in reading.segments if name in looked.types]
     return tuple(_output(looked, role, want, column, reading) for role, want, column in columns if column)
 
 
@@ -110,16 +116,6 @@ def has_own_table(labels: Relation) -> bool:
     return labels.table is not None or labels.query is not None
 
 
-def same_id(predictions: Relation, labels: Relation, there: Looked, here: Looked) -> str:
-    """Condition of the join; ids of different types are compared as text."""
-    name = str(predictions.column("id"))
-    other = labels.column("id") or name
-    left, right = there.ref(name, "id"), here.ref(other, "id of the labels")
-    if there.dialect.name == "postgresql" and there.types[name] != here.types[other]:
-        left, right = f"{left}::text", f"{right}::text"
-    return f"{right} = {left}"
-
-
 def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[Range]) -> Iterator[Piece]:
     """Parts of the statements that together pick every row of the ranges once."""
     if time.shape is Shape.UNKNOWN:
@@ -128,22 +124,29 @@ def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[
     intervals = time.intervals(ranges)
     if len(intervals) == 1:
         yield Piece("", looked.item, time.within(intervals[0]))
-    elif intervals and not has_index(session, looked.dialect, looked.item, time.within(intervals[0])):
+    elif intervals and not has_index(session, looked.dialect, looked.item, _covering(time, intervals)):
         intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
-        covering = time.within((intervals[0][0], intervals[-1][1]))
         chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined(time)})"
-        yield Piece(_values(looked.dialect, intervals), looked.item, f"{covering} AND {chosen}")
+        where = f"{_covering(time, intervals)} AND {chosen}"
+        yield Piece(_values(looked.dialect, intervals), looked.item, where)
     elif intervals:
         for first in range(0, len(intervals), _MOST_RANGES):
             yield _by_index(looked, time, intervals[first : first + _MOST_RANGES])
 
 
+def _covering(time: Comparable, intervals: Sequence[Interval]) -> str:
+    return time.within((intervals[0][0], intervals[-1][1]))
+
+
 def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
+    if is_mysql(looked.dialect.name):  # whose planner makes one scan of an index of them
+        return Piece("", looked.item, f"({' OR '.join(f'({time.within(one)})' for one in intervals)})")
     before, condition = _values(looked.dialect, intervals), _joined(time)
     if looked.dialect.name == "sqlite":  # CROSS JOIN holds SQLite to the order of the tables
         return Piece(before, f"r CROSS JOIN {looked.item}", condition)
-    # OFFSET 0 keeps PostgreSQL's planner from comparing every row with every range
-    inner = f"SELECT * FROM {looked.item} WHERE {condition} OFFSET 0"
+    # the covering range lets PostgreSQL leave partitions out when it plans;
+    # OFFSET 0 keeps its planner from comparing every row with every range
+    inner = f"SELECT * FROM {looked.item} WHERE {_covering(time, intervals)} AND {condition} OFFSET 0"
     return Piece(before, f"r CROSS JOIN LATERAL ({inner}) AS {looked.alias}")
 
 
@@ -178,8 +181,8 @@ def _read(
         for piece in pieces(session, looked, time, ranges)
     ]
     if not statements:
-        return Statement(outputs, "").empty()
-    return concat([session.read(statement) for statement in statements])
+        return with_one_id(Statement(outputs, "").empty())
+    return with_one_id(concat([session.read(statement) for statement in statements]))
 
 
 def _output(looked: Looked, role: str, want: Want, column: str, reading: Reading) -> Output:

@@ -84,8 +84,8 @@ class Session(Protocol):
         """Rows of a small query about the tables."""
         ...
 
-    def names(self, sql: str) -> list[str]:
-        """Names of a query's columns."""
+    def described(self, sql: str) -> dict[str, object]:
+        """Names of a query's columns, and what the driver calls their types."""
         ...
 
     def settle(self, sql: str) -> None:

@@ -28,6 +28,7 @@ class SourceSpec:
     statement_timeout: int = MINUTE
     audit: int = DAY
     batch_rows: int = 20_000
+    max_rows_per_second: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class Relation:
     where
         the owner's own SQL condition.
     columns
-        (role, column name): see `records.reading`.
+        (role, column name): see `records.reading`. An id of several columns has the roles id, id:1, id:2, ….
     """
 
     table: str | None = None
@@ -53,15 +54,30 @@ class Relation:
         """Column of a role, if configured."""
         return dict(self.columns).get(role)
 
+    @property
+    def id_columns(self) -> tuple[tuple[str, str], ...]:
+        """(Role, column) of the id, in order."""
+        return tuple((role, column) for role, column in self.columns if role.partition(":")[0] == "id")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceSpec:
-    """Where the reference comes from: exactly one of file, relation, (start, end) of the log."""
+    """Where the reference comes from: exactly one of file, relation, (start, end) of the log.
+
+    Parameters
+    ----------
+    version
+        of the log only the rows of this version; None: those that serve.
+    versions
+        (version, its own reference), sorted; the others are compared with this one.
+    """
 
     file: str | None = None
     relation: Relation | None = None
     start: int | None = None
     end: int | None = None
+    version: str | None = None
+    versions: tuple[tuple[str, "ReferenceSpec"], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +93,12 @@ class ModelSpec:
         None: found in the reference (`exclude` left out), see `reading` once it is resolved.
     profit
         ((actual, predicted, amount), …), classes as canonical text.
+    formerly
+        name that its history had, if it was renamed.
     settle_after
         age at which a window settles; None: learnt from the delays.
-    config_hash
-        hash of the configured model, for provenance.
+    config, config_hash
+        what is configured of the model, as JSON without secrets, and its hash: for provenance.
     """
 
     name: str
@@ -104,4 +122,6 @@ class ModelSpec:
     level: float = 0.95
     resamples: int = 400
     max_series: int = 2_000
+    formerly: str | None = None
+    config: str = "{}"
     config_hash: str = ""

@@ -12,6 +12,7 @@ from monitor.records.reference import Reference
 from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
+    Event,
     MeasurementRow,
     ModelState,
     PaneFacts,
@@ -48,8 +49,8 @@ class Source(Protocol):
         """The same predictions without features, joined (outer) with their labels."""
         ...
 
-    def orphans(self, model: ModelSpec, bounds: Range) -> int:
-        """Labels reported within the bounds whose prediction is not there."""
+    def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
+        """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""
         ...
 
     def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
@@ -79,6 +80,8 @@ class Commit:
         (provenance, rows) appended; a key that is there already is left as it is.
     windows
         states of kept windows, inserted or replaced.
+    events
+        appended.
     """
 
     state: ModelState
@@ -86,6 +89,7 @@ class Commit:
     provenance: Provenance
     snapshots: Sequence[MeasurementRow]
     windows: Sequence[WindowState]
+    events: Sequence[Event] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,10 @@ class Store(Protocol):
 
     def renew(self, model: str, token: int, ttl: int) -> bool:
         """Move the lease's expiry to `ttl` from now; False if it was taken over."""
+        ...
+
+    def events(self, model: str | None = None, kind: str | None = None) -> list[Event]:
+        """Events in the order in which they were kept; None: of any model, of any kind."""
         ...
 
     def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:

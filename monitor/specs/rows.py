@@ -53,7 +53,21 @@ class MeasurementRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """What stood behind a set of measurements."""
+    """What stood behind the measurements of a cycle.
+
+    Parameters
+    ----------
+    grid, config
+        hashes of the grids and of what was configured.
+    reference
+        keys of the references, separated by spaces, the default one first; empty: none.
+    code
+        version of this program.
+    rows_read
+        by the cycle: rows of panes that had not changed were not read again.
+    newest_logged_at, newest_reported_at
+        newest of the rows and labels that were known.
+    """
 
     as_of: int
     grid: str
@@ -136,3 +150,66 @@ class WindowState:
     records_seen: int = 0
     labels_seen: int = 0
     warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What happened to a model's history, and by whom. Events are kept for ever.
+
+    Parameters
+    ----------
+    at
+        microseconds: the as of of a cycle, or when a person decided.
+    kind
+        renamed, recounted, forgotten, …
+    subject
+        to what: a version, an old name, or empty.
+    who, why
+        of a decision; empty: the service itself.
+    detail
+        figures of the kind, as JSON.
+    """
+
+    model: str
+    at: int
+    kind: str
+    subject: str = ""
+    who: str = ""
+    why: str = ""
+    detail: str = "{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptConfiguration:
+    """What was configured of a model, as JSON; `created`: when it was first used, microseconds."""
+
+    hash: str
+    model: str
+    content: str
+    created: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptReference:
+    """A kept reference without its counters.
+
+    Parameters
+    ----------
+    key
+        hash of what it is made of; of a file also a hash of its content.
+    grid
+        hash of its grids.
+    made_of
+        file, table, query or time range, in words; empty: kept by a version that did not say it.
+    rows
+        records it was made of.
+    created
+        when it was kept, microseconds.
+    """
+
+    key: str
+    model: str
+    grid: str
+    made_of: str
+    rows: int
+    created: int

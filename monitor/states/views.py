@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from monitor.core.typing import Ints
+from monitor.core.typing import Counts, Ints
 from monitor.states import sums
 from monitor.states.grids import EXTRA_CELLS, Grid
 
@@ -19,14 +19,14 @@ class Histogram:
     grid
         the cells.
     counts
-        int64, shape (grid.size,).
+        shape (grid.size,): int64, or float64 where they are expected of several references.
     """
 
     grid: Grid
-    counts: Ints
+    counts: Counts
 
     @property
-    def regular(self) -> Ints:
+    def regular(self) -> Counts:
         """Counts of the regular cells."""
         return self.counts[:-EXTRA_CELLS]
 
@@ -153,7 +153,8 @@ class DelayTable:
     counts: Ints
 
 
-def by_decile(histogram: Histogram, deciles: tuple[int, ...]) -> Ints:
+def by_decile(histogram: Histogram, deciles: tuple[int, ...]) -> Counts:
     """Regular cells of a numeric histogram merged to the reference's deciles."""
     starts = np.asarray([0, *(position + 1 for position in deciles)], dtype=np.int64)
-    return np.add.reduceat(histogram.regular, starts)
+    merged: Counts = np.add.reduceat(histogram.regular, starts)
+    return merged

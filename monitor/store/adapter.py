@@ -1,8 +1,10 @@
 """The store of one run: what the pipeline asks for, each call one transaction."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlalchemy import Connection, Engine
 
@@ -11,6 +13,9 @@ from monitor.records.pane import PanePart
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
+    Event,
+    KeptConfiguration,
+    KeptReference,
     MeasurementRow,
     ModelState,
     PaneFacts,
@@ -19,7 +24,18 @@ from monitor.specs.rows import (
     WaitingPane,
     WindowState,
 )
-from monitor.store import current, leases, panes, references, snapshots, states, waiting
+from monitor.store import (
+    configurations,
+    current,
+    events,
+    histories,
+    leases,
+    panes,
+    references,
+    snapshots,
+    states,
+    waiting,
+)
 from monitor.store.connections import reading, writing
 from monitor.store.panes import save_parts
 
@@ -100,6 +116,7 @@ class SqlStore:
                 current.replace(connection, self.run, model, as_of, commit.current)
             snapshots.append(connection, self.run, model, commit.provenance, commit.snapshots)
             states.write_windows(connection, self.run, model, commit.windows)
+            events.append(connection, self.run, commit.events)
 
     def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
         """(model, as of, row) of the current measurements."""
@@ -138,6 +155,26 @@ class SqlStore:
         with reading(self.engine) as connection:
             return snapshots.history(connection, self.run, filters, as_of)
 
+    def stream(
+        self,
+        filters: dict[str, str],
+        *,
+        ends: tuple[int | None, int | None] = (None, None),
+        as_of: int | None = None,
+        size: int = 20_000,
+    ) -> Iterator[Sequence[Sequence[Any]]]:
+        """(model, as of, columns of a row) of the kept measurements, `size` at a time.
+
+        Parameters
+        ----------
+        filters, as_of
+            as in `history`.
+        ends
+            bounds (after, up to) of the windows' ends.
+        """
+        with reading(self.engine) as connection:
+            yield from snapshots.stream(connection, self.run, filters, ends=ends, as_of=as_of, size=size)
+
     def provenance(self, model: str | None = None) -> list[tuple[str, Provenance]]:
         """(model, provenance) of the kept measurements, by model and as of."""
         with reading(self.engine) as connection:
@@ -153,10 +190,60 @@ class SqlStore:
         with reading(self.engine) as connection:
             return references.keys(connection, model)
 
-    def save_reference(self, key: str, model: str, reference: Reference) -> None:
+    def reference_facts(self, key: str) -> KeptReference | None:
+        """What is known of a kept reference beside its counters."""
+        with reading(self.engine) as connection:
+            return references.described(connection, key)
+
+    def save_reference(self, key: str, model: str, reference: Reference, made_of: str = "") -> None:
         """Keep a reference; one that is kept already stays as it is."""
         with writing(self.engine) as connection:
-            references.write(connection, key, model, reference)
+            references.write(connection, key, model, reference, made_of)
+
+    def configuration(self, key: str) -> KeptConfiguration | None:
+        """Return the configuration of a hash, if it is kept."""
+        with reading(self.engine) as connection:
+            return configurations.read(connection, key)
+
+    def save_configuration(self, key: str, model: str, content: str) -> None:
+        """Keep a configuration; one that is kept already stays as it is."""
+        with writing(self.engine) as connection:
+            configurations.keep(connection, key, model, content)
+
+    def record(self, happened: Sequence[Event], *, token: int | None = None) -> None:
+        """Keep events of one model, in one transaction."""
+        if happened:
+            with self._fenced(happened[0].model, token) as connection:
+                events.append(connection, self.run, happened)
+
+    def events(self, model: str | None = None, kind: str | None = None) -> list[Event]:
+        """Events in the order in which they were kept; None: of any model, of any kind."""
+        with reading(self.engine) as connection:
+            return events.read(connection, self.run, model=model, kind=kind)
+
+    def runs(self, model: str) -> list[str]:
+        """Runs in which a model has a history."""
+        with reading(self.engine) as connection:
+            return histories.runs(connection, model)
+
+    def rename(self, event: Event, keys: Mapping[str, str]) -> None:
+        """Hand the history of the event's subject over to its model, in one transaction.
+
+        Parameters
+        ----------
+        keys
+            new keys of kept references by their old ones.
+        """
+        with writing(self.engine) as connection:
+            histories.rename(connection, event.subject, event.model, keys)
+            events.append(connection, self.run, [event])
+
+    def forget(self, event: Event) -> dict[str, int]:
+        """Delete all rows of the event's model but its events, in one transaction; how many, by table."""
+        with writing(self.engine) as connection:
+            gone = histories.forget(connection, event.model)
+            events.append(connection, self.run, [replace(event, detail=json.dumps(gone))])
+        return gone
 
     def claim(self, model: str, owner: str, ttl: int) -> int | None:
         """Token of the model's lease for `ttl` microseconds, or None while another owner has it."""

@@ -74,9 +74,14 @@ def decode(blob: bytes, layout: Layout) -> Strata:
     return strata
 
 
+def encode_strata(strata: Strata) -> bytes:
+    """Blob of counters by stratum, all of one layout."""
+    return encode([PanePart(start=0, strata=strata)])[0]
+
+
 def encode_counters(counters: Counters) -> bytes:
     """Blob of one state."""
-    return encode([PanePart(start=0, strata={WHOLE: counters})])[0]
+    return encode_strata({WHOLE: counters})
 
 
 def decode_counters(blob: bytes, layout: Layout) -> Counters:

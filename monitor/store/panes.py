@@ -118,7 +118,10 @@ def load(
     """
     layout = counting.records if part is Part.RECORDS else counting.labels
     query = select(*_STORED).where(
-        panes.c.run == run, panes.c.model == model, panes.c.part == part.value, panes.c.layout == layout.hash
+        panes.c.run == run,
+        panes.c.model == model,
+        panes.c.part == part.value,
+        panes.c.layout == counting.stored_as(layout),
     )
     loaded = {}
     for few in _chunks(starts):

@@ -8,12 +8,14 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from monitor.core.errors import CodecError
-from monitor.records.counting import Counting
-from monitor.records.reading import Arms, Reading, Task
+from monitor.records.counting import VOLUME, Counting
+from monitor.records.reading import Arms, Reading, Serving, Task
 from monitor.records.reference import Reference
+from monitor.specs.rows import KeptReference
 from monitor.states import grids
 from monitor.states.grids import Grid, NumericGrid
-from monitor.store.codec import decode_counters, encode_counters
+from monitor.states.strata import WHOLE
+from monitor.store.codec import decode, decode_counters, encode_counters, encode_strata
 from monitor.store.statements import add, database_now
 from monitor.store.tables import references
 
@@ -33,10 +35,12 @@ def read(connection: Connection, key: str) -> Reference | None:
     if found is None:
         return None
     counting = counting_of(found.counting)
+    strata = decode(found.records, counting.records)
     return Reference(
         counting=counting,
         records=decode_counters(found.records, counting.records),
         labels=decode_counters(found.labels, counting.labels),
+        segments={stratum: counters for stratum, counters in strata.items() if stratum != WHOLE},
     )
 
 
@@ -46,7 +50,30 @@ def keys(connection: Connection, model: str) -> list[str]:
     return list(connection.execute(chosen.order_by(references.c.created, references.c.key)).scalars())
 
 
-def write(connection: Connection, key: str, model: str, reference: Reference) -> None:
+def described(connection: Connection, key: str) -> KeptReference | None:
+    """What is known of a kept reference beside its counters.
+
+    Raises
+    ------
+    CodecError
+        if it cannot be read by this version.
+    """
+    columns = (references.c.model, references.c.made_of, references.c.created)
+    found = connection.execute(select(*columns).where(references.c.key == key)).first()
+    reference = read(connection, key)
+    if found is None or reference is None:
+        return None
+    return KeptReference(
+        key=key,
+        model=found.model,
+        grid=reference.counting.hash,
+        made_of=found.made_of,
+        rows=int(reference.records.block("volume")[VOLUME.index("records")]),
+        created=found.created,
+    )
+
+
+def write(connection: Connection, key: str, model: str, reference: Reference, made_of: str = "") -> None:
     """Keep a reference; one that is kept under this key already stays as it is."""
     now = connection.execute(select(database_now(connection))).scalar_one()
     row = {
@@ -54,9 +81,10 @@ def write(connection: Connection, key: str, model: str, reference: Reference) ->
         "model": model,
         "hash": reference.counting.hash,
         "counting": counting_text(reference.counting),
-        "records": encode_counters(reference.records),
+        "records": encode_strata({WHOLE: reference.records, **reference.segments}),
         "labels": encode_counters(reference.labels),
         "created": now,
+        "made_of": made_of,
     }
     add(connection, references, [row])
 
@@ -71,6 +99,7 @@ def counting_text(counting: Counting) -> str:
         "prediction": grids.to_json(counting.prediction),
         "label": None if counting.label is None else grids.to_json(counting.label),
         "scale": float(counting.scale),
+        "segments": counting.segments,
     }
     return json.dumps(plain, separators=(",", ":"), allow_nan=False)
 
@@ -94,6 +123,7 @@ def counting_of(text: str) -> Counting:
             prediction=grids.from_json(plain["prediction"]),
             label=None if plain["label"] is None else grids.from_json(plain["label"]),
             scale=plain["scale"],
+            segments=_tuples(plain.get("segments", [])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CodecError(f"reference: damaged: {error!r}") from error
@@ -117,8 +147,13 @@ def _reading_of(plain: dict[str, Any]) -> Reading:
         "task": Task(plain["task"]),
         "score_range": (-np.inf if lower is None else lower, np.inf if upper is None else upper),
         "arms": None if plain["arms"] is None else Arms(**plain["arms"]),
+        "serving": None if plain.get("serving") is None else _serving_of(plain["serving"]),
     }
     return Reading(**(options | special))
+
+
+def _serving_of(plain: dict[str, Any]) -> Serving:
+    return Serving(column=plain["column"], values=tuple(plain["values"]))
 
 
 def _tuples(value: Any) -> Any:

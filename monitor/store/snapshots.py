@@ -1,6 +1,7 @@
 """Kept measurements: append-only, each with its provenance. The revision of a window is its rank by as of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
@@ -15,9 +16,7 @@ Kept = tuple[str, int, MeasurementRow]
 def append(
     connection: Connection, run: str, model: str, behind: Provenance, rows: Sequence[MeasurementRow]
 ) -> None:
-    """Keep rows as of `behind.as_of`; those that are kept already stay as they are."""
-    if not rows:
-        return
+    """Keep rows as of `behind.as_of`, and what stood behind them; what is kept already stays as it is."""
     newest = (behind.newest_logged_at, behind.newest_reported_at)
     add(
         connection,
@@ -81,6 +80,36 @@ def history(connection: Connection, run: str, filters: dict[str, str], as_of: in
     names = query.selected_columns
     found = connection.execute(query.order_by(*(names[name] for name in key)))
     return [(model, kept, row_of(rest)) for model, kept, *rest in found]
+
+
+def stream(
+    connection: Connection,
+    run: str,
+    filters: dict[str, str],
+    *,
+    ends: tuple[int | None, int | None],
+    as_of: int | None,
+    size: int,
+) -> Iterator[Sequence[Sequence[Any]]]:
+    """(model, as of, columns of a row) of the kept rows, `size` at a time, never all in memory.
+
+    Parameters
+    ----------
+    ends
+        bounds (after, up to) of the windows' ends.
+    filters, as_of
+        as in `history`.
+    """
+    after, until = ends
+    chosen = [snapshots.c.run == run, *(snapshots.c[name] == value for name, value in filters.items())]
+    chosen += [] if after is None else [snapshots.c.window_end > after]
+    chosen += [] if until is None else [snapshots.c.window_end <= until]
+    query = select(snapshots.c.model, snapshots.c.as_of, *columns_of(snapshots)).where(*chosen)
+    query = query if as_of is None else _newest(query, as_of)
+    names = query.selected_columns
+    key = [names[column.name] for column in snapshots.primary_key if column.name != "run"]
+    found = connection.execution_options(yield_per=size).execute(query.order_by(*key))
+    yield from found.partitions()
 
 
 def _newest(query: Select[tuple[object, ...]], as_of: int) -> Select[tuple[object, ...]]:

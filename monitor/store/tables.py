@@ -15,6 +15,7 @@ from sqlalchemy import (
     Column,
     Double,
     ForeignKeyConstraint,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -191,8 +192,20 @@ references = Table(
     Column("records", LargeBinary, nullable=False, comment="counters of its records"),
     Column("labels", LargeBinary, nullable=False, comment="counters of its labels"),
     _time("created", "when it was kept"),
+    _key("what it was made of: file, table, query or time range", "made_of"),
     PrimaryKeyConstraint("key"),
     comment="references: how to count, and what is compared against",
+)
+
+configurations = Table(
+    "configurations",
+    METADATA,
+    _key("of what is configured, defaults included", "hash"),
+    _key("name of the model", "model"),
+    _key("what is configured, JSON; a value of the environment or of a file is its place", "content"),
+    _time("created", "when it was first used"),
+    PrimaryKeyConstraint("hash"),
+    comment="configurations of models: kept for ever",
 )
 
 leases = Table(
@@ -204,4 +217,26 @@ leases = Table(
     _time("expires_at", "by the clock of this database"),
     PrimaryKeyConstraint("run", "model"),
     comment="which process runs a model's cycles",
+)
+
+events = Table(
+    "events",
+    METADATA,
+    Column(
+        "id",
+        BigInteger().with_variant(Integer, "sqlite"),  # SQLite numbers rows by an INTEGER key only
+        autoincrement=True,
+        nullable=False,
+        comment="grows with each event",
+    ),
+    *_owner(),
+    _time("at", "when"),
+    _key("what happened: renamed, recounted, forgotten, …", "kind"),
+    _key("to what: a version, an old name, or empty", "subject"),
+    _key("person or process; empty: the service itself", "who"),
+    _key("in words, or empty", "why"),
+    _key("figures of the kind, JSON", "detail"),
+    PrimaryKeyConstraint("id"),
+    Index(None, "run", "model", "kind"),
+    comment="what happened to histories: kept for ever",
 )

@@ -1,31 +1,31 @@
 """Which windows are there? Ends of sliding and calendar windows. Times are UTC microseconds."""
 
-from calendar import monthrange
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-from monitor.core.clock import DAY, HOUR, floor_to, parse_duration, to_datetime
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from monitor.core.clock import DAY, HOUR, floor_to, format_duration, parse_duration
+from monitor.windows import units
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A kind of window: a length and the step at which its ends fall, or a calendar month.
+    """A kind of window: a length and the step at which its ends fall, or a calendar unit.
 
     Parameters
     ----------
     name
         as configured: "7d", "month".
     length
-        microseconds; for months the longest, 31 days.
+        microseconds; of a calendar unit the longest one.
     step
-        microseconds; 0 for months, whose ends are the months' ends.
+        microseconds; 0 for calendar units, whose ends are those of the calendar.
+    zone
+        IANA name of the model's zone: of calendar units, and of "the same hours" of earlier weeks.
     """
 
     name: str
     length: int
     step: int
+    zone: str = "UTC"
 
     @property
     def calendar(self) -> bool:
@@ -34,24 +34,20 @@ class Window:
 
     def newest_end(self, moment: int) -> int:
         """Latest end at or before a moment."""
-        if not self.calendar:
-            return floor_to(moment, self.step)
-        day = to_datetime(moment)
-        return _us(datetime(day.year, day.month, 1, tzinfo=UTC))
+        if self.calendar:
+            return units.newest_start(self.name, self.zone, moment)
+        return floor_to(moment, self.step)
 
     def start(self, end: int) -> int:
         """Start of the window that ends at `end`."""
-        if not self.calendar:
-            return end - self.length
-        day = to_datetime(end) - timedelta(days=1)
-        return end - monthrange(day.year, day.month)[1] * DAY
+        return self.newest_end(end - 1) if self.calendar else end - self.length
 
     def previous_end(self, end: int) -> int:
         """Return the end before `end`."""
         return self.start(end) if self.calendar else end - self.step
 
     def kept_ends(self, after: int, until: int) -> list[int]:
-        """Ends in (after, until] that are kept, newest first: the first of each day, every month."""
+        """Ends in (after, until] that are kept, newest first: the first of each UTC day, or all units'."""
         if self.calendar:
             ends, end = [], self.newest_end(until)
             while end > after:
@@ -64,30 +60,45 @@ class Window:
         )
         return [end for end in firsts if after < end <= until]
 
+    def earlier(self, end: int, back: int) -> tuple[int, int]:
+        """Start and end of the same local hours before a window: whole weeks, at least its length.
 
-def window_of(name: str, pane: int, step: int | None = None) -> Window:
+        Parameters
+        ----------
+        back
+            1: the nearest such weeks, 2: those before them, …; windows up to a week go back 1, 2, … weeks.
+        """
+        weeks = back * -(-nominal_length(self.name) // (7 * DAY))
+        start, end = (units.weeks_before(at, weeks, self.zone) for at in (self.start(end), end))
+        return start, end
+
+
+def window_of(name: str, pane: int, step: int | None = None, zone: str = "UTC") -> Window:
     """Window of its configured name.
 
     Raises
     ------
     ValueError
-        if the name is neither a duration nor "month", length or step are no multiples of the pane, or the
-        pane of calendar windows does not divide a day.
+        if the name is neither a duration nor a calendar unit, length or step are no multiples of the pane, or
+        the pane does not divide every end of the calendar unit in the zone.
 
     >>> window_of("7d", HOUR).step // HOUR
     6
     """
-    if name == "month":
-        if DAY % pane:
-            raise ValueError(f'window "{name}": a day must be a multiple of the pane')
-        return Window(name, 31 * DAY, 0)
+    if name in units.LONGEST:
+        largest = units.largest_pane(name, zone)
+        if largest % pane:
+            fitting = format_duration(largest)
+            raise ValueError(f'window "{name}": the pane must divide every end in {zone}, as {fitting} does')
+        return Window(name, units.longest(name, zone), 0, zone)
     length = parse_duration(name)
     default = HOUR if length <= DAY else 6 * HOUR if length <= 7 * DAY else DAY
     step = -(-default // pane) * pane if step is None else step
     if length == 0 or length % pane or step == 0 or step % pane:
         raise ValueError(f'window "{name}": length and step must be multiples of the pane')
-    return Window(name, length, step)
+    return Window(name, length, step, zone)
 
 
-def _us(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+def nominal_length(name: str) -> int:
+    """Length of a window by its name alone; of a calendar unit the longest in UTC."""
+    return units.nominal_length(name) if name in units.LONGEST else parse_duration(name)

@@ -4,7 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from monitor.states.counters import Counters, Layout
-from monitor.states.strata import Strata, Stratum
+from monitor.states.strata import OTHER, Strata, Stratum
+
+VERSIONS = 20  # measured apart
 
 
 def fold(layout: Layout, parts: Iterable[Strata]) -> dict[Stratum, Counters]:
@@ -17,3 +19,21 @@ def fold(layout: Layout, parts: Iterable[Strata]) -> dict[Stratum, Counters]:
         stratum: many[0] if len(many) == 1 else Counters.merge_all(layout, many)
         for stratum, many in by_stratum.items()
     }
+
+
+def with_frequent_versions(layout: Layout, strata: Strata, block: str) -> Strata:
+    """Merge all but the 20 versions with most records (ties by name) into *other*.
+
+    Parameters
+    ----------
+    block
+        whose first counter is the number of records.
+    """
+    versions = [stratum for stratum in strata if stratum.version is not None]
+    if len(versions) <= VERSIONS:
+        return strata
+    versions.sort(key=lambda stratum: (-int(strata[stratum].block(block).flat[0]), stratum.version or ""))
+    other = Stratum(version=OTHER)
+    rare = {*versions[VERSIONS:], other}
+    kept = {stratum: counters for stratum, counters in strata.items() if stratum not in rare}
+    return kept | {other: Counters.merge_all(layout, (strata[one] for one in rare if one in strata))}

@@ -51,7 +51,7 @@ def read() -> Callable[[dict[str, Any]], Settings]:
 
     def settings_of(document: dict[str, Any]) -> Settings:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reading, "_document", Mock(return_value=document))
+            patch.setattr(reading, "document_of", Mock(return_value=document))
             return reading.settings_of(Path("config.toml"), {})
 
     return settings_of

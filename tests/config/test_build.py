@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from configurations import PREDICTIONS, SOURCE, File, model
@@ -6,6 +8,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec
+from monitor.states.grids import content_hash
 from monitor.windows.ends import Window
 
 LABELS = """
@@ -43,8 +46,30 @@ def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
         reading=reading,
         predictions=Relation(table="predictions", columns=columns),
         windows=windows,
+        config=spec.config,
         config_hash=spec.config_hash,
     )
+
+
+def test_the_content_of_a_configuration_has_its_hash(file: File) -> None:
+    (spec,) = file.settings(SOURCE + model()).models
+
+    content = json.loads(spec.config)
+
+    assert content["predictions"]["score"] == "score"
+    assert content_hash(content) == spec.config_hash
+
+
+def test_what_was_filled_in_is_not_in_the_content_of_a_configuration(file: File) -> None:
+    query = "query = \"SELECT * FROM raw WHERE tenant = '${TENANT}'\""
+    text = SOURCE + model().replace('table = "predictions"', query)
+
+    (spec,) = file.settings(text, {"TENANT": 's"3cret', "OTHER": "score"}).models
+
+    content = json.loads(spec.config)
+    assert content["predictions"]["query"] == "SELECT * FROM raw WHERE tenant = '${TENANT}'"
+    assert "3cret" not in spec.config
+    assert spec.predictions.query == "SELECT * FROM raw WHERE tenant = 's\"3cret'"
 
 
 def test_options_of_a_source_are_taken_over(file: File) -> None:
@@ -101,6 +126,17 @@ def test_options_of_a_model_are_taken_over(file: File) -> None:
     assert (spec.reading.pane, spec.reading.tolerance, spec.reading.horizon) == (30 * MINUTE, 0, 70 * DAY)
 
 
+def test_windows_are_those_of_the_models_zone(file: File) -> None:
+    keys = 'timezone = "Europe/Vienna"\nwindows = ["week", "quarter"]\nhorizon = "100d"'
+
+    spec = file.spec(model(keys=keys))
+
+    assert spec.windows == (
+        Window("week", 7 * DAY + HOUR, 0, "Europe/Vienna"),
+        Window("quarter", 92 * DAY + HOUR, 0, "Europe/Vienna"),
+    )
+
+
 def test_a_window_is_ready_after_the_overlap_unless_told_otherwise(file: File) -> None:
     overlap = '[models.reading]\noverlap = "1h"\n'
 
@@ -116,6 +152,16 @@ def test_labels_of_a_table_of_their_own_have_the_id_of_the_predictions_unless_na
 
     assert spec.labels == Relation(table="labels", columns=(("id", "prediction_id"), *columns))
     assert other.labels == Relation(table="labels", where="late < 2", columns=(("id", "label_id"), *columns))
+
+
+def test_an_id_of_several_columns_has_a_role_for_each(file: File) -> None:
+    two = model(tables=LABELS + 'id = ["no", "of_month"]').replace('"prediction_id"', '["loan_id", "month"]')
+
+    spec = file.spec(two)
+
+    assert spec.predictions.id_columns == (("id", "loan_id"), ("id:1", "month"))
+    assert spec.labels is not None
+    assert spec.labels.id_columns == (("id", "no"), ("id:1", "of_month"))
     assert spec.reading.labelled
 
 

@@ -114,14 +114,12 @@ def test_an_unknown_key_is_named_with_the_one_that_was_meant(file: File, key: st
     assert f'models[0] "late".predictions.{key}: unknown key{expected}' in file.faults_of(text)
 
 
-@pytest.mark.parametrize(
-    "key", ["segments", "challenger", "alerts", "measures", "dependence", "timezone", "owner", "serving"]
-)
+@pytest.mark.parametrize("key", ["challenger", "alerts", "measures", "dependence", "owner"])
 def test_no_nonsense_is_suggested_for_a_key_of_a_later_version(file: File, key: str) -> None:
     assert file.faults_of(model(keys=f"{key} = []")) == [f'models[0] "late".{key}: unknown key']
 
 
-@pytest.mark.parametrize("key", ["notify", "daemon", "include"])
+@pytest.mark.parametrize("key", ["notify", "daemon"])
 def test_no_nonsense_is_suggested_for_a_table_of_a_later_version(file: File, key: str) -> None:
     assert file.faults(f"{key} = []\n" + SOURCE + model()) == [f"{key}: unknown key"]
 

@@ -140,7 +140,10 @@ TIMES = [
     (model(keys='windows = ["7x"]'), f'.windows[0]: {DURATION}: got "7x"'),
     (
         model(keys="windows = [7]"),
-        '.windows[0]: a window is a duration, "month", or a table of length and step: got 7',
+        (
+            '.windows[0]: a window is a duration, a calendar unit ("day", "week", "month", "quarter"), '
+            "or a table of length and step: got 7"
+        ),
     ),
     (model(keys="windows = []"), ".windows: must have at least one entry: got []"),
     (
@@ -161,7 +164,22 @@ TIMES = [
     ),
     (
         model(keys='windows = ["month"]\npane = "2d"'),
-        '.windows[0]: months need a pane that divides a day: got "2d"',
+        '.windows[0]: months need a pane that divides every end of theirs in UTC, at most "1d": got "2d"',
+    ),
+    (
+        model(keys='windows = ["week"]\ntimezone = "Asia/Kolkata"'),
+        (
+            '.windows[0]: weeks need a pane that divides every end of theirs in Asia/Kolkata, at most "30m": '
+            'got "1h"'
+        ),
+    ),
+    (
+        model(keys='windows = ["quarter"]'),
+        '.horizon: must be at least the longest window (92d): got "60d"',
+    ),
+    (
+        model(keys='timezone = "Europe/Wien"'),
+        '.timezone: a time zone has an IANA name, as in "Europe/Vienna": got "Europe/Wien"',
     ),
     (
         model(keys='windows = ["1d"]\npane = "7h"'),
@@ -190,10 +208,21 @@ TABLES = [
         ".predictions: give exactly one of table and query: got both",
     ),
     (
-        model(predictions='prediction = "p"').replace('"prediction_id"', '["loan", "month"]'),
+        model(predictions='prediction = "p"').replace('"prediction_id"', '["loan", 7]'),
+        '.predictions.id: an id is a column, or a list of columns: got ["loan", 7]',
+    ),
+    (
+        model(predictions='prediction = "p"').replace('"prediction_id"', '["loan", "loan"]'),
+        '.predictions.id: the columns of an id have names, each once: got ["loan", "loan"]',
+    ),
+    (
+        model(
+            predictions='prediction = "p"',
+            tables='[models.labels]\ntable = "t"\nid = "loan"\nlabel = "l"\nreported_at = "r"',
+        ).replace('"prediction_id"', '["loan", "month"]'),
         (
-            ".predictions.id: an id of several columns is not supported yet: make one column of them "
-            'in a query: got ["loan", "month"]'
+            ".labels.id: has the columns of the predictions' id, in its order "
+            '(there: "loan", "month"): got "loan"'
         ),
     ),
     (

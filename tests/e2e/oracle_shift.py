@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from oracle import LEVEL, TOLERANCE, Expected, How, Key, Log, ks, rate, valid
+from oracle import LEVEL, TOLERANCE, Expected, How, Key, Log, ks, rate, records, valid
 from scipy import special, stats
 
 Named: TypeAlias = Iterator[tuple[str, Expected]]
+DAY = 86_400_000_000
 
 
 def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[Key, Expected]:
@@ -37,6 +38,20 @@ def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[K
     for subject, column in levels:
         found |= {(name, subject): expected for name, expected in _level_shift(log, rows, column)}
     return found
+
+
+def of_volume(
+    log: Log, window: str, span: tuple[int, int], as_of: int, first_as_of: int
+) -> dict[Key, Expected]:
+    """Records against the mean of four earlier spans that were counted whole and are not empty."""
+    edge = -(-(first_as_of - log.horizon) // log.pane) * log.pane
+    seen = records(log, (edge, first_as_of + TOLERANCE + 1), first_as_of)["event_time"].min() // DAY * DAY
+    oldest = max(edge, seen, as_of - log.horizon)
+    back = {"7d": 7, "month": 35, "30d": 35, "90d": 91, "365d": 371}[window] * DAY
+    earlier = [(span[0] - k * back, span[1] - k * back) for k in range(1, 5)]
+    totals = [len(records(log, one, as_of)) for one in earlier if one[0] >= oldest]
+    n, usual = len(records(log, span, as_of)), [total for total in totals if total]
+    return {("volume_ratio", ""): Expected(n / float(np.mean(usual)) if usual else None, n=n)}
 
 
 def _number_shift(log: Log, rows: pd.DataFrame, column: str) -> Named:

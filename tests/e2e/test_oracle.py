@@ -163,14 +163,15 @@ def compared(example: Example, model: str, moments: Sequence[str]) -> Compared:
             assert report.error is None
             rows = [row for _, _, row in app.store.current(model)]
             rows += [row for _, moment, row in app.store.history(model) if moment == as_of]
-            compare_cycle(result, log, app.spec(model), as_of, rows)
+            compare_cycle(result, log, app.spec(model), (as_of, from_iso(moments[0])), rows)
     return result
 
 
 def compare_cycle(
-    result: Compared, log: Log, spec: ModelSpec, as_of: int, rows: list[MeasurementRow]
+    result: Compared, log: Log, spec: ModelSpec, moments: tuple[int, int], rows: list[MeasurementRow]
 ) -> None:
-    """Compare all rows of a cycle: of windows within the horizon, and of none."""
+    """Compare all rows of a cycle, as of it and of the first one: of windows within the horizon, of none."""
+    as_of, first = moments
     windows = {window.name: window for window in spec.windows}
     by_window: dict[tuple[str, int], list[MeasurementRow]] = {}
     for row in rows:
@@ -184,8 +185,10 @@ def compare_cycle(
         told = oracle.with_labels(log, known, as_of)
         where = f"{name} to {to_iso(end)} as of {to_iso(as_of)}"
         result.pairs.add((name, end, as_of))
+        volume = oracle_shift.of_volume(log, name, span, as_of, first)
         for truth in {row.truth for row in found}:
-            compare_strata(result, log, known, told, where, [row for row in found if row.truth is truth])
+            rows = [row for row in found if row.truth is truth]
+            compare_strata(result, log, known, told, where, rows, volume)
 
 
 def compare_strata(
@@ -195,6 +198,7 @@ def compare_strata(
     told: pd.DataFrame,
     where: str,
     rows: list[MeasurementRow],
+    volume: dict[Key, Expected],
 ) -> None:
     """Compare the rows of one truth: of the whole, of each version, and of the arms."""
     arms = (("control", "control"), ("treatment", "treatment"), ("other", "holdout"))
@@ -208,6 +212,7 @@ def compare_strata(
         whole, part = version is None and segment is None, slices[version, segment]
         if measured[0].truth is Truth.NONE:
             expected = oracle_shift.of_records(log, known if whole else part, features=whole)
+            expected |= volume if whole else {}
         else:
             expected = oracle.of_labels(log, part, delays=whole)
             expected |= oracle.of_arms(log, told) if whole and len(found) > 1 else {}

@@ -12,12 +12,13 @@ import pytest
 from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.ask import Ask
+from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Unit
 from monitor.measures.documentation import markdown
 from monitor.measures.evaluate import comparison, label_quality, performance, quality, shift
+from monitor.measures.volume import volume_ratio
 from monitor.records.count_labels import count_labels
-from monitor.records.counting import Counting
+from monitor.records.counting import VOLUME, Counting
 from monitor.records.reading import Arms, Reading, Task
 from monitor.records.reference import Reference, reference_of
 from monitor.states.counters import Counters
@@ -103,12 +104,14 @@ def profit_of(counting: Counting) -> dict[Key, float]:
 
 def measured(case: Example) -> dict[Key, Measurement]:
     counting, ask = case.counting, Ask(resamples=60, profit=profit_of(case.counting))
+    n = int(case.records.block("volume")[VOLUME.index("records")])
     results = [
         *performance(counting, case.labels, ask),
         *shift(counting, case.reference.records, case.records, ask),
         *quality(counting, case.records),
         *label_quality(counting, case.labels, ask),
         *comparison(counting, case.arms["control"], case.arms["treatment"], ask),
+        Result("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
     ]
     named = {(result.measure, result.subject): result.measurement for result in results}
     assert len(named) == len(results)

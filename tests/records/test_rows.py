@@ -151,7 +151,7 @@ def test_an_empty_table_has_no_rows(kind: Any) -> None:
     found = read_rows(empty, replace(counting_of("binary"), reading=reading), PANES, AS_OF)
 
     assert len(found.rows) == len(found.group) == 0
-    assert [len(code) for _, code in found.strata(reading)] == [0, 0, 0]
+    assert [len(code) for _, code in found.strata(counting_of("binary"))] == [0, 0, 0]
 
 
 def test_without_panes_there_are_no_rows() -> None:
@@ -163,7 +163,7 @@ def test_without_panes_there_are_no_rows() -> None:
 def test_versions_keep_their_spelling_and_the_nameless_share_a_name() -> None:
     found = read(*(record(str(at), version=name) for at, name in enumerate(["1.0", "1", None, "", "(none)"])))
 
-    _, (names, codes), _ = found.strata(reading_of("binary"))
+    _, (names, codes), _ = found.strata(counting_of("binary"))
     counted = {names[code]: int((codes == code).sum()) for code in codes}
     assert counted == {Stratum(version="1.0"): 1, Stratum(version="1"): 1, Stratum(version=NONE): 3}
 
@@ -171,7 +171,7 @@ def test_versions_keep_their_spelling_and_the_nameless_share_a_name() -> None:
 def test_arms_beside_the_configured_ones_are_other() -> None:
     found = read(*(record(str(at), arm=name) for at, name in enumerate(["control", "treatment", None, "x"])))
 
-    *_, (names, codes) = found.strata(reading_of("binary"))
+    *_, (names, codes) = found.strata(counting_of("binary"))
     assert [names[code].segment for code in codes[np.argsort(found.rows)]] == [
         "group=control",
         "group=treatment",
@@ -183,9 +183,9 @@ def test_arms_beside_the_configured_ones_are_other() -> None:
 def test_a_thousand_versions_in_a_pane_are_versions_and_one_more_is_not() -> None:
     many = [record(str(at), FIRST + at // 1_000 * HOUR, version=str(at)) for at in range(2_000)]
 
-    assert sum(len(names) for names, _ in read(*many).strata(reading_of("binary"))) > 2_000
+    assert sum(len(names) for names, _ in read(*many).strata(counting_of("binary"))) > 2_000
     with pytest.raises(SourceError, match="holds 1001 values in one pane: at most 1000 are versions"):
-        list(read(*many, record("more", version="more")).strata(reading_of("binary")))
+        list(read(*many, record("more", version="more")).strata(counting_of("binary")))
 
 
 def predictions(kind: str, **columns: list[str | None]) -> tuple[Numbers | None, Numbers | Categories | None]:

@@ -11,6 +11,7 @@ READERS = [
     pytest.param(f"{engine}-{reader}", marks=pytest.mark.postgres if engine == "postgres" else ())
     for engine, reader in itertools.product(("sqlite", "postgres"), ("adbc", "fetchmany"))
 ]
+MARIADB = pytest.param("mariadb-fetchmany", marks=pytest.mark.mariadb)
 
 
 @pytest.fixture
@@ -23,6 +24,8 @@ def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ca
         url = f"sqlite:///{tmp_path / 'log of predictions.db'}"
         if engine == "postgres":
             url = request.getfixturevalue("postgres_url")
+        if engine == "mariadb":
+            url = request.getfixturevalue("mariadb_url")
         made.append(Database(url, reader))
         return made[-1]
 
@@ -31,7 +34,7 @@ def make_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ca
         source.close()
 
 
-@pytest.fixture(params=READERS)
+@pytest.fixture(params=[*READERS, MARIADB])
 def database(request: pytest.FixtureRequest, make_database: Callable[[str], Database]) -> Database:
     """Each engine, each reader."""
     return make_database(request.param)
@@ -40,6 +43,12 @@ def database(request: pytest.FixtureRequest, make_database: Callable[[str], Data
 @pytest.fixture(params=["sqlite-adbc", "sqlite-fetchmany"])
 def sqlite_database(request: pytest.FixtureRequest, make_database: Callable[[str], Database]) -> Database:
     """SQLite, each reader."""
+    return make_database(request.param)
+
+
+@pytest.fixture(params=[MARIADB])
+def mariadb_database(request: pytest.FixtureRequest, make_database: Callable[[str], Database]) -> Database:
+    """MariaDB, by its one reader."""
     return make_database(request.param)
 
 

@@ -7,11 +7,16 @@ from typing import Any
 
 import psycopg
 import pyarrow as pa
+import sqlalchemy as sa
+from sqlalchemy import make_url
 
 from monitor.records.rows import Batches
 from monitor.sources import SqlSource, open_source
 from monitor.sources.statements import concat
 from monitor.specs.model import SourceSpec
+
+
+_OF_MARIADB = {"text": "varchar(191)", "timestamp": "datetime(6)"}  # which an index and a microsecond fit
 
 
 def whole(batches: Batches) -> pa.Table:
@@ -28,8 +33,13 @@ class Database:
     opened: list[SqlSource] = field(default_factory=list)
 
     @property
+    def engine(self) -> str:
+        """sqlite, postgresql or mariadb."""
+        return make_url(self.url).get_backend_name()
+
+    @property
     def postgres(self) -> bool:
-        return self.url.startswith("postgresql")
+        return self.engine == "postgresql"
 
     def run(self, *statements: str) -> None:
         """Run statements."""
@@ -37,30 +47,47 @@ class Database:
 
     def create(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]] = ()) -> None:
         """Create a table (its name as SQL) and fill it."""
-        typed = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+        kinds = _OF_MARIADB if self.engine == "mariadb" else {}
+        typed = ", ".join(f'"{name}" {kinds.get(kind, kind)}' for name, kind in columns.items())
         self._fill([f"CREATE TABLE {table} ({typed})"], table, rows)
 
     def _fill(self, statements: Sequence[str], table: str, rows: Sequence[Sequence[Any]]) -> None:
-        if self.postgres:
-            with psycopg.connect(self.url.replace("+psycopg", "")) as server, server.cursor() as cursor:
-                for statement in statements:
-                    cursor.execute(statement.encode())
-                if rows:
-                    with cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy:
-                        for row in rows:
-                            copy.write_row(row)
-            return
-        file = sqlite3.connect(self.url.removeprefix("sqlite:///"))
-        for statement in statements:
-            file.execute(statement)
-        if rows:
-            holes = ", ".join("?" for _ in rows[0])
-            file.executemany(f"INSERT INTO {table} VALUES ({holes})", rows)
-        file.commit()
-        file.close()
+        fill = {"sqlite": _fill_sqlite, "postgresql": _fill_postgresql, "mariadb": _fill_mariadb}
+        fill[self.engine](self.url, statements, table, rows)
 
     def source(self, *, batch_rows: int = 20_000) -> SqlSource:
         """A source on this database, closed at the end of the test."""
         spec = SourceSpec(name="source", url=self.url, batch_rows=batch_rows)
         self.opened.append(open_source(spec, reader=self.reader))
         return self.opened[-1]
+
+
+def _fill_sqlite(url: str, statements: Sequence[str], table: str, rows: Sequence[Sequence[Any]]) -> None:
+    file = sqlite3.connect(url.removeprefix("sqlite:///"))
+    for statement in statements:
+        file.execute(statement)
+    if rows:
+        holes = ", ".join("?" for _ in rows[0])
+        file.executemany(f"INSERT INTO {table} VALUES ({holes})", rows)
+    file.commit()
+    file.close()
+
+
+def _fill_postgresql(url: str, statements: Sequence[str], table: str, rows: Sequence[Sequence[Any]]) -> None:
+    with psycopg.connect(url.replace("+psycopg", "")) as server, server.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement.encode())
+        if rows:
+            with cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy:
+                for row in rows:
+                    copy.write_row(row)
+
+
+def _fill_mariadb(url: str, statements: Sequence[str], table: str, rows: Sequence[Sequence[Any]]) -> None:
+    with sa.create_engine(url, poolclass=sa.NullPool).begin() as server:
+        server.exec_driver_sql("SET SESSION sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')")
+        for statement in statements:
+            server.exec_driver_sql(statement)
+        if rows:
+            holes = ", ".join("%s" for _ in rows[0])
+            server.exec_driver_sql(f"INSERT INTO {table} VALUES ({holes})", [tuple(row) for row in rows])

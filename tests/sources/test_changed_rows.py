@@ -221,7 +221,7 @@ def test_labels_without_predictions_are_counted_by_the_time_of_their_report(data
 
     assert source.orphans(model_of(), BOUNDS) == 2
     assert source.orphans(model_of(), (START + 2 * DAY + 1, START + 50 * DAY)) == 2
-    assert source.orphans(model_of(labels=without(LABELS, "reported_at")), BOUNDS) == 4
+    assert source.orphans(model_of(labels=without(LABELS, "reported_at")), BOUNDS) is None
     assert source.orphans(model_of(labels=Relation(columns=(("label", "late"),))), BOUNDS) == 0
     assert source.orphans(model_of(labels=None), BOUNDS) == 0
 

@@ -1,14 +1,17 @@
 """What `check` is told of tables: every fault at once, with the nearest name."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from flight_models import COLUMNS, LABEL_COLUMNS, READING, START, iso, model_of, rows_of
+from flight_models import AS_OF, COLUMNS, LABEL_COLUMNS, READING, START, iso, model_of, rows_of
 from source_databases import Database
 
 from monitor.core.clock import DAY
+from monitor.core.errors import SourceUnavailable
 from monitor.sources import open_source
+from monitor.sources.indexes import Rows
 from monitor.sources.inspect import inspect_model
 from monitor.specs.model import ReferenceSpec, Relation, SourceSpec
 
@@ -17,17 +20,17 @@ def test_sound_tables_have_no_faults(database: Database, tmp_path: Path) -> None
     database.create("predictions", COLUMNS, rows_of(100))
     database.create("labels", LABEL_COLUMNS, [(1, 1, iso(START + DAY), 0)])
 
-    found = inspect_model(model_of(), database.source(), tmp_path)
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
 
-    assert (found.faults, found.warnings, found.rows) == ((), (), 100)
-    assert found.columns == COLUMNS
+    assert (found.faults, found.warnings, found.rows) == ((), (), Rows(100))
+    assert list(found.columns) == list(COLUMNS)
 
 
 def test_every_missing_column_is_named_at_once(database: Database, tmp_path: Path) -> None:
     database.create("predictions", {f"{name}_": kind for name, kind in COLUMNS.items()})
     database.create("labels", {f"{name}_": kind for name, kind in LABEL_COLUMNS.items()})
 
-    found = inspect_model(model_of(), database.source(), tmp_path)
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
 
     for name in (
         "id",
@@ -53,7 +56,7 @@ def test_every_missing_column_is_named_at_once(database: Database, tmp_path: Pat
 def test_missing_tables_are_all_named(database: Database, tmp_path: Path) -> None:
     database.create("prediction", COLUMNS)
 
-    found = inspect_model(model_of(), database.source(), tmp_path)
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
 
     assert found.faults == (
         'there is no table or view "predictions"; did you mean "prediction"?',
@@ -66,7 +69,7 @@ def test_empty_tables_are_warned_of(database: Database, tmp_path: Path) -> None:
     database.create("predictions", COLUMNS)
     database.create("labels", LABEL_COLUMNS)
 
-    found = inspect_model(model_of(), database.source(), tmp_path)
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
 
     assert found.faults == ()
     assert found.warnings == ('table "predictions" is empty', 'table "labels" is empty')
@@ -77,7 +80,7 @@ def test_numbers_that_are_texts_are_told(database: Database, tmp_path: Path) -> 
     database.create("predictions", columns, rows_of(5, score=["high"] * 5, temp=["warm"] * 5))
     database.create("labels", LABEL_COLUMNS, [(1, 1, iso(START), 0)])
 
-    found = inspect_model(model_of(), database.source(), tmp_path)
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
 
     assert found.faults == (
         'table "predictions": score is configured as a number, but none of 5 values looked at is one',
@@ -88,10 +91,14 @@ def test_numbers_that_are_texts_are_told(database: Database, tmp_path: Path) -> 
 
 
 def test_times_that_are_none_are_told(database: Database, tmp_path: Path) -> None:
-    database.create("predictions", COLUMNS, rows_of(3, event_time=["soon"] * 3, logged_at=[None] * 3))
+    database.create("predictions", COLUMNS, rows_of(3, event_time=["soon 7"] * 3, logged_at=[None] * 3))
 
-    found = inspect_model(model_of(labels=None), database.source(), tmp_path)
+    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
 
+    assert found.faults == (
+        'table "predictions": of the 3 first rows 100.0% hold no time that is understood in "event_time" '
+        '(event_time), as in "soon 0" (digits as 0): nothing can be counted',
+    )
     assert found.warnings == (
         'table "predictions": "event_time" (event_time) holds no time that is understood: every row is read',
         'table "predictions": "logged_at" (logged_at) has no value in any row',
@@ -101,30 +108,45 @@ def test_times_that_are_none_are_told(database: Database, tmp_path: Path) -> Non
 def test_integers_without_a_unit_are_told(database: Database, tmp_path: Path) -> None:
     database.create("predictions", COLUMNS | {"event_time": "bigint"}, rows_of(3, event_time=[1, 2, 3]))
 
-    found = inspect_model(model_of(labels=None), database.source(), tmp_path)
+    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
 
     assert len(found.faults) == 1
     assert "say their unit" in found.faults[0]
 
 
-def test_a_missing_index_is_told_where_it_matters(database: Database, tmp_path: Path) -> None:
+def test_the_index_to_make_is_told_where_it_matters_and_helps(database: Database, tmp_path: Path) -> None:
     database.create("predictions", COLUMNS, rows_of(10_000))
+    reports = [(at, at % 2, iso(START + at * 60_000_000 + DAY), 0) for at in range(10_000)]
+    database.create("labels", LABEL_COLUMNS, reports)
     source = database.source()
 
-    before = inspect_model(model_of(labels=None), source, tmp_path)
-    database.run("CREATE INDEX by_time ON predictions (event_time)")
-    after = inspect_model(model_of(labels=None), source, tmp_path)
+    before = inspect_model(model_of(), source, tmp_path, AS_OF)
+    told = [match[1] for warning in before.warnings if (match := re.search("run: (.*;)$", warning))]
+    database.run(*(line.replace(" CONCURRENTLY", "") for line in told))  # which no transaction may do
+    after = inspect_model(model_of(), source, tmp_path, AS_OF)
 
-    assert before.warnings == (
-        'table "predictions": no index on "event_time" is used: each cycle reads all 10000 rows',
-    )
-    assert after.warnings == ()
+    assert [warning.partition(" is used")[0] for warning in before.warnings] == [
+        'table "predictions": no index on "event_time" (event_time)',
+        'table "predictions": no index on "logged_at" (logged_at)',
+        'table "labels": no index on "reported_at" (reported_at)',
+        'table "labels": no index on "flight" (id)',
+        'table "predictions": no index on "id" (id)',
+    ]
+    assert (after.faults, after.warnings) == ((), ())
+
+
+def test_small_tables_need_no_index(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", COLUMNS, rows_of(9_999))
+
+    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
+
+    assert found.warnings == ()
 
 
 def test_types_that_cannot_be_read_are_told(postgres_database: Database, tmp_path: Path) -> None:
     postgres_database.create("predictions", COLUMNS | {"score": "money", "temp": "integer[]"})
 
-    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path)
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, AS_OF)
 
     assert [fault.split(",")[0] for fault in found.faults] == [
         'column "score" (score) has the type money',
@@ -136,7 +158,7 @@ def test_labels_in_the_prediction_table_are_looked_at_there(database: Database, 
     database.create("predictions", COLUMNS, rows_of(3))
 
     found = inspect_model(
-        model_of(labels=Relation(columns=(("label", "lates"),))), database.source(), tmp_path
+        model_of(labels=Relation(columns=(("label", "lates"),))), database.source(), tmp_path, AS_OF
     )
 
     assert found.faults == ('table "predictions" has no column "lates" (label); did you mean "late"?',)
@@ -146,16 +168,14 @@ def test_a_reference_that_is_not_there_is_a_fault(database: Database, tmp_path: 
     database.create("predictions", COLUMNS, rows_of(3))
     model = replace(model_of(labels=None), reference=ReferenceSpec(file="none.parquet"))
 
-    found = inspect_model(model, database.source(), tmp_path)
+    found = inspect_model(model, database.source(), tmp_path, AS_OF)
 
     assert [fault.startswith("there is no reference file") for fault in found.faults] == [True]
 
 
 @pytest.mark.parametrize("reader", ["adbc", "fetchmany"])
-def test_a_database_that_does_not_answer_is_one_fault(tmp_path: Path, reader: str) -> None:
+def test_a_database_that_does_not_answer_is_said(tmp_path: Path, reader: str) -> None:
     source = open_source(SourceSpec(name="source", url=f"sqlite:///{tmp_path}/none.db"), reader=reader)
 
-    found = inspect_model(replace(model_of(), reading=READING), source, tmp_path)
-
-    assert len(found.faults) == 1
-    assert "there is no file" in found.faults[0]
+    with pytest.raises(SourceUnavailable, match="there is no file"):
+        inspect_model(replace(model_of(), reading=READING), source, tmp_path, AS_OF)

@@ -97,7 +97,7 @@ class Values:
     def batches(self, statement: Statement) -> Batches:
         raise NotImplementedError
 
-    def names(self, sql: str) -> list[str]:
+    def described(self, sql: str) -> dict[str, object]:
         raise NotImplementedError
 
     def settle(self, sql: str) -> None:

@@ -52,7 +52,9 @@ def expected(rows: Sequence[tuple[Any, ...]], temp: Sequence[float | None]) -> p
 @pytest.mark.parametrize("place", [0, 30_000], ids=["first batch", "later batch"])
 def test_nulls_and_infinities_in_a_feature_are_counted_alike(database: Database, place: int) -> None:
     temp: list[Any] = [float(at % 31) for at in range(MANY)]
-    temp[place : place + 4] = [None, math.inf, -math.inf, math.nan if database.postgres else None]
+    held = {"sqlite": [math.inf, -math.inf], "postgresql": [math.inf, -math.inf, math.nan], "mariadb": []}
+    odd = [None, *held[database.engine]]
+    temp[place : place + len(odd)] = odd
     rows = rows_of(MANY, event_time=[iso(START + at * 10_000_000) for at in range(MANY)], temp=temp)
     database.create("predictions", COLUMNS, rows)
 
@@ -312,8 +314,13 @@ def test_the_condition_of_the_owner_is_held_together(database: Database) -> None
 
 def test_the_types_of_the_columns_are_told(database: Database) -> None:
     database.create("predictions", COLUMNS)
+    called = {"bigint": "integer", "double precision": "double", "text": "varchar"}
+    if database.engine != "mariadb":
+        called = {}
 
-    assert database.source().columns(model_of()) == COLUMNS
+    told = database.source().columns(model_of())
+
+    assert told == {name: called.get(kind, kind) for name, kind in COLUMNS.items()}
 
 
 def test_odd_names_are_quoted(database: Database) -> None:

@@ -28,7 +28,7 @@ from monitor.store.connections import reading, writing
 from monitor.store.tables import METADATA, panes
 
 COUNTING = examples.COUNTING
-RECORDS = COUNTING.records.hash
+RECORDS = COUNTING.stored_as(COUNTING.records)
 
 
 def contents(store: SqlStore) -> dict[str, list[tuple[object, ...]]]:
@@ -234,10 +234,10 @@ def test_a_kept_row_is_never_written_again(store: SqlStore) -> None:
     assert [found for _, _, found in store.history()] == [row("a", 0.1), row("b", 0.3)]
 
 
-def test_a_commit_without_snapshots_leaves_no_provenance(store: SqlStore) -> None:
+def test_current_rows_have_a_provenance_too(store: SqlStore) -> None:
     store.commit("late", commit(snapshots=()))
 
-    assert store.provenance() == []
+    assert store.provenance() == [("late", examples.BEHIND)]
 
 
 def test_provenance_comes_back(store: SqlStore) -> None:

@@ -1,0 +1,134 @@
+"""How `monitor check` says what it found: lines for people, JSON for programs, an exit code."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from monitor.app.checks import Checked, CheckedModel, Finding, check_tables
+from monitor.app.clocks import system_clock
+from monitor.config.load import settings_of
+from monitor.core.clock import to_iso
+from monitor.core.errors import ConfigurationError
+from monitor.sources.explain import Query
+
+
+def run_check(
+    path: Path, environ: Mapping[str, str], *, offline: bool, strict: bool, explain: bool, form: str
+) -> int:
+    """Check a configuration and its tables, print what was found; return the exit code.
+
+    Parameters
+    ----------
+    form
+        "text" or "json".
+    """
+    models = 0
+    try:
+        settings = settings_of(path, environ)
+        models = len(settings.models)
+        checked = (
+            Checked() if offline else check_tables(settings, path.parent, system_clock(), explain=explain)
+        )
+    except ConfigurationError as error:
+        checked = Checked(faults=tuple(Finding(None, text) for text in error.faults))
+    if form == "json":
+        click.echo(json.dumps(as_object(path, checked), indent=2, ensure_ascii=False))
+    else:
+        _say(path, checked, models, explain=explain)
+    if checked.faults:
+        return 2
+    return 1 if strict and checked.warnings else 0
+
+
+def as_object(path: Path, checked: Checked) -> dict[str, Any]:
+    """Everything that was found, for JSON."""
+    return {
+        "config": str(path),
+        "faults": [{"model": one.model, "text": one.text} for one in checked.faults],
+        "warnings": [{"model": one.model, "text": one.text} for one in checked.warnings],
+        "models": [_object(model) for model in checked.models],
+    }
+
+
+def explained(model: CheckedModel) -> Iterator[str]:
+    """Lines on what a model costs, and each of its statements with its plan."""
+    yield f'model "{model.name}"'
+    newest = "" if model.newest is None else f", the newest of {to_iso(model.newest)}"
+    labels = "" if model.labels is None else f"; {model.labels} labels"
+    yield f"  rows: {model.rows} predictions{newest}{labels}"
+    yield from _reads(model)
+    held = ", ".join(f"{name} {count:,}" for name, count in model.series.by_group.items() if count)
+    yield f"  series: about {model.series.total:,} of max_series {model.max_series:,} ({held})"
+    for query in model.queries:
+        yield f"  -- each {query.every}: {query.purpose}"
+        yield from _indented(query)
+
+
+def _reads(model: CheckedModel) -> Iterator[str]:
+    if model.reads is None:
+        yield "  reads: not known: no index finds the rows of the last week, or there are none"
+        return
+    yield (
+        f"  reads: about {model.reads.per_cycle:,.0f} rows a cycle for new predictions "
+        f"({model.reads.per_hour:,.1f} come in an hour)"
+    )
+    if model.reads.per_label is not None:
+        yield f"  reads: about {model.reads.per_label:,.1f} rows again for each new label"
+
+
+def _indented(query: Query) -> Iterator[str]:
+    for line in query.sql.splitlines():
+        yield f"     {line}"
+    for line in query.plan:
+        yield f"       plan: {line}"
+
+
+def _say(path: Path, checked: Checked, models: int, *, explain: bool) -> None:
+    for warning in checked.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    for fault in checked.faults:
+        click.echo(str(fault), err=True)
+    for model in checked.models if explain else ():
+        click.echo("\n".join(explained(model)))
+    if checked.faults:
+        return
+    for model in checked.models:
+        if model.found:
+            numeric, categorical = (_listed(names) for names in (model.numeric, model.categorical))
+            click.echo(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
+    warned = counted(len(checked.warnings), "warning")
+    click.echo(f"{path}: {counted(models, 'model')}, no faults, {warned}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def counted(count: int, word: str) -> str:
+    """A number and its noun."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _object(model: CheckedModel) -> dict[str, Any]:
+    reads = model.reads
+    return {
+        "model": model.name,
+        "numeric": list(model.numeric),
+        "categorical": list(model.categorical),
+        "rows": None if model.rows is None else model.rows.n,
+        "rows_are_more": model.rows is not None and model.rows.more,
+        "labels": None if model.labels is None else model.labels.n,
+        "newest": None if model.newest is None else to_iso(model.newest),
+        "series": dict(model.series.by_group),
+        "max_series": model.max_series,
+        "rows_per_hour": None if reads is None else reads.per_hour,
+        "rows_per_cycle": None if reads is None else reads.per_cycle,
+        "rows_per_label": None if reads is None else reads.per_label,
+        "queries": [
+            {"purpose": one.purpose, "every": one.every, "sql": one.sql, "plan": list(one.plan)}
+            for one in model.queries
+        ],
+    }

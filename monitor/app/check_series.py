@@ -1,0 +1,88 @@
+"""How many series a model will have in `/metrics`: the rules of the exposition on rows as they will be."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement
+from monitor.exposition.selection import Group, expose
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.evaluate import Ask, Result, comparison, label_quality, performance, quality, shift
+from monitor.records.counting import Counting
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import MeasurementRow, Truth
+from monitor.states.counters import Counters
+from monitor.states.strata import Stratum
+
+_GROUPS = {
+    Group.WHOLE: "whole model",
+    Group.BOUND: "bounds",
+    Group.STRATUM: "strata",
+    Group.FEATURE: "features",
+}
+_MOST = 2**31
+_ANY = Interval(lower=0.0, upper=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedSeries:
+    """Series by what they belong to, before any is given up for `max_series`."""
+
+    by_group: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self.by_group.values())
+
+
+def expected_series(model: ModelSpec, counting: Counting, strata: Sequence[Stratum]) -> ExpectedSeries:
+    """Series of a model once every measure has a value.
+
+    Parameters
+    ----------
+    counting
+        its grids: without a reference, no features.
+    strata
+        versions, segments and arms that occur.
+    """
+    rows = [
+        _row(result, window.name, truth, stratum)
+        for window in model.windows
+        for stratum in (Stratum(None, None), *strata)
+        for truth, result in _results(counting, whole=stratum == Stratum(None, None))
+    ]
+    exposed = expose(replace(model, max_series=_MOST), 0, rows)
+    counted = Counter(series.group for series in exposed.series)
+    return ExpectedSeries({name: counted[group] for group, name in _GROUPS.items()})
+
+
+def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result]]:
+    ask = Ask(resamples=0)
+    records, labels = Counters.empty(counting.records), Counters.empty(counting.labels)
+    for result in (
+        *shift(counting, records, records, ask, features=whole),
+        *quality(counting, records, features=whole),
+    ):
+        yield Truth.NONE, result
+    arms = comparison(counting, labels, labels, ask) if whole and counting.reading.arms is not None else []
+    for truth in (Truth.PROVISIONAL, Truth.SETTLED) if counting.reading.labelled else ():
+        for result in (*performance(counting, labels, ask), *label_quality(counting, labels, ask), *arms):
+            yield truth, result
+
+
+def _row(result: Result, window: str, truth: Truth, stratum: Stratum) -> MeasurementRow:
+    measure = BY_NAME.get(result.measure)
+    bounded = measure is not None and measure.interval != "none" and not measure.interval.startswith("see ")
+    return MeasurementRow(
+        window=window,
+        window_end=0,
+        truth=truth,
+        version=stratum.version,
+        segment=stratum.segment,
+        measure=result.measure,
+        subject=result.subject,
+        measurement=Measurement(value=1.0, n=1, interval=_ANY if bounded else None),
+        coverage=1.0,
+    )

@@ -1,0 +1,212 @@
+"""Kept measurements for other programs: files of Parquet and CSV, frames of pandas."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, Self, TypeAlias
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from monitor.app.wiring import LIVE
+from monitor.config.urls import shown
+from monitor.core.clock import from_iso
+from monitor.core.errors import ConfigurationError, StoreError
+from monitor.store.adapter import SqlStore
+from monitor.store.engine import is_newest, open_store
+from monitor.store.measured import COLUMNS
+
+When: TypeAlias = str | datetime
+
+_TIME, _TEXT = pa.timestamp("us", "UTC"), pa.string()
+_TYPES = {
+    "window_end": _TIME,
+    "as_of": _TIME,
+    "value": pa.float64(),
+    "n": pa.int64(),
+    "lower": pa.float64(),
+    "upper": pa.float64(),
+    "level": pa.float64(),
+    "resolution": pa.float64(),
+    "coverage": pa.float64(),
+}
+_READ = ("model", "as_of", *COLUMNS)
+_ORDER = (
+    "run", "model", "version", "window", "window_end", "as_of", "truth", "segment", "measure", "subject",
+    "value", "reason", "n", "lower", "upper", "level", "resolution", "coverage", "warning",
+)  # fmt: skip
+_EMPTY_IS_NULL = ("version", "window", "truth", "segment", "warning")
+SCHEMA = pa.schema([(name, _TYPES.get(name, _TEXT)) for name in _ORDER])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Which kept measurements; None: any.
+
+    Parameters
+    ----------
+    start, end
+        windows whose ends lie in (start, end]: those of a month are asked for by its first day and the next
+        month's.
+    as_of
+        of each window, measure, … the newest revision at or before it, instead of all.
+    """
+
+    model: str | None = None
+    window: str | None = None
+    measure: str | None = None
+    start: int | None = None
+    end: int | None = None
+    as_of: int | None = None
+
+
+class _Writer(Protocol):
+    def write_batch(self, batch: pa.RecordBatch) -> None: ...
+
+
+def export(store: SqlStore, file: Path, chosen: Chosen) -> int:
+    """Write kept measurements to a Parquet or CSV file, batch by batch; return their number.
+
+    The file is put in place once it is whole.
+
+    Raises
+    ------
+    ConfigurationError
+        if the file's name ends neither in .parquet nor in .csv.
+    StoreError
+        if the file cannot be written.
+    """
+    kind = file.suffix.lower()
+    if kind not in _WRITERS:
+        raise ConfigurationError([f'a file to export to ends in .parquet or .csv: got "{file}"'])
+    part = file.with_name(f"{file.name}.part")
+    rows = 0
+    try:
+        with part.open("wb") as out, _WRITERS[kind](out) as writer:
+            for batch in batches(store, chosen):
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        part.replace(file)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return rows
+
+
+def batches(store: SqlStore, chosen: Chosen) -> Iterator[pa.RecordBatch]:
+    """Kept measurements as they are read, some thousand rows at a time."""
+    wanted = {"model": chosen.model, "window": chosen.window, "measure": chosen.measure}
+    filters = {name: value for name, value in wanted.items() if value is not None}
+    for rows in store.stream(filters, ends=(chosen.start, chosen.end), as_of=chosen.as_of):
+        yield _batch(store.run, rows)
+
+
+def read_snapshots(
+    url: str,
+    *,
+    run: str = LIVE,
+    model: str | None = None,
+    window: str | None = None,
+    measure: str | None = None,
+    start: When | None = None,
+    end: When | None = None,
+    as_of: When | None = None,
+) -> pd.DataFrame:
+    """Kept measurements as a data frame, for notebooks; nothing is written.
+
+    Parameters
+    ----------
+    url
+        of the store, as in the configuration: ``"sqlite:///monitor.db"``.
+    run
+        ``"live"``, or the name of a replay.
+    model, window, measure
+        None: any.
+    start, end
+        windows whose ends lie in (start, end]; ISO-8601 or datetimes, UTC unless they say otherwise.
+    as_of
+        what was known then: of each window and measure its newest revision at or before; None: all revisions.
+
+    Returns
+    -------
+    pandas.DataFrame
+        one row a measurement and revision, by window and revision. ``window_end`` and ``as_of`` are UTC
+        timestamps; a ``value`` that is missing has a ``reason``; ``version`` and ``segment`` are missing for
+        the whole, ``truth`` where a measure stands on no labels.
+
+    Raises
+    ------
+    StoreError
+        if there is no store of this version.
+    """
+    if not is_newest(url):
+        raise StoreError(f"store {shown(url)}: there are no tables of this version; run `monitor migrate`")
+    chosen = Chosen(
+        model=model,
+        window=window,
+        measure=measure,
+        start=_moment(start),
+        end=_moment(end),
+        as_of=_moment(as_of),
+    )
+    store = open_store(url, run)
+    try:
+        frame: pd.DataFrame = pa.Table.from_batches(batches(store, chosen), SCHEMA).to_pandas()
+    finally:
+        store.close()
+    return frame
+
+
+def _batch(run: str, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+    columns = dict(zip(_READ, zip(*rows, strict=True), strict=True))
+    arrays = {name: pa.array(values, _TYPES.get(name, _TEXT)) for name, values in columns.items()}
+    arrays["run"] = pa.repeat(run, len(rows))
+    for name in _EMPTY_IS_NULL:
+        arrays[name] = pc.if_else(pc.equal(arrays[name], ""), pa.scalar(None, _TEXT), arrays[name])
+    return pa.RecordBatch.from_arrays([arrays[name] for name in _ORDER], schema=SCHEMA)
+
+
+def _moment(when: When | None) -> int | None:
+    if when is None:
+        return None
+    return from_iso(when if isinstance(when, str) else when.isoformat())
+
+
+class _Csv:
+    """CSV with times as ISO-8601 UTC."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        fields = [field.with_type(_TEXT) if field.type == _TIME else field for field in SCHEMA]
+        self._schema = pa.schema(fields)
+        self._writer = pyarrow.csv.CSVWriter(out, self._schema)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._writer.close()
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        columns = [_iso(column) if column.type == _TIME else column for column in batch.columns]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+
+
+def _iso(moments: pa.Array) -> pa.Array:
+    return pc.strftime(moments, "%Y-%m-%dT%H:%M:%SZ")
+
+
+def _parquet(out: BinaryIO) -> AbstractContextManager[_Writer]:
+    writer: AbstractContextManager[_Writer] = pyarrow.parquet.ParquetWriter(out, SCHEMA, compression="zstd")
+    return writer
+
+
+_WRITERS: dict[str, Callable[[BinaryIO], AbstractContextManager[_Writer]]] = {
+    ".csv": _Csv,
+    ".parquet": _parquet,
+}

@@ -1,0 +1,135 @@
+"""Decisions about histories: a renamed model keeps its own, panes are recounted, a model is forgotten."""
+
+import json
+from dataclasses import dataclass, replace
+
+from monitor.app.holding import Held
+from monitor.app.references import reference_key
+from monitor.app.wiring import App
+from monitor.config.messages import listed
+from monitor.core.clock import floor_to, to_iso
+from monitor.core.errors import MonitorError
+from monitor.pipeline.cycle import run_cycle
+from monitor.pipeline.monitored import Monitored
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import CycleReport
+from monitor.specs.rows import Event, Part, WaitingPane
+
+_ALL_ROWS = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who decided, when (microseconds), and why."""
+
+    at: int
+    who: str
+    why: str = ""
+
+
+def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
+    """Hand over the histories of models that were renamed; the new names of those that had one.
+
+    Parameters
+    ----------
+    held
+        the run is this process's already; otherwise it is taken, and refused while a daemon has it.
+
+    Raises
+    ------
+    MonitorError
+        if a model has a history under both of its names in one run: nothing is renamed.
+    """
+    due = [spec for spec in app.settings.models if spec.formerly and app.store.runs(spec.formerly)]
+    for spec in due:
+        both = sorted({*app.store.runs(str(spec.formerly))} & {*app.store.runs(spec.name)})
+        if both:
+            raise MonitorError(
+                f'model "{spec.name}": it has a history of its own beside that of "{spec.formerly}" in '
+                f"{listed(both)}: take formerly away, or forget one of them by monitor forget --model NAME"
+            )
+    if due and not held:
+        with Held(app):
+            return rename_models(app, at, held=True)
+    for spec in due:
+        app.store.rename(
+            Event(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly)), _new_keys(app, spec)
+        )
+        app.forget(spec.name)
+    return [spec.name for spec in due]
+
+
+def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:
+    """Keys of the kept references under the new name: what a reference is made of names its model."""
+    old = reference_key(replace(spec, name=str(spec.formerly)))
+    kept = app.store.reference_keys(str(spec.formerly))
+    return {key: reference_key(spec) + key[len(old) :] for key in kept if key.startswith(old)}
+
+
+def recount(app: App, name: str, start: int, end: int, decision: Decision) -> tuple[int, CycleReport]:
+    """Count the panes that overlap [start, end) again, whole, and measure, as of the model's last cycle.
+
+    The decision is kept as an event before the first pane is counted.
+
+    Returns
+    -------
+    tuple[int, CycleReport]
+        number of the panes, and what the cycle did.
+
+    Raises
+    ------
+    MonitorError
+        if the model has no history yet, or there is no such pane within its horizon.
+    """
+    with app.leased(name) as lease:
+        monitored, state = app.monitored(name), app.store.state(name)
+        if state.as_of is None:
+            raise MonitorError(f'model "{name}": nothing has been counted yet')
+        starts = _panes(monitored, start, end, state.as_of)
+        if not starts:
+            span = f"{to_iso(start)} to {to_iso(end)}"
+            raise MonitorError(f'model "{name}": no pane from {span} is stored or within the horizon')
+        _record(app, name, "recounted", decision, panes=len(starts), start=to_iso(start), end=to_iso(end))
+        waiting = [WaitingPane(start=one, part=Part.RECORDS, since=state.as_of) for one in starts]
+        app.store.note_waiting(name, state, waiting, token=lease.token)
+        whole = replace(monitored, spec=replace(monitored.spec, recount_rows=_ALL_ROWS))
+        report, _ = run_cycle(whole, state.as_of, lease=lease)
+        app.forget(name)
+    return len(starts), report
+
+
+def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
+    """Delete all that is kept of a model in every run, but its events; how many rows, by table.
+
+    Raises
+    ------
+    MonitorError
+        if nothing is kept of it; `LeaseLost` while a cycle of it runs.
+    """
+    if not app.store.runs(name):
+        raise MonitorError(f'nothing is kept of a model "{name}"')
+    with app.leased(name):
+        gone = app.store.forget(
+            Event(model=name, at=decision.at, kind="forgotten", who=decision.who, why=decision.why)
+        )
+    app.forget(name)
+    return gone
+
+
+def _panes(monitored: Monitored, start: int, end: int, as_of: int) -> list[int]:
+    pane = monitored.counting.reading.pane
+    first, last = floor_to(start, pane), min(end, as_of + monitored.counting.reading.tolerance + 1)
+    stored = {one.start for one in monitored.store.facts(monitored.name, first) if one.start < last}
+    return sorted(stored.union(range(max(first, monitored.oldest_pane(as_of)), last, pane)))
+
+
+def _record(app: App, name: str, kind: str, decision: Decision, **detail: object) -> None:
+    event = Event(
+        model=name,
+        at=decision.at,
+        kind=kind,
+        who=decision.who,
+        why=decision.why,
+        detail=json.dumps(detail),
+    )
+    app.store.record([event])

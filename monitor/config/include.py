@@ -1,0 +1,148 @@
+"""Files that the configuration includes: their models and sources, as if they stood in it."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from monitor.config.faults import Fault
+from monitor.config.messages import did_you_mean, listed, quoted
+from monitor.config.places import Loc
+from monitor.core.errors import ConfigurationError
+
+_HELD = ("models", "sources")
+_MODEL = re.compile(r"\bmodels\[(\d+)\]")
+
+
+@dataclass(slots=True)
+class Included:
+    """What has been read: the document with the included models and sources, where these come from, faults.
+
+    Parameters
+    ----------
+    models
+        (file, position in it) by position in the document.
+    sources
+        file by name.
+    """
+
+    document: dict[str, Any]
+    models: dict[int, tuple[str, int]] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+    def traced(self, line: str, loc: Loc) -> str:
+        """A fault's line with the file of what it speaks of, where that is an included one."""
+        if loc[:1] == ("sources",) and len(loc) > 1 and loc[1] in self.sources:
+            return f"{self.sources[str(loc[1])]}: {line}"
+        return _MODEL.sub(self._place, line)
+
+    def _place(self, found: re.Match[str]) -> str:
+        file, at = self.models.get(int(found[1]), ("", int(found[1])))
+        return f"{file}: models[{at}]" if file else found[0]
+
+
+def with_included(path: Path, document: Mapping[str, Any], patterns: object) -> Included:
+    """Take the files in that match the patterns, in the order of the patterns and of their names.
+
+    Parameters
+    ----------
+    path
+        of the configuration: a relative pattern starts in its directory.
+    patterns
+        value of `include`, its places filled.
+    """
+    included = Included(dict(document))
+    seen = {path.resolve()}
+    for at, pattern in enumerate(patterns if isinstance(patterns, list) else ()):
+        if not isinstance(pattern, str) or not pattern:
+            continue  # a fault of the schema
+        files = _matching(path.parent, pattern)
+        if not files:
+            included.faults.append(Fault(("include", at), f"no file matches: got {quoted(pattern)}"))
+        for file in files:
+            if file.resolve() not in seen:
+                seen.add(file.resolve())
+                _take(included, file, _shown(path.parent, file), at)
+    return included
+
+
+def document_of(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    ConfigurationError
+        if it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ConfigurationError([f"{path}: cannot be read: {error.strerror}"]) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError([f"{path}: not valid TOML: {error}"]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError([f"{path}: not valid TOML: it is not UTF-8 text"]) from error
+
+
+def _matching(base: Path, pattern: str) -> list[Path]:
+    anchor = Path(pattern).anchor
+    start, rest = (Path(anchor), str(Path(pattern).relative_to(anchor))) if anchor else (base, pattern)
+    try:
+        return sorted(file for file in start.glob(rest) if file.is_file())
+    except (ValueError, IndexError, OSError):  # no pattern at all: it matches nothing
+        return []
+
+
+def _shown(base: Path, file: Path) -> str:
+    return str(file.relative_to(base)) if file.is_relative_to(base) else str(file)
+
+
+def _take(included: Included, file: Path, name: str, at: int) -> None:
+    loc: Loc = ("include", at)
+    try:
+        found = document_of(file)
+    except ConfigurationError as error:
+        included.faults += [Fault(loc, fault) for fault in error.faults]
+        return
+    for key in found:
+        if key not in _HELD:
+            rule = "an included file holds [[models]] and [sources.NAME] only"
+            hint = did_you_mean(key, _HELD)
+            included.faults.append(Fault(loc, f"{name}: {rule}: got {quoted(key)}{hint}"))
+    included.faults += [Fault(loc, f"{name}: {text}") for text in _misshapen(found)]
+    _take_models(included, found.get("models"), name)
+    _take_sources(included, found.get("sources"), name, loc)
+
+
+def _misshapen(found: Mapping[str, Any]) -> Iterator[str]:
+    if not isinstance(found.get("models", []), list):
+        yield 'models: must be a list of tables: "[[models]]" instead of "[models]"'
+    if not isinstance(found.get("sources", {}), dict):
+        yield f"sources: must be a table: got {quoted(found['sources'])}"
+
+
+def _take_models(included: Included, models: object, name: str) -> None:
+    if not isinstance(models, list):
+        return
+    before = included.document.get("models", [])
+    if not isinstance(before, list):
+        return  # a fault of the schema
+    included.models |= {len(before) + at: (name, at) for at in range(len(models))}
+    included.document["models"] = [*before, *models]
+
+
+def _take_sources(included: Included, sources: object, name: str, loc: Loc) -> None:
+    before = included.document.get("sources", {})
+    if not isinstance(sources, dict) or not isinstance(before, dict):
+        return
+    twice: Sequence[str] = [source for source in sources if source in before]
+    if twice:
+        text = f"{name}: every source has a name of its own: {listed(twice)} stood in a file before"
+        included.faults.append(Fault(loc, text))
+    new = {source: table for source, table in sources.items() if source not in before}
+    included.sources |= dict.fromkeys(new, name)
+    included.document["sources"] = {**before, **new}

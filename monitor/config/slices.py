@@ -1,0 +1,57 @@
+"""What a model's keys say together about its slices: segments, serving rows, references of versions."""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from monitor.config.messages import listed, quoted
+from monitor.config.places import Loc
+from monitor.config.schema import Model, VersionReference
+
+Found: TypeAlias = Iterator[tuple[Loc, str]]
+
+
+def segment_faults(model: Model) -> Found:
+    """Columns that cannot be segments."""
+    twice = sorted({name for name in model.segments if model.segments.count(name) > 1})
+    if twice:
+        yield ("segments",), f"every segment is named once: got {listed(twice)} twice"
+    if model.control is not None and model.control.arm_column in model.segments:
+        got = quoted(model.control.arm_column)
+        yield ("segments",), f"the arms of [models.control] are segments already: leave out {got}"
+
+
+def serving_faults(model: Model) -> Found:
+    """Serving rows without versions."""
+    if model.serving is not None and model.predictions.version is None:
+        yield (
+            ("serving",),
+            "rows that do not serve count for their version only: give predictions.version",
+        )
+
+
+def reference_faults(model: Model) -> Found:
+    """References that are not made of exactly one thing."""
+    if model.reference is None:
+        return
+    yield from _reference(("reference",), model.reference)
+    versions = model.reference.versions
+    for name, reference in versions.items():
+        yield from _reference(("reference", "versions", name), reference)
+    if versions and model.predictions.version is None:
+        yield ("reference", "versions"), "a reference for each version needs predictions.version"
+
+
+def _reference(loc: Loc, table: VersionReference) -> Found:
+    forms = {"file": table.file, "table": table.table, "query": table.query}
+    given = [name for name, value in forms.items() if value is not None]
+    if table.start is not None or table.end is not None:
+        given.append("from + to")
+    if len(given) != 1:
+        got = " and ".join(given) or "none"
+        yield loc, f"give exactly one of file, table, query and from + to: got {got}"
+    if table.file is not None and not table.file.endswith((".parquet", ".csv")):
+        yield (*loc, "file"), f"must end in .parquet or .csv: got {quoted(table.file)}"
+    if (table.start is None) != (table.end is None):
+        yield loc, f"from and to belong together: got only {'to' if table.start is None else 'from'}"
+    elif table.start is not None and table.end is not None and table.start >= table.end:
+        yield (*loc, "to"), "must be later than from"

@@ -1,0 +1,83 @@
+"""Volume against the same hours of earlier weeks."""
+
+from collections.abc import Sequence
+
+from scipy.special import stdtrit
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement, Reason
+from monitor.measures.intervals import score_bounds
+from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
+
+WEEKS = 4  # earlier ones that are looked at
+
+VOLUME: tuple[Measure, ...] = (
+    Measure(
+        "volume_ratio",
+        Unit.PLAIN,
+        Direction.NONE,
+        Family.VOLUME,
+        ALL,
+        "Records of the window / mean records of the same local hours of the four weeks before (a longer "
+        "window goes back by as many whole weeks as it needs not to overlap): of those that were counted "
+        "whole, within the horizon, and had records. None counted: `not_counted`; none with records: "
+        "`no_records`.",
+        "score interval of the window's share of all these records, its variance φ times the binomial's: "
+        "φ as estimated from the earlier weeks, at least 1; Student's t. From two weeks on",
+        "McCullagh & Nelder (1989), Generalized Linear Models, 4.5 and 6.2",
+        headline=True,
+    ),
+)
+
+
+def volume_ratio(current: int, earlier: Sequence[int], level: float = 0.95) -> Measurement:
+    """Records of a window by the mean of the earlier weeks that had any.
+
+    Totals x of the window and w_1, …, w_m of the weeks are taken as quasi-Poisson: variance φ times the mean,
+    φ = max(1, s² / mean) of the weeks [1]_. Given their sum, the window's share p = x / (x + Σw) then has φ
+    times a binomial's variance, so its score interval is Wilson's with (x + Σw) / φ trials and Student's t of
+    m - 1 degrees of freedom; the ratio is m·p / (1 - p).
+
+    Parameters
+    ----------
+    current
+        records of the window.
+    earlier
+        records of the same hours of earlier weeks, those that were counted.
+
+    Returns
+    -------
+    Measurement
+        `not_counted` without an earlier week, `no_records` where none had a record. One week tells nothing of
+        the spread: there is no interval.
+
+    References
+    ----------
+    .. [1] McCullagh, Nelder (1989). Generalized Linear Models, 2nd ed., sections 4.5 and 6.2.
+
+    >>> found = volume_ratio(30, [90, 110, 100, 100])
+    >>> found.value, found.interval.upper < 0.6
+    (0.3, True)
+    """
+    if not earlier:
+        return Measurement.absent(Reason.NOT_COUNTED, n=current)
+    busy = [records for records in earlier if records]
+    if not busy:
+        return Measurement.absent(Reason.NO_RECORDS, n=current)
+    return Measurement(
+        value=current * len(busy) / sum(busy), n=current, interval=_interval(current, busy, level)
+    )
+
+
+def _interval(current: int, weeks: list[int], level: float) -> Interval | None:
+    m, total = len(weeks), current + sum(weeks)
+    if m == 1:
+        return None
+    mean = sum(weeks) / m
+    spread = max(1.0, sum((records - mean) ** 2 for records in weeks) / (m - 1) / mean)
+    t = float(stdtrit(m - 1, 0.5 + level / 2))
+    low, high = score_bounds(current / total, total / spread, t)
+    value = current / mean
+    if high >= 1.0:
+        return None
+    return Interval(min(m * low / (1 - low), value), max(m * high / (1 - high), value), level)

@@ -1,0 +1,79 @@
+"""What the strata of a window are compared with: the default reference, or those of the versions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from monitor.measures.mixture import Mixture
+from monitor.pipeline.monitored import Monitored
+from monitor.records.counting import Counting
+from monitor.records.reference import Reference
+from monitor.states.counters import Counters
+from monitor.states.strata import WHOLE, Strata, Stratum
+
+DEFAULT_REFERENCE = "default_reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """References of one window.
+
+    Parameters
+    ----------
+    versions
+        references of versions that have their own.
+    shares
+        (share of the window's serving records, reference), each reference once.
+    """
+
+    default: Reference | None
+    versions: Mapping[str, Reference]
+    shares: tuple[tuple[float, Reference], ...]
+
+    def of(self, stratum: Stratum) -> Counters | Mixture | None:
+        """Reference of a stratum's records.
+
+        A version's is its own or the default; a segment's the same segment of the reference, and none where
+        versions with different references are mixed: how they are mixed within it is not known.
+        """
+        if stratum.version is not None:
+            own = self.versions.get(stratum.version, self.default)
+            return None if own is None else own.records
+        if len(self.shares) > 1:
+            known = stratum == WHOLE or not self._is_segment(stratum)
+            return Mixture(tuple((share, one.records) for share, one in self.shares)) if known else None
+        reference = self.shares[0][1] if self.shares else self.default
+        if reference is None:
+            return None
+        return reference.segments.get(stratum) if self._is_segment(stratum) else reference.records
+
+    def warning(self, stratum: Stratum) -> str:
+        """Of a version that has no reference of its own although others have."""
+        lacks = stratum.version is not None and stratum.version not in self.versions
+        return DEFAULT_REFERENCE if lacks and self.versions else ""
+
+    def _is_segment(self, stratum: Stratum) -> bool:
+        columns = () if self.default is None else self.default.counting.segments
+        return any((stratum.segment or "").startswith(f"{column}=") for column, _ in columns)
+
+
+def compared(monitored: Monitored, folded: Strata) -> Compared:
+    """References of a window, given its records part by stratum."""
+    default, own = monitored.reference, monitored.version_references
+    if default is None or not own:
+        return Compared(default, own, ())
+    served = {
+        stratum.version: serving_records(monitored.counting, counters)
+        for stratum, counters in folded.items()
+        if stratum.version is not None
+    }
+    records = {version: served.get(version, 0) for version in own}
+    rest = sum(count for version, count in served.items() if version not in own)
+    total = sum(records.values()) + rest
+    shares = [(rest, default), *((records[version], own[version]) for version in sorted(own))]
+    return Compared(default, own, tuple((count / total, one) for count, one in shares if count))
+
+
+def serving_records(counting: Counting, records: Counters) -> int:
+    """Records of a stratum that serve."""
+    block = "served" if "served" in counting.records.by_name else "volume"
+    return int(records.block(block)[0])

@@ -1,0 +1,172 @@
+"""The SQL that the monitor will run, with the database's plan: written by the very code that runs it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from monitor.core.clock import DAY, floor_to
+from monitor.records.rows import Batches
+from monitor.sources.dialects import Dialect
+from monitor.sources.source import SqlSource
+from monitor.sources.statements import Reader, Session, Statement
+from monitor.specs.model import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement, what it is for, and its plan line by line; `every`: cycle or audit."""
+
+    purpose: str
+    every: str
+    sql: str
+    plan: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A session that asks for plans instead of rows; small questions about the tables are passed on."""
+
+    session: Session
+    dialect: str
+    found: list[tuple[str, tuple[str, ...]]]
+
+    def read(self, statement: Statement) -> pa.Table:
+        """No rows."""
+        self._note(statement.text())
+        return statement.empty()
+
+    def batches(self, statement: Statement) -> Batches:
+        """One batch without rows."""
+        self._note(statement.text())
+        yield statement.empty()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a small query; counts, which may read a table whole, are 0."""
+        if not sql.startswith("SELECT count("):
+            return self.session.rows(sql)
+        self._note(sql)
+        return [(0,)]
+
+    def described(self, sql: str) -> dict[str, object]:
+        """Columns of a query, as the driver describes them."""
+        return self.session.described(sql)
+
+    def settle(self, sql: str) -> None:
+        """Run a statement without rows."""
+        self.session.settle(sql)
+
+    def _note(self, sql: str) -> None:
+        asked = "EXPLAIN QUERY PLAN" if self.dialect == "sqlite" else "EXPLAIN"
+        plan = self.session.rows(f"{asked} {sql}")
+        self.found.append((sql, tuple(_line(self.dialect, row) for row in plan)))
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanReader:
+    """A reader whose sessions ask for plans."""
+
+    reader: Reader
+    found: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the engine writes names."""
+        return self.reader.dialect
+
+    @contextmanager
+    def session(self) -> Iterator[_Planned]:
+        """Session of the real reader."""
+        with self.reader.session() as session:
+            yield _Planned(session, self.reader.dialect.name, self.found)
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        self.reader.close()
+
+
+def explain_model(model: ModelSpec, source: SqlSource, as_of: int) -> list[Query]:
+    """Statements of a cycle and of an audit, with their plans; no row of a record is read.
+
+    Parameters
+    ----------
+    as_of
+        the cycle's; statements of panes are shown with the newest, and with scattered ones.
+    """
+    pane, horizon = model.reading.pane, model.reading.horizon
+    since = as_of - model.every - model.overlap
+    bounds = (floor_to(as_of - horizon, pane), as_of + model.reading.tolerance)
+    newest = (floor_to(since, pane), floor_to(as_of, pane) + pane)
+    scattered = [(at, at + pane) for at in (newest[0] - back for back in (9 * DAY, 5 * DAY, 2 * DAY))]
+    scattered = [(floor_to(low, pane), floor_to(low, pane) + pane) for low, _ in scattered]
+    labelled = model.labels is not None
+    steps: list[tuple[str, str, bool, Callable[[SqlSource], object]]] = [
+        (
+            "rows logged since the last cycle",
+            "cycle",
+            True,
+            lambda one: list(one.changed_records(model, since=since, as_of=as_of, bounds=bounds)),
+        ),
+        (
+            "labels reported since the last cycle",
+            "cycle",
+            labelled,
+            lambda one: list(one.changed_labels(model, since=since, as_of=as_of, bounds=bounds)),
+        ),
+        ("rows of the newest panes", "cycle", True, lambda one: one.records(model, [newest])),
+        (
+            "outputs and labels of the newest panes",
+            "cycle",
+            labelled,
+            lambda one: one.labelled(model, [newest]),
+        ),
+        (
+            "outputs and labels of scattered panes",
+            "cycle",
+            labelled,
+            lambda one: one.labelled(model, scattered),
+        ),
+        (
+            "all rows of the horizon, compared with what is stored",
+            "audit",
+            True,
+            lambda one: list(one.changed_records(model, since=None, as_of=as_of, bounds=bounds)),
+        ),
+        (
+            "all labels of the horizon, compared with what is stored",
+            "audit",
+            labelled,
+            lambda one: list(one.changed_labels(model, since=None, as_of=as_of, bounds=bounds)),
+        ),
+        ("labels without a prediction", "audit", labelled, lambda one: one.orphans(model, bounds)),
+        ("rows without id or time", "audit", True, lambda one: one.strays(model, as_of=as_of, bounds=bounds)),
+        (
+            "ids in several panes",
+            "audit",
+            True,
+            lambda one: one.repeated_ids(model, as_of=as_of, bounds=bounds),
+        ),
+    ]
+    return [
+        query
+        for purpose, every, wanted, step in steps
+        if wanted
+        for query in _queries(purpose, every, step, source)
+    ]
+
+
+def _queries(
+    purpose: str, every: str, step: Callable[[SqlSource], object], source: SqlSource
+) -> Iterator[Query]:
+    planning = _PlanReader(source.reader)
+    step(SqlSource(planning))
+    for sql, plan in planning.found:
+        yield Query(purpose, every, sql, plan)
+
+
+def _line(dialect: str, row: tuple[Any, ...]) -> str:
+    if dialect == "sqlite":
+        return str(row[3])
+    return str(row[0]) if len(row) == 1 else " | ".join("" if part is None else str(part) for part in row)

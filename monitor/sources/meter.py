@@ -1,0 +1,150 @@
+"""What a source has delivered, and how fast it may: one meter for all queries of a source together."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from monitor.records.rows import Batches
+from monitor.sources.statements import Session, Statement
+
+_LONGEST = 1.0  # seconds of a pause, after which it is asked again how long
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Seconds that queries of a source have taken, and rows that they have delivered."""
+
+    seconds: float = 0.0
+    rows: int = 0
+
+
+UNUSED = Usage()
+
+
+class Meter:
+    """Adds up what a source delivers, and lets the next query wait until its rows are paid for.
+
+    Rows are owed once they are delivered, and paid at the rate: so the mean rate holds over all threads,
+    whatever the size of a single result.
+
+    Parameters
+    ----------
+    rate
+        rows a second; None: no limit.
+    spent
+        what has been used before, as by the same source of an older configuration.
+    now, sleep
+        a clock that never goes back, in seconds; waits.
+    """
+
+    def __init__(
+        self,
+        rate: float | None = None,
+        spent: Usage = UNUSED,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._rate, self._now, self._sleep = rate, now, sleep
+        self._lock = threading.Lock()
+        self._usage = spent
+        self._paid_at = now()
+
+    @property
+    def usage(self) -> Usage:
+        """What has been used so far."""
+        with self._lock:
+            return self._usage
+
+    def took(self, seconds: float, rows: int) -> None:
+        """Note a query, or a part of it."""
+        with self._lock:
+            self._usage = Usage(self._usage.seconds + seconds, self._usage.rows + rows)
+            if self._rate is not None:
+                self._paid_at = max(self._paid_at, self._now()) + rows / self._rate
+
+    def wait(self) -> None:
+        """Wait until what was delivered is paid for."""
+        while (owed := self._owed()) > 0:
+            self._sleep(min(owed, _LONGEST))
+
+    def _owed(self) -> float:
+        with self._lock:
+            return 0.0 if self._rate is None else self._paid_at - self._now()
+
+    @contextmanager
+    def timed(self) -> Iterator["Part"]:
+        """Note the part of a query that is run meanwhile, also where it fails."""
+        part, began = Part(), self._now()
+        try:
+            yield part
+        finally:
+            self.took(self._now() - began, part.rows)
+
+
+@dataclass(slots=True)
+class Part:
+    """Rows of a part of a query."""
+
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredSession:
+    """A session whose queries are noted.
+
+    Parameters
+    ----------
+    whole
+        results that would come batch by batch come at once: while they are waited for nothing else is
+        done, no timeout of the server runs on, and drivers tell their errors in full.
+    paced
+        between batches, too, it is waited until what was delivered is paid for.
+    """
+
+    session: Session
+    meter: Meter
+    whole: bool = False
+    paced: bool = False
+
+    def read(self, statement: Statement) -> pa.Table:
+        """All rows of a statement."""
+        with self.meter.timed() as part:
+            table = self.session.read(statement)
+            part.rows = table.num_rows
+        return table
+
+    def batches(self, statement: Statement) -> Batches:
+        """Rows of a statement batch by batch."""
+        if self.whole:
+            yield self.read(statement)
+            return
+        found = iter(self.session.batches(statement))
+        while True:
+            with self.meter.timed() as part:
+                table = next(found, None)
+                part.rows = 0 if table is None else table.num_rows
+            if table is None:
+                return
+            yield table
+            if self.paced:
+                self.meter.wait()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a small query."""
+        with self.meter.timed():
+            return self.session.rows(sql)
+
+    def described(self, sql: str) -> dict[str, object]:
+        """Names of a query's columns, and what the driver calls their types."""
+        with self.meter.timed():
+            return self.session.described(sql)
+
+    def settle(self, sql: str) -> None:
+        """Run a statement without rows."""
+        self.session.settle(sql)

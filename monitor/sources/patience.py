@@ -1,0 +1,123 @@
+"""Reads that are bounded and tried again: slices of time, halves after a timeout, pauses after a conflict."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.errors import SourceUnavailable, Trouble
+from monitor.records.reading import Reading
+from monitor.records.rows import Batches, times
+from monitor.sources.statements import Session, concat
+from monitor.specs.protocols import Range
+
+T = TypeVar("T")
+
+PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before each further try
+_SLICES = 64  # of a span, at least
+_ROWS = 200_000  # of a slice: wider ones are followed by narrower ones
+_NARROWEST = 1_000_000  # microseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Runs reads, each in a session of its own.
+
+    Parameters
+    ----------
+    session
+        connects and begins.
+    sleep
+        waits so many seconds.
+    """
+
+    session: Callable[[], AbstractContextManager[Session]]
+    sleep: Callable[[float], None] = time.sleep
+
+    def run(self, read: Callable[[Session], T]) -> T:
+        """Read; after a conflict with another transaction or a standby's recovery again, after a pause."""
+        for pause in PAUSES:
+            try:
+                with self.session() as session:
+                    return read(session)
+            except SourceUnavailable as error:
+                if error.trouble is not Trouble.CONFLICT:
+                    raise
+            self.sleep(pause)
+        with self.session() as session:
+            return read(session)
+
+    def ranges(
+        self, read: Callable[[Session, Sequence[Range]], pa.Table], ranges: Sequence[Range], reading: Reading
+    ) -> pa.Table:
+        """Rows of ranges of event time; where that takes too long, those of each half, tried once."""
+        try:
+            return self.run(lambda session: read(session, ranges))
+        except SourceUnavailable as error:
+            first, second = halved(ranges)
+            if error.trouble is not Trouble.TIMEOUT or not first:
+                raise
+        head = self.run(lambda session: read(session, first))
+        tail = self.run(lambda session: read(session, second))
+        return concat([only(head, first, reading, odd=True), only(tail, second, reading, odd=False)])
+
+    def slices(
+        self, read: Callable[[Session, Range], Batches], span: Range, reading: Reading
+    ) -> Iterator[pa.Table]:
+        """Rows of a span of event time, slice by slice: rows without an event time come with the first.
+
+        A slice is a 64th of the span, or as much of it as holds about 200,000 rows.
+        """
+        widest = max((span[1] - span[0]) // _SLICES, _NARROWEST)
+        start, width = span[0], widest
+        while start < span[1]:
+            piece = (start, min(start + width, span[1]))
+            table = self.ranges(whole_of(read), [piece], reading)
+            rows = table.num_rows
+            yield only(table, [piece], reading, odd=start == span[0])
+            start = piece[1]
+            width = min(max(width * _ROWS // max(rows, _ROWS // 2), _NARROWEST), widest)
+
+
+def halved(ranges: Sequence[Range]) -> tuple[list[Range], list[Range]]:
+    """Ranges cut in the middle of their time; the first half is empty where there is nothing to cut."""
+    ordered = sorted(one for one in ranges if one[0] < one[1])
+    half = sum(end - start for start, end in ordered) // 2
+    first: list[Range] = []
+    second: list[Range] = []
+    for start, end in ordered:
+        cut = min(max(start + half, start), end)
+        first += [(start, cut)] if start < cut else []
+        second += [(cut, end)] if cut < end else []
+        half -= cut - start
+    return first, second
+
+
+def only(table: pa.Table, ranges: Sequence[Range], reading: Reading, *, odd: bool) -> pa.Table:
+    """Rows whose event times lie in the ranges: what is asked in SQL may be wider.
+
+    Parameters
+    ----------
+    odd
+        rows without an event time that can be read are among them.
+    """
+    event = times(table, "event_time", reading)
+    edges = np.asarray(ranges, dtype=np.int64).reshape(-1, 2)
+    at = np.searchsorted(edges[:, 0], event.us, side="right") - 1
+    within = (at >= 0) & (event.us < edges[np.maximum(at, 0), 1])
+    return table.filter(pa.array(np.where(event.known, within, odd)))
+
+
+def whole_of(
+    read: Callable[[Session, Range], Batches],
+) -> Callable[[Session, Sequence[Range]], pa.Table]:
+    """Make a function that reads all batches of ranges as one table."""
+
+    def whole(session: Session, ranges: Sequence[Range]) -> pa.Table:
+        return concat([table for one in ranges for table in read(session, one)])
+
+    return whole

@@ -1,0 +1,146 @@
+"""A bounded look at the rows of a model: the newest where an index finds them, else some."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from monitor.core.clock import DAY
+from monitor.sources import casts
+from monitor.sources.bounds import Comparable, Shape
+from monitor.sources.casts import Want
+from monitor.sources.catalogue import Looked, has_index, look
+from monitor.sources.dialects import Dialect
+from monitor.sources.ids import same_id
+from monitor.sources.indexes import MANY, Rows, count_rows
+from monitor.sources.moments import comparable
+from monitor.sources.scan import has_own_table, label_outputs, look_labels, prediction_outputs
+from monitor.sources.statements import Output, Session, Statement
+from monitor.specs.model import ModelSpec
+
+LOOKED_AT = 5_000
+_SORTED = 20 * MANY  # rows up to which sorting them without an index is cheap
+_EPOCH_ON = 0  # rows from before 1970 are no newest ones
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Rows with role names.
+
+    Parameters
+    ----------
+    newest
+        they are the newest ones; else those that the database hands over first.
+    """
+
+    rows: pa.Table
+    newest: bool
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.rows.num_rows)
+
+    @property
+    def title(self) -> str:
+        """What messages call them."""
+        return f"the {self.n:,} {'newest' if self.newest else 'first'}"
+
+
+def sample_records(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample:
+    """Newest predictions, without features."""
+    looked = look(session, dialect, model.predictions, "p")
+    column = str(model.predictions.column("event_time"))
+    time = comparable(session, looked, column, "event_time", model.reading)
+    order = _newest_first(session, looked, time, now)
+    body = f"FROM {_some(looked, order or '')}"
+    return Sample(session.read(Statement(prediction_outputs(looked, model), body)), order is not None)
+
+
+def sample_labels(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample | None:
+    """Newest labels with the event times of their predictions, `found` 1 where there is one.
+
+    None where finding the predictions would read a large table whole.
+    """
+    if model.labels is None:
+        return None
+    looked = look(session, dialect, model.predictions, "p")
+    labels = look_labels(session, dialect, model.labels, looked)
+    column, order = model.labels.column("reported_at"), None
+    if column is not None:
+        time = comparable(session, labels, column, "reported_at", model.reading)
+        order = _newest_first(session, labels, time, now)
+    outputs = (*label_outputs(labels, model.labels, model.reading), *_joined(looked, model))
+    if not has_own_table(model.labels):
+        there = order or f"WHERE {labels.ref(str(model.labels.column('label')), 'label')} IS NOT NULL"
+        return Sample(session.read(Statement(outputs, f"FROM {_some(looked, there)}")), order is not None)
+    if not _cheap_join(session, looked, model):
+        return None
+    join = same_id(model.predictions, model.labels, looked, labels)
+    body = f"FROM {_some(labels, order or '')} LEFT JOIN {looked.item} ON {join}"
+    return Sample(session.read(Statement(outputs, body)), order is not None)
+
+
+def traffic(session: Session, dialect: Dialect, model: ModelSpec, newest: int, span: int) -> Rows | None:
+    """Predictions of the last `span` up to the newest one; None where no index finds them."""
+    looked = look(session, dialect, model.predictions, "p")
+    column = str(model.predictions.column("event_time"))
+    time = comparable(session, looked, column, "event_time", model.reading)
+    return _within(session, looked, time, newest, span)
+
+
+def label_traffic(
+    session: Session, dialect: Dialect, model: ModelSpec, newest: int, span: int
+) -> Rows | None:
+    """Labels reported in the last `span` up to the newest one; None where no index finds them."""
+    if model.labels is None or (column := model.labels.column("reported_at")) is None:
+        return None
+    looked = look(session, dialect, model.predictions, "p")
+    labels = look_labels(session, dialect, model.labels, looked)
+    return _within(
+        session, labels, comparable(session, labels, column, "reported_at", model.reading), newest, span
+    )
+
+
+def _some(looked: Looked, chosen: str) -> str:
+    """Some rows as an item of FROM: ORDER BY does not stand beside SQLite's row of literals."""
+    return f"(SELECT {looked.alias}.* FROM {looked.item} {chosen} LIMIT {LOOKED_AT}) AS {looked.alias}"
+
+
+def _within(session: Session, looked: Looked, time: Comparable, newest: int, span: int) -> Rows | None:
+    if not _sortable(session, looked, time):
+        return None
+    return count_rows(session, looked.item, time.condition(newest - span, newest + 1))
+
+
+def _joined(looked: Looked, model: ModelSpec) -> Sequence[Output]:
+    column = str(model.predictions.column("event_time"))
+    ref, unit = looked.ref(column, "event_time"), model.reading.unit("event_time")
+    time = casts.output(looked.dialect.name, Want.TIME, "event_time", ref, looked.types[column], unit=unit)
+    there = f"CASE WHEN {looked.ref(str(model.predictions.column('id')), 'id')} IS NULL THEN 0 ELSE 1 END"
+    kind = "integer" if looked.dialect.name == "postgresql" else ""
+    return (time, casts.output(looked.dialect.name, Want.NUMBER, "found", f"({there})", kind))
+
+
+def _newest_first(session: Session, looked: Looked, time: Comparable, now: int) -> str | None:
+    if not _sortable(session, looked, time):
+        return None
+    condition = time.condition(_EPOCH_ON, now + DAY)
+    return f"WHERE ({condition}) ORDER BY {time.sql} DESC"
+
+
+def _sortable(session: Session, looked: Looked, time: Comparable) -> bool:
+    if time.shape in (Shape.UNKNOWN, Shape.NOTHING):
+        return False
+    if has_index(session, looked.dialect, looked.item, time.condition(0, 1)):
+        return True
+    return not count_rows(session, looked.item, most=_SORTED).more
+
+
+def _cheap_join(session: Session, looked: Looked, model: ModelSpec) -> bool:
+    """Whether predictions are found by id without reading a large table."""
+    own = looked.ref(str(model.predictions.column("id")), "id")
+    same = f"{own} = (SELECT {own} FROM {looked.item} LIMIT 1)"
+    if has_index(session, looked.dialect, looked.item, same):
+        return True
+    return not count_rows(session, looked.item, most=5 * _SORTED).more

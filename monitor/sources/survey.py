@@ -1,0 +1,245 @@
+"""A bounded look at a table that nobody has described yet: columns, types, values, indexes."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from monitor.core.clock import SECOND
+from monitor.core.errors import SourceError
+from monitor.core.typing import Floats, Ints
+from monitor.records.times import Times, parse_times
+from monitor.records.values import canonical, numbers
+from monitor.sources import casts
+from monitor.sources.casts import Want
+from monitor.sources.catalogue import Looked, has_index, look
+from monitor.sources.features import Candidate, kind_of
+from monitor.sources.ids import same_id
+from monitor.sources.indexes import Rows, count_rows
+from monitor.sources.source import SqlSource
+from monitor.sources.statements import Session, Statement
+from monitor.specs.model import Relation
+
+LOOKED_AT = 5_000
+_FOUND_OF = 200  # ids that are looked for in the other table
+_SMALL = 200_000  # rows up to which they are, without an index
+_TIME_TYPE = re.compile(r"timestamp|datetime|^date")
+_ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?$"
+_UNITS = {"s": SECOND, "ms": 1_000, "us": 1}
+_FIRST, _LAST = 631_152_000 * SECOND, 4_102_444_800 * SECOND  # 1990 to 2100: times of a log
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and some of its values.
+
+    Parameters
+    ----------
+    type
+        the database's, lower case; empty where it has none.
+    values
+        doubles or strings; `texts` the same as strings.
+    indexed
+        an index finds rows by it.
+    """
+
+    name: str
+    type: str
+    values: pa.ChunkedArray
+    texts: pa.ChunkedArray
+    indexed: bool = False
+
+    @cached_property
+    def there(self) -> int:
+        """Values that are not NULL."""
+        return len(self.texts) - int(self.texts.null_count)
+
+    @cached_property
+    def levels(self) -> dict[str, int]:
+        """Canonical values and how often they occur, the most frequent first."""
+        counted: dict[str, int] = {}
+        for row in pc.value_counts(self.texts.drop_null()).to_pylist():
+            name = canonical(row["values"])
+            counted[name] = counted.get(name, 0) + int(row["counts"])
+        return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
+    def distinct(self) -> int:
+        """Number of different values."""
+        return len(self.levels)
+
+    @property
+    def unique(self) -> bool:
+        """No value is NULL or there twice."""
+        return 0 < self.there == len(self.texts) == int(pc.count_distinct(self.texts).as_py())
+
+    @cached_property
+    def numbers(self) -> Floats | None:
+        """Values, if all of them are finite numbers; None else."""
+        found = numbers(self.values)
+        known = found.values[~found.missing]
+        return known if len(known) and np.isfinite(known).all() else None
+
+    @property
+    def whole(self) -> bool:
+        """All values are whole numbers."""
+        return self.numbers is not None and bool((self.numbers == np.rint(self.numbers)).all())
+
+    @cached_property
+    def unit(self) -> str | None:
+        """Unit of the epoch that whole numbers may be: they lie between 1990 and 2100."""
+        if self.numbers is None or not self.whole:
+            return None
+        middle = float(np.median(self.numbers))
+        return next((unit for unit, factor in _UNITS.items() if _FIRST < middle * factor < _LAST), None)
+
+    @cached_property
+    def is_time(self) -> bool:
+        """The type is one of times, or the texts are."""
+        if _TIME_TYPE.search(self.type):
+            return True
+        if self.there == 0 or self.numbers is not None:
+            return False
+        return float(pc.mean(pc.match_substring_regex(self.texts, _ISO).cast(pa.float64())).as_py()) > 0.95
+
+    @property
+    def naive(self) -> bool:
+        """Times without a zone."""
+        with_zone = pc.match_substring_regex(self.texts, r"(Z|[+-]\d\d(:?\d\d)?)$")
+        long = pc.match_substring_regex(self.texts, r":\d\d")
+        return self.is_time and not bool(pc.any(pc.and_(with_zone, long)).as_py())
+
+    def moments(self, unit: str | None = None) -> Times | None:
+        """Values as times; None if they are none."""
+        column = self.values if unit is not None else self.texts
+        with suppress(SourceError, pa.ArrowInvalid):
+            return parse_times(column, name=self.name, zone="UTC", unit=unit)
+        return None
+
+    @property
+    def kind(self) -> str | None:
+        """numeric, categorical, or None for what is no feature."""
+        return kind_of(Candidate(self.name, self.values, self.type))
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A table and some of its rows.
+
+    Parameters
+    ----------
+    looked
+        rows looked at.
+    refused
+        columns whose type is not read.
+    """
+
+    table: str
+    rows: Rows
+    looked: int
+    columns: tuple[Column, ...]
+    refused: tuple[str, ...] = ()
+
+    def column(self, name: str) -> Column:
+        """Column of a name."""
+        return {column.name: column for column in self.columns}[name]
+
+
+def survey(source: SqlSource, table: str) -> Survey:
+    """Look at a table or view: at most some thousand rows, the newest where an index on a time finds them.
+
+    Raises
+    ------
+    SourceError
+        if there is no such table; the message names the nearest one.
+    """
+    relation = Relation(table=table)
+    with source.reader.session() as session:
+        looked = look(session, source.reader.dialect, relation, "t")
+        read = dict(_readable(looked))
+        rows = count_rows(session, looked.item)
+        columns = _sample(session, looked, read, f"LIMIT {LOOKED_AT}")
+        indexed = {name for name in read if _indexed(session, looked, name)}
+        times = [column for column in columns if column.is_time and column.name in indexed]
+        if times and len(columns[0].texts) == LOOKED_AT:
+            ref = looked.ref(times[0].name, "time")
+            newest = f"WHERE {ref} IS NOT NULL ORDER BY {ref} DESC LIMIT {LOOKED_AT}"
+            columns = _sample(session, looked, read, newest)
+    return Survey(
+        table=table,
+        rows=rows,
+        looked=len(columns[0].texts) if columns else 0,
+        columns=tuple(
+            Column(one.name, one.type, one.values, one.texts, one.name in indexed) for one in columns
+        ),
+        refused=tuple(f"{name} ({looked.types[name]})" for name in looked.types if name not in read),
+    )
+
+
+def found_ids(
+    source: SqlSource, predictions: Survey, labels: Survey, own: str, theirs: str
+) -> tuple[int, int] | None:
+    """How many of some labels' ids are predictions'; None where finding out would read a large table."""
+    if not predictions.column(own).indexed and predictions.rows.n > _SMALL:
+        return None
+    first = Relation(table=predictions.table, columns=(("id", own),))
+    second = Relation(table=labels.table, columns=(("id", theirs),))
+    with source.reader.session() as session:
+        there = look(session, source.reader.dialect, first, "p")
+        here = look(session, source.reader.dialect, second, "l")
+        ref = here.ref(theirs, "id")
+        some = f"(SELECT DISTINCT {ref} FROM {here.item} WHERE {ref} IS NOT NULL LIMIT {_FOUND_OF}) AS l"
+        of = int(session.rows(f"SELECT count(*) AS n FROM {some}")[0][0])
+        exists = f"EXISTS (SELECT 1 FROM {there.item} WHERE {same_id(first, second, there, here)})"
+        found = int(session.rows(f"SELECT count(*) AS n FROM {some} WHERE {exists}")[0][0])
+    return found, of
+
+
+def span_of(source: SqlSource, predictions: Survey, column: Column, unit: str | None) -> Ints | None:
+    """First and last time of the log; of the rows looked at, where no index tells."""
+    ends = [column]
+    if column.indexed:
+        with source.reader.session() as session:
+            looked = look(session, source.reader.dialect, Relation(table=predictions.table), "t")
+            ref = looked.ref(column.name, "time")
+            read = {column.name: looked.types[column.name]}
+            for order in ("ASC", "DESC"):
+                one = f"WHERE {ref} IS NOT NULL ORDER BY {ref} {order} LIMIT 1"
+                ends += _sample(session, looked, read, one)
+    parsed = [times for one in ends if (times := one.moments(unit)) is not None]
+    known = np.concatenate([np.zeros(0, np.int64), *(times.us[times.known] for times in parsed)])
+    return np.asarray([known.min(), known.max()]) if len(known) else None
+
+
+def _readable(looked: Looked) -> Iterator[tuple[str, str]]:
+    for name, kind in looked.types.items():
+        with suppress(SourceError):
+            casts.output(looked.dialect.name, Want.VALUE, name, looked.ref(name, "column"), kind)
+            yield name, kind
+
+
+def _sample(session: Session, looked: Looked, read: dict[str, str], chosen: str) -> Sequence[Column]:
+    outputs = [
+        casts.output(looked.dialect.name, want, f"{want.value}:{name}", looked.ref(name, "column"), kind)
+        for name, kind in read.items()
+        for want in (Want.VALUE, Want.TEXT)
+    ]
+    rows = session.read(Statement(tuple(outputs), f"FROM (SELECT t.* FROM {looked.item} {chosen}) AS t"))
+    return [
+        Column(name, kind, rows[f"value:{name}"], rows[f"text:{name}"].cast(pa.string()))
+        for name, kind in read.items()
+    ]
+
+
+def _indexed(session: Session, looked: Looked, name: str) -> bool:
+    ref = looked.ref(name, "column")
+    condition = f"{ref} = (SELECT {ref} FROM {looked.item} LIMIT 1)"
+    try:
+        return has_index(session, looked.dialect, looked.item, condition)
+    except SourceError:
+        return False

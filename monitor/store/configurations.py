@@ -1,0 +1,20 @@
+"""Configurations of models by their hash: kept for ever, so that a number's configuration can be read."""
+
+from sqlalchemy import Connection, select
+
+from monitor.specs.rows import KeptConfiguration
+from monitor.store.statements import add, database_now
+from monitor.store.tables import configurations
+
+
+def keep(connection: Connection, key: str, model: str, content: str) -> None:
+    """Keep a configuration; one that is kept under this hash already stays as it is."""
+    now = connection.execute(select(database_now(connection))).scalar_one()
+    add(connection, configurations, [{"hash": key, "model": model, "content": content, "created": now}])
+
+
+def read(connection: Connection, key: str) -> KeptConfiguration | None:
+    """Return the configuration of a hash, if it is kept."""
+    columns = [configurations.c[name] for name in KeptConfiguration.__dataclass_fields__]
+    found = connection.execute(select(*columns).where(configurations.c.hash == key)).mappings().first()
+    return None if found is None else KeptConfiguration(**found)

@@ -1,0 +1,55 @@
+"""Whole histories: a model that is renamed keeps its own, one that is forgotten loses all of it.
+
+Every table with a column `model` takes part, whatever its run; events and configurations are kept for ever.
+"""
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, delete, func, literal, select, update
+from sqlalchemy.sql.expression import Select
+
+from monitor.store.tables import METADATA, configurations, events, leases, models, provenance, references
+
+_FOR_EVER = (events, configurations)
+_OWNED = [table for table in METADATA.sorted_tables if "model" in table.c and table not in _FOR_EVER]
+
+
+def runs(connection: Connection, model: str) -> list[str]:
+    """Runs in which a model has a history."""
+    found = select(models.c.run).where(models.c.model == model).order_by(models.c.run)
+    return list(connection.execute(found).scalars())
+
+
+def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) -> None:
+    """Hand the rows of `old` over to `new`, in all runs.
+
+    Parameters
+    ----------
+    keys
+        new keys of kept references by their old ones; the others keep theirs.
+    """
+    connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
+    # rows of snapshots refer to those of provenance, whose key may not change below them
+    connection.execute(provenance.insert().from_select(provenance.c.keys(), _copied(old, new)))
+    for table in [*(one for one in _OWNED if one not in (provenance, leases)), events]:
+        connection.execute(update(table).where(table.c.model == old).values(model=new))
+    connection.execute(delete(provenance).where(provenance.c.model == old))
+    for before, after in keys.items():
+        connection.execute(update(references).where(references.c.key == before).values(key=after))
+        renamed = func.replace(provenance.c.reference, before, after)
+        connection.execute(update(provenance).where(provenance.c.model == new).values(reference=renamed))
+
+
+def forget(connection: Connection, model: str) -> dict[str, int]:
+    """Delete the rows of a model in all runs; how many, by table."""
+    gone = {}
+    for table in reversed(_OWNED):  # snapshots before the provenance that they refer to
+        deleted = connection.execute(delete(table).where(table.c.model == model)).rowcount
+        if deleted and table is not leases:
+            gone[table.name] = deleted
+    return gone
+
+
+def _copied(old: str, new: str) -> Select[tuple[object, ...]]:
+    columns = [literal(new) if column.name == "model" else column for column in provenance.c]
+    return select(*columns).where(provenance.c.model == old)

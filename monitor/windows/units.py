@@ -1,0 +1,85 @@
+"""Calendar units: when days, ISO weeks, months and quarters of a time zone begin. UTC microseconds."""
+
+import math
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+from monitor.core.clock import DAY, to_datetime
+
+LONGEST = {"day": 1, "week": 7, "month": 31, "quarter": 92}  # days
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST, _LAST = date(2000, 1, 1), date(2040, 1, 1)
+
+
+def newest_start(unit: str, zone: str, moment: int) -> int:
+    """Latest start of a unit at or before a moment.
+
+    A unit begins at its first day's midnight; at the change of the clocks where that leaves midnight out, at
+    the first of two midnights where it comes twice.
+    """
+    local = ZoneInfo(zone)
+    first = _first_day(unit, to_datetime(moment).astimezone(local).date())
+    following = _midnight(_next(unit, first), local)
+    return following if following <= moment else _midnight(first, local)
+
+
+def weeks_before(moment: int, weeks: int, zone: str) -> int:
+    """Return the same time of the same weekday in a zone, some weeks before."""
+    return _us(to_datetime(moment).astimezone(ZoneInfo(zone)) - timedelta(weeks=weeks))
+
+
+@lru_cache(maxsize=256)
+def largest_pane(unit: str, zone: str) -> int:
+    """Width of the largest pane that divides every start of a unit in the years 2000 to 2039.
+
+    It is a day in UTC; elsewhere the zone's offsets decide, and it always divides a day.
+
+    >>> largest_pane("month", "Asia/Kolkata") == 30 * 60 * 1_000_000
+    True
+    """
+    return math.gcd(*_starts(unit, zone))
+
+
+@lru_cache(maxsize=256)
+def longest(unit: str, zone: str) -> int:
+    """Longest unit in the years 2000 to 2039; one that holds the end of summer time has an hour more."""
+    return max(later - earlier for earlier, later in pairwise(_starts(unit, zone)))
+
+
+def nominal_length(unit: str) -> int:
+    """Longest unit in UTC."""
+    return LONGEST[unit] * DAY
+
+
+def _starts(unit: str, zone: str) -> list[int]:
+    local, starts, day = ZoneInfo(zone), [], _first_day(unit, _FIRST)
+    while day < _LAST:
+        starts.append(_midnight(day, local))
+        day = _next(unit, day)
+    return starts
+
+
+def _first_day(unit: str, day: date) -> date:
+    match unit:
+        case "week":
+            return day - timedelta(days=day.weekday())
+        case "month":
+            return day.replace(day=1)
+        case "quarter":
+            return day.replace(month=day.month - (day.month - 1) % 3, day=1)
+        case _:
+            return day
+
+
+def _next(unit: str, first: date) -> date:
+    return _first_day(unit, first + timedelta(days=LONGEST[unit]))
+
+
+def _midnight(day: date, zone: ZoneInfo) -> int:
+    return _us(datetime(day.year, day.month, day.day, tzinfo=zone))
+
+
+def _us(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)

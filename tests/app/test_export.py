@@ -1,0 +1,185 @@
+"""Kept measurements as files and as frames."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import text
+from store_examples import START, commit, row
+
+import monitor
+from monitor.app.export import SCHEMA, Chosen, export, read_snapshots
+from monitor.cli import main
+from monitor.core.clock import DAY, to_datetime, to_iso
+from monitor.core.errors import ConfigurationError, StoreError
+from monitor.specs.rows import Truth
+from monitor.store.adapter import SqlStore
+from monitor.store.connections import writing
+from monitor.store.engine import migrate, open_store
+
+ROWS = (
+    row("a", 0.1),
+    row("b", None, segment="carrier=AA"),
+    row("a", 0.3, end=START + DAY, window="1d", version="v2", truth=Truth.NONE),
+)
+
+
+@pytest.fixture
+def filled(store: SqlStore) -> SqlStore:
+    """Two cycles of one model, one of another: the second revises a row of the first."""
+    store.commit("late", commit(snapshots=ROWS))
+    store.commit("late", commit(as_of=START + DAY, snapshots=(row("a", 0.2),)))
+    store.commit("other", commit(snapshots=(row("c", 0.9),)))
+    return store
+
+
+@pytest.fixture
+def url(store_url: str) -> str:
+    """URL of the store, whatever its database."""
+    return store_url
+
+
+def test_a_frame_holds_every_revision_with_utc_times(filled: SqlStore, url: str) -> None:
+    frame = monitor.read_snapshots(url)
+
+    assert list(frame.columns) == SCHEMA.names
+    assert sorted(frame["measure"]) == ["a", "a", "a", "b", "c"]
+    revisions = frame[(frame["measure"] == "a") & (frame["window"] == "7d")]
+    assert revisions["value"].tolist() == [0.1, 0.2]
+    assert revisions["as_of"].tolist() == [
+        pd.Timestamp(to_datetime(START)),
+        pd.Timestamp(to_datetime(START + DAY)),
+    ]
+    assert str(frame["window_end"].dtype) == "datetime64[us, UTC]"
+    assert (str(frame["n"].dtype), str(frame["value"].dtype)) == ("int64", "float64")
+
+
+def test_the_whole_and_what_is_absent_are_missing_in_a_frame(filled: SqlStore, url: str) -> None:
+    frame = monitor.read_snapshots(url, model="late").set_index(["measure", "as_of"]).sort_index()
+
+    absent = frame.loc["b"].iloc[0]
+    assert pd.isna(absent["value"])
+    assert pd.isna(absent["lower"])
+    assert (absent["reason"], absent["segment"], absent["n"]) == ("one_class", "carrier=AA", 3)
+    assert pd.isna(absent["version"])
+    newest = frame[frame["window"] == "1d"].iloc[0]
+    assert pd.isna(newest["truth"])
+    assert (newest["version"], newest["subject"], newest["warning"]) == ("v2", "score", "partial")
+
+
+def test_a_frame_can_be_asked_for_less(filled: SqlStore, url: str) -> None:
+    def values(**asked: Any) -> list[float]:
+        return sorted(read_snapshots(url, **asked)["value"].dropna())
+
+    assert values(model="other") == [0.9]
+    assert values(window="1d") == [0.3]
+    assert values(measure="a") == [0.1, 0.2, 0.3]
+    assert values(start=to_iso(START)) == [0.3]
+    assert values(end=to_datetime(START)) == [0.1, 0.2, 0.9]
+    assert values(as_of=datetime.fromtimestamp(START / 1e6, UTC)) == [0.1, 0.3, 0.9]
+    assert values(as_of=to_iso(START + DAY)) == [0.2, 0.3, 0.9]
+    assert values(run="other") == []
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="run `monitor migrate`"):
+        monitor.read_snapshots(f"sqlite:///{tmp_path / 'monitor.db'}")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_else_is_public() -> None:
+    misspelt = "read_snapshot"
+
+    with pytest.raises(AttributeError, match="no attribute 'read_snapshot'"):
+        getattr(monitor, misspelt)
+
+
+@pytest.mark.parametrize("name", ["kept.parquet", "kept.csv"])
+def test_a_file_holds_what_a_frame_holds(filled: SqlStore, url: str, tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+
+    rows = export(filled, file, Chosen(model="late"))
+
+    expected = monitor.read_snapshots(url, model="late")
+    assert rows == len(expected) == 4
+    if name.endswith(".csv"):
+        found = pd.read_csv(file, parse_dates=["window_end", "as_of"]).astype(expected.dtypes.to_dict())
+    else:
+        found = pd.read_parquet(file)
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_rows_go_out_in_batches(store: SqlStore, tmp_path: Path) -> None:
+    for day in range(3):
+        many = tuple(row(f"m{number:05}", 0.5, end=START + day * DAY) for number in range(9_000))
+        store.commit("late", commit(as_of=START + day * DAY, snapshots=many))
+
+    rows = export(store, tmp_path / "kept.parquet", Chosen())
+
+    file = pq.ParquetFile(tmp_path / "kept.parquet")
+    assert rows == file.metadata.num_rows == 27_000
+    assert [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)] == [20_000, 7_000]
+
+
+def test_a_file_of_another_kind_is_refused(filled: SqlStore, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"ends in \.parquet or \.csv"):
+        export(filled, tmp_path / "kept.xlsx", Chosen())
+
+    with pytest.raises(StoreError, match="cannot be written: No such file or directory"):
+        export(filled, tmp_path / "none" / "kept.csv", Chosen())
+
+
+def test_a_file_that_was_whole_stays_until_the_new_one_is(filled: SqlStore, tmp_path: Path) -> None:
+    file = tmp_path / "kept.csv"
+    export(filled, file, Chosen())
+    before = file.read_bytes()
+    with writing(filled.engine) as connection:
+        connection.execute(text("DROP TABLE snapshots"))
+
+    with pytest.raises(StoreError):
+        export(filled, file, Chosen())
+
+    assert file.read_bytes() == before
+    assert [path.name for path in tmp_path.glob("kept*")] == ["kept.csv"]
+
+
+def test_the_command_exports_what_was_asked_for(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'monitor.db'}"
+    migrate(url)
+    store = open_store(url, "live")
+    store.commit("late", commit(snapshots=(row("roc_auc", 0.7), row("roc_auc", 0.8, window="1d"))))
+    store.close()
+    config = tmp_path / "config.toml"
+    config.write_text(_CONFIG.format(url=url), encoding="utf-8")
+    file = tmp_path / "kept.parquet"
+
+    done = CliRunner().invoke(
+        main, ["export", str(file), "--config", str(config), "--window", "7d", "--measure", "roc_auc"]
+    )
+    wrong = CliRunner().invoke(main, ["export", str(file), "--config", str(config), "--window", "8d"])
+
+    assert (done.exit_code, done.output) == (0, f"{file}: 1 row\n")
+    assert pq.read_table(file)["value"].to_pylist() == [0.7]
+    assert (wrong.exit_code, json.dumps("8d") in wrong.output) == (2, True)
+
+
+_CONFIG = """
+[store]
+url = "{url}"
+
+[sources.log]
+url = "sqlite:///log.db"
+
+[[models]]
+name = "late"
+source = "log"
+task = "binary"
+windows = ["1d", "7d"]
+predictions = {{ table = "p", id = "id", event_time = "t", logged_at = "l", score = "s", threshold = 0.5 }}
+"""

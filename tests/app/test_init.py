@@ -1,0 +1,320 @@
+"""A first configuration of tables that nobody described: it passes the check, and says what it is sure of."""
+
+import tomllib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner, Result
+from sqlalchemy.pool import NullPool
+
+from monitor.cli import main
+
+DAYS, PER_DAY = 40, 24
+N = DAYS * PER_DAY
+START = datetime(2024, 3, 1)  # noqa: DTZ001 -- as a naive column holds it
+ENGINES = [
+    "sqlite",
+    pytest.param("postgresql", marks=pytest.mark.postgres),
+    pytest.param("mariadb", marks=pytest.mark.mariadb),
+]
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of each engine."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'serving.db'}"
+    fixture = "postgres_url" if request.param == "postgresql" else "mariadb_url"
+    found: str = request.getfixturevalue(fixture)
+    return found
+
+
+def create(url: str, name: str, rows: Sequence[dict[str, Any]], **types: Any) -> None:
+    """A table and its rows."""
+    engine = sa.create_engine(url, poolclass=NullPool)
+    table = sa.Table(name, sa.MetaData(), *(sa.Column(column, kind) for column, kind in types.items()))
+    with engine.begin() as connection:
+        table.create(connection)
+        connection.execute(table.insert(), list(rows))
+
+
+def moments(late: timedelta = timedelta(0)) -> list[datetime]:
+    return [START + timedelta(hours=at) + late for at in range(N)]
+
+
+def loans(url: str, **changed: Any) -> None:
+    """A binary model under odd names: ids of text, times as timestamps, classes as words."""
+    rng = np.random.default_rng(1)
+    risk, income = rng.uniform(size=N), rng.normal(3000, 500, N)
+    create(
+        url,
+        "loan_scores",
+        [
+            {
+                "application_no": f"A{at:05d}",
+                "scored_on": scored,
+                "pd_estimate": float(risk[at]),
+                "release": "r7" if at < N // 2 else "r8",
+                "monthly_income": float(income[at]),
+                "branch": ("north", "south", "west")[at % 3],
+            }
+            for at, scored in enumerate(moments())
+        ],
+        application_no=sa.String(20),
+        scored_on=sa.DateTime,
+        pd_estimate=sa.Double,
+        release=sa.String(10),
+        monthly_income=sa.Double,
+        branch=sa.String(10),
+    )
+    create(
+        url,
+        "repayments",
+        [
+            {
+                "application_no": f"A{at:05d}",
+                "final_state": "DEFAULT" if risk[at] * rng.uniform() > 0.5 else "PAID",
+                "known_since": known,
+            }
+            for at, known in enumerate(moments(timedelta(days=2)))
+        ],
+        application_no=sa.String(20),
+        final_state=sa.String(10),
+        known_since=sa.DateTime,
+    )
+
+
+def init(url: str, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["init", "--url", url, *arguments])
+
+
+def written(result: Result) -> Any:
+    return tomllib.loads(result.stdout)
+
+
+def check(directory: Path, text: str, **environ: str) -> Result:
+    path = directory / "config.toml"
+    path.write_text(f'{text}\n[store]\nurl = "sqlite:///{directory / "monitor.db"}"\n', encoding="utf-8")
+    return CliRunner().invoke(main, ["check", "--strict", "--config", str(path)], env=environ)
+
+
+def test_tables_under_odd_names_get_a_configuration_that_passes_the_check(url: str, tmp_path: Path) -> None:
+    loans(url)
+
+    result = init(url, "--predictions", "loan_scores", "--labels", "repayments", "--name", "loans")
+
+    assert result.exit_code == 0, result.stderr
+    (model,) = written(result)["models"]
+    assert model["task"] == "binary"
+    assert model["predictions"] == {
+        "table": "loan_scores",
+        "id": "application_no",
+        "event_time": "scored_on",
+        "score": "pd_estimate",
+        "threshold": 0.5,
+        "version": "release",
+    }
+    assert model["labels"] == {
+        "table": "repayments",
+        "id": "application_no",
+        "label": "final_state",
+        "reported_at": "known_since",
+    }
+    assert model["classes"] == {"positive": "DEFAULT", "negative": "PAID"}
+    assert model["features"] == {"numeric": ["monthly_income"], "categorical": ["branch"]}
+    assert model["reference"] == {"from": "2024-03-01", "to": "2024-03-20"}
+    done = check(tmp_path, result.stdout)
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+def test_every_guess_says_why(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    loans(url)
+
+    lines = init(url, "--predictions", "loan_scores", "--labels", "repayments").stdout.splitlines()
+
+    assert (
+        "# Written by `monitor init`: 960 rows of 960 in loan_scores; 960 rows of 960 in repayments." in lines
+    )
+    (line,) = (line for line in lines if line.startswith("id = ") and "unique" in line)
+    assert line == 'id = "application_no"       # varchar(20), unique in 960 rows'
+    assert 'id = "application_no"       # varchar(20); 200 of 200 labels looked at are found by it' in lines
+    assert any(line.startswith('# logged_at = "…"') and "FILL IN" in line for line in lines)
+
+
+def test_epochs_several_classes_and_their_probabilities_are_seen(url: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    shares = rng.dirichlet([1, 1, 1], N)
+    names = ("DM", "DO", "PP")
+    seconds = [1_709_251_200 + 3_600 * at for at in range(N)]
+    create(
+        url,
+        "plots",
+        [
+            {"plot": at, "taken_ts": seconds[at], "weight": float(shares[at, 0] * 9)}
+            | {f"p_{name}": float(shares[at, place]) for place, name in enumerate(names)}
+            for at in range(N)
+        ],
+        plot=sa.BigInteger, taken_ts=sa.BigInteger, weight=sa.Double,
+        p_DM=sa.Double, p_DO=sa.Double, p_PP=sa.Double,
+    )  # fmt: skip
+    create(
+        url,
+        "species_seen",
+        [
+            {"plot": at, "species": names[at % 3], "confirmed_at": (seconds[at] + 86_400) * 1_000}
+            for at in range(N)
+        ],
+        plot=sa.BigInteger,
+        species=sa.String(4),
+        confirmed_at=sa.BigInteger,
+    )
+
+    result = init(url, "--predictions", "plots", "--labels", "species_seen")
+
+    assert result.exit_code == 0, result.stderr
+    (model,) = written(result)["models"]
+    assert model["task"] == "multiclass"
+    assert model["predictions"]["probabilities"] == {name: f"p_{name}" for name in names}
+    assert (model["predictions"]["event_time"], model["predictions"]["event_time_unit"]) == ("taken_ts", "s")
+    assert (model["labels"]["reported_at"], model["labels"]["reported_at_unit"]) == ("confirmed_at", "ms")
+    assert check(tmp_path, result.stdout).exit_code == 0
+
+
+def test_numbers_as_labels_make_a_regression_and_late_ones_a_longer_horizon(url: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    weight = rng.normal(40, 8, N)
+    create(
+        url,
+        "forecasts",
+        [
+            {
+                "request_id": at,
+                "created_at": moment,
+                "forecast": float(weight[at] + 1),
+                "height": float(at % 7),
+            }
+            for at, moment in enumerate(moments())
+        ],
+        request_id=sa.BigInteger,
+        created_at=sa.DateTime,
+        forecast=sa.Double,
+        height=sa.Double,
+    )
+    create(
+        url,
+        "measured",
+        [
+            {"request_id": at, "grams": float(weight[at]), "measured_at": moment}
+            for at, moment in enumerate(moments(timedelta(days=45)))
+        ],
+        request_id=sa.BigInteger,
+        grams=sa.Double,
+        measured_at=sa.DateTime,
+    )
+
+    result = init(url, "--predictions", "forecasts", "--labels", "measured")
+
+    assert result.exit_code == 0, result.stderr
+    (model,) = written(result)["models"]
+    assert (model["task"], model["predictions"]["prediction"]) == ("regression", "forecast")
+    assert (model["labels"]["label"], model["horizon"]) == ("grams", "120d")
+    assert check(tmp_path, result.stdout).exit_code == 0
+
+
+def test_without_labels_the_truth_is_left_to_fill_in(url: str, tmp_path: Path) -> None:
+    loans(url)
+
+    result = init(url, "--predictions", "loan_scores")
+
+    assert result.exit_code == 0, result.stderr
+    assert "# [models.labels]           # FILL IN" in result.stdout
+    assert check(tmp_path, result.stdout).exit_code == 0
+
+
+def test_what_cannot_be_guessed_is_said_and_commented_out(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    create(url, "things", [{"a": "x", "b": "y"}] * 9, a=sa.String, b=sa.String)
+
+    result = init(url, "--predictions", "things")
+
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "fill in before use: id (no column looks like it)",
+        "fill in before use: event_time (no column looks like it)",
+        "fill in before use: score (no column looks like it)",
+    ]
+    assert '# event_time = "…"' in result.stdout
+    tomllib.loads(result.stdout)
+
+
+def test_labels_without_a_time_get_an_age_to_fill_in(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    loans(url)
+    engine = sa.create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE repayments DROP COLUMN known_since")
+
+    result = init(url, "--predictions", "loan_scores", "--labels", "repayments")
+
+    assert result.exit_code == 0, result.stderr
+    assert written(result)["models"][0]["settle_after"] == "7d"
+    assert check(tmp_path, result.stdout).exit_code == 0
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    loans(url)
+    mine = tmp_path / "mine.toml"
+    mine.write_text("# mine", encoding="utf-8")
+
+    refused = init(url, "--predictions", "loan_scores", "--output", str(mine))
+    done = init(url, "--predictions", "loan_scores", "--output", str(tmp_path / "new.toml"))
+
+    assert (refused.exit_code, mine.read_text(encoding="utf-8")) == (2, "# mine")
+    assert "is not overwritten" in refused.stderr
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "[[models]]" in (tmp_path / "new.toml").read_text(encoding="utf-8")
+
+
+def test_a_table_that_is_not_there_is_said_with_the_nearest_one(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    loans(url)
+
+    result = init(url, "--predictions", "loan_score")
+
+    assert result.exit_code == 1
+    assert result.stderr == 'monitor: there is no table or view "loan_score"; did you mean "loan_scores"?\n'
+
+
+@pytest.mark.postgres
+def test_the_password_is_not_written_and_its_variable_is_named(postgres_url: str, tmp_path: Path) -> None:
+    word = "s3cr@t/?"
+    loans(postgres_url)
+    secret = sa.make_url(postgres_url).set(password=word)
+    name = f"{secret.database}_PASSWORD".upper()
+
+    result = init(secret.render_as_string(hide_password=False), "--predictions", "loan_scores")
+
+    assert result.exit_code == 0, result.stderr
+    assert "s3cr" not in result.output
+    assert f":${{{name}}}@" in result.stdout
+    assert f"set the environment variable {name} where the monitor runs\n" in result.stderr
+    assert check(tmp_path, result.stdout, **{name: word}).exit_code == 0
+
+
+def test_a_url_may_name_its_secrets_itself(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    loans(url)
+    asked = ["init", "--url", "sqlite:///${WHERE}", "--predictions", "loan_scores"]
+
+    filled = CliRunner().invoke(main, asked, env={"WHERE": str(tmp_path / "serving.db")})
+    unset = CliRunner().invoke(main, asked)
+
+    assert written(filled)["sources"]["WHERE"]["url"] == "sqlite:///${WHERE}"
+    assert (unset.exit_code, unset.stderr) == (2, "--url: the environment variable WHERE is not set\n")

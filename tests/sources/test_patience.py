@@ -1,0 +1,237 @@
+"""Reads that are tried again: after a conflict, in halves, in slices of time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from flight_models import COLUMNS, PREDICTIONS, READING, START, counted, model_of, rows_of
+from hypothesis import given
+from hypothesis import strategies as st
+from source_databases import Database, whole
+
+from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
+from monitor.core.errors import SourceError, SourceUnavailable, Trouble
+from monitor.sources import SqlSource, open_source
+from monitor.sources.failures import trouble_of_mysql, trouble_of_state
+from monitor.sources.patience import PAUSES, Patience, halved
+from monitor.specs.model import SourceSpec
+
+Range = tuple[int, int]
+READERS = ["adbc", "fetchmany"]
+ZONED = COLUMNS | {"event_time": "timestamptz", "logged_at": "timestamptz"}
+WEEK = [(START, START + 7 * DAY)]
+
+
+@dataclass
+class Failing:
+    """Sessions that fail, one trouble after the other, and then work."""
+
+    troubles: list[Trouble]
+    slept: list[float] = field(default_factory=list)
+
+    @contextmanager
+    def session(self) -> Iterator[Any]:
+        if self.troubles:
+            raise SourceUnavailable("no", self.troubles.pop(0))
+        yield None
+
+    @property
+    def patience(self) -> Patience:
+        return Patience(self.session, self.slept.append)
+
+
+def test_a_conflict_is_tried_again_after_growing_pauses() -> None:
+    failing = Failing([Trouble.CONFLICT] * 3)
+
+    assert failing.patience.run(lambda _: 7) == 7
+    assert failing.slept == list(PAUSES[:3])
+
+
+def test_a_conflict_that_lasts_is_told() -> None:
+    failing = Failing([Trouble.CONFLICT] * 9)
+
+    with pytest.raises(SourceUnavailable):
+        failing.patience.run(lambda _: 7)
+
+    assert failing.slept == list(PAUSES)
+
+
+@pytest.mark.parametrize("trouble", [Trouble.NO_ANSWER, Trouble.TIMEOUT])
+def test_other_troubles_are_told_at_once(trouble: Trouble) -> None:
+    failing = Failing([trouble])
+
+    with pytest.raises(SourceUnavailable):
+        failing.patience.run(lambda _: 7)
+
+    assert failing.slept == []
+
+
+def rows_within(asked: list[list[Range]]) -> Callable[[Any, Sequence[Range]], pa.Table]:
+    """One row a minute of the first day; what is asked in SQL is a little wider than the ranges."""
+
+    def read(_session: object, ranges: Sequence[Range]) -> pa.Table:
+        asked.append(list(ranges))
+        every = range(START, START + DAY, MINUTE)
+        found = [us for us in every if any(lo - HOUR <= us < hi + HOUR for lo, hi in ranges)]
+        times = pa.array([None, *found], pa.timestamp("us", "UTC"))
+        return pa.table({"event_time": times})
+
+    return read
+
+
+def test_what_takes_too_long_is_read_in_halves_each_row_once() -> None:
+    asked: list[list[Range]] = []
+
+    table = Failing([Trouble.TIMEOUT]).patience.ranges(rows_within(asked), [(START, START + DAY)], READING)
+
+    half = START + DAY // 2
+    assert asked == [[(START, half)], [(half, START + DAY)]]
+    assert table.num_rows == len(set(table["event_time"].to_pylist())) == 1 + 24 * 60
+
+
+def test_halves_that_take_too_long_are_told() -> None:
+    failing = Failing([Trouble.TIMEOUT, Trouble.TIMEOUT])
+
+    with pytest.raises(SourceUnavailable):
+        failing.patience.ranges(rows_within([]), [(START, START + DAY)], READING)
+
+
+def test_a_span_is_read_in_slices_each_row_once() -> None:
+    asked: list[list[Range]] = []
+
+    tables = list(Failing([]).patience.slices(_one_range(rows_within(asked)), (START, START + DAY), READING))
+
+    assert len(asked) == 64
+    assert sum(table.num_rows for table in tables) == 1 + 24 * 60
+
+
+def _one_range(
+    read: Callable[[Any, Sequence[Range]], pa.Table],
+) -> Callable[[Any, Range], Iterator[pa.Table]]:
+    return lambda session, one: iter([read(session, [one])])
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=5))
+def test_halves_are_together_what_was_cut(spans: list[tuple[int, int]]) -> None:
+    edges, at = [], 0
+    for gap, width in spans:
+        edges.append((at + gap, at + gap + width))
+        at += gap + width
+
+    first, second = halved(edges)
+
+    points = [point for lo, hi in [*first, *second] for point in range(lo, hi)]
+    assert points == [point for lo, hi in edges for point in range(lo, hi)]
+    assert abs(sum(hi - lo for lo, hi in first) - len(points) / 2) <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("40001", Trouble.CONFLICT),
+        ("40P01", Trouble.CONFLICT),
+        ("57014", Trouble.TIMEOUT),
+        ("57P01", Trouble.NO_ANSWER),
+        ("08006", Trouble.NO_ANSWER),
+        ("42P01", None),
+        (None, None),
+    ],
+)
+def test_an_sqlstate_says_whether_a_second_try_may_help(state: str | None, expected: Trouble | None) -> None:
+    assert trouble_of_state(state) is expected
+
+
+def test_errors_of_mysql_say_whether_a_second_try_may_help() -> None:
+    codes = [1969, 1213, 2006, 1146]
+
+    assert [trouble_of_mysql(code) for code in codes] == [
+        Trouble.TIMEOUT,
+        Trouble.CONFLICT,
+        Trouble.NO_ANSWER,
+        None,
+    ]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("reader", READERS)
+def test_a_statement_that_recovery_cancels_is_told_as_a_conflict_after_all_tries(
+    make_database: Callable[[str], Database], reader: str
+) -> None:
+    database = make_database(f"postgres-{reader}")
+    database.create("predictions", COLUMNS, rows_of(10))
+    database.run(
+        "CREATE FUNCTION cancelled(bigint) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN "
+        "RAISE SQLSTATE '40001' USING MESSAGE = 'canceling statement due to conflict with recovery'; END $$"
+    )
+    slept: list[float] = []
+    source = SqlSource(database.source().reader, sleep=slept.append)
+    wrong = replace(PREDICTIONS, where="cancelled(id)")
+
+    with pytest.raises(SourceUnavailable, match="conflict with recovery") as caught:
+        source.records(model_of(predictions=wrong), WEEK)
+
+    assert caught.value.trouble is Trouble.CONFLICT
+    assert slept == list(PAUSES)
+    assert source.records(model_of(), WEEK).num_rows == 10
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("reader", READERS)
+def test_a_statement_that_times_out_is_read_in_halves(
+    make_database: Callable[[str], Database], reader: str
+) -> None:
+    database = make_database(f"postgres-{reader}")
+    database.create("predictions", ZONED, rows_of(40))
+    slow = replace(PREDICTIONS, where="pg_sleep(0.02)::text = ''")
+    span = [(START, START + 40 * MINUTE)]
+    quick = database.source().records(model_of(), span)
+    spec = SourceSpec(name="source", url=database.url, statement_timeout=SECOND * 6 // 10)
+    source = open_source(spec, reader=reader)
+    database.opened.append(source)
+    database.run("CREATE INDEX ON predictions (event_time)", "ANALYZE predictions")
+    with pytest.raises(SourceUnavailable, match="timeout"), source.session() as session:
+        session.rows("SELECT pg_sleep(0.02 * 40)::text")
+
+    table = source.records(model_of(predictions=slow), span)
+
+    assert counted(table) == counted(quick)
+    assert table.num_rows == 40
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("reader", READERS)
+def test_changes_read_in_slices_are_those_of_one_statement(
+    make_database: Callable[[str], Database], reader: str
+) -> None:
+    database = make_database(f"postgres-{reader}")
+    rows = rows_of(3_000)
+    rows[5] = (5, None, *rows[5][2:])
+    database.create("predictions", ZONED, rows)
+    source = database.source()
+    asked: dict[str, Any] = {"since": None, "as_of": START + 9 * DAY, "bounds": (START, START + 2 * DAY)}
+    before = whole(source.changed_records(model_of(), **asked))
+    database.run("CREATE INDEX ON predictions (event_time)", "ANALYZE predictions")
+
+    tables = list(source.changed_records(model_of(), **asked))
+
+    assert len(tables) >= 64
+    after = whole(iter(tables))
+    names = ["event_time", "logged_at"]
+    order = [(name, "ascending") for name in names]
+    assert after.sort_by(order) == before.sort_by(order)
+
+
+@pytest.mark.postgres
+def test_a_refused_statement_is_not_tried_again(make_database: Callable[[str], Database]) -> None:
+    database = make_database("postgres-adbc")
+    database.create("predictions", COLUMNS, rows_of(10))
+    slept: list[float] = []
+    source = SqlSource(database.source().reader, sleep=slept.append)
+
+    with pytest.raises(SourceError, match="refuses a query"):
+        source.records(model_of(predictions=replace(PREDICTIONS, where="1 / (id - id) = 1")), WEEK)
+
+    assert slept == []

@@ -1,0 +1,72 @@
+import sqlalchemy as sa
+from store_examples import COUNTING, START, commit, pane, reference, row
+
+from monitor.specs.rows import Event, ModelState, Part, WaitingPane
+from monitor.store.adapter import SqlStore
+from monitor.store.connections import reading
+from monitor.store.tables import METADATA
+
+RENAMED = Event(model="new", at=5, kind="renamed", subject="old")
+FORGOTTEN = Event(model="old", at=5, kind="forgotten", who="ada", why="asked to")
+
+
+def fill(store: SqlStore, model: str) -> None:
+    waiting = [WaitingPane(start=START, part=Part.RECORDS, since=START)]
+    store.note_waiting(model, ModelState(as_of=START), waiting)
+    store.save_panes(model, Part.RECORDS, [pane(START)], layout=COUNTING.records.hash, as_of=START)
+    store.commit(model, commit(snapshots=(row(), row("recall"))))
+    store.save_reference(f"{model}-made", model, reference())
+    store.record([Event(model=model, at=1, kind="recounted", who="ada")])
+
+
+def rows_by_table(store: SqlStore, model: str) -> dict[str, int]:
+    """Rows of a model in each table that has any."""
+    with reading(store.engine) as connection:
+        counts = {
+            table.name: connection.execute(
+                sa.select(sa.func.count()).select_from(table).where(table.c.model == model)
+            ).scalar_one()
+            for table in METADATA.sorted_tables
+            if "model" in table.c
+        }
+    return {name: count for name, count in counts.items() if count}
+
+
+def test_a_renamed_model_has_the_rows_of_the_old_name_in_every_run(store: SqlStore) -> None:
+    for run in ("live", "replay"):
+        fill(SqlStore(store.engine, run), "old")
+    before, current = rows_by_table(store, "old"), store.current("old")
+
+    store.rename(RENAMED, {"old-made": "new-made"})
+
+    assert rows_by_table(store, "old") == {}
+    assert rows_by_table(store, "new") == before | {"events": 3}
+    assert [(kept, row) for _, kept, row in store.current("new")] == [(kept, row) for _, kept, row in current]
+    assert store.runs("new") == ["live", "replay"]
+    assert len(store.history(model="new")) == 2
+    assert [name for name, _ in store.provenance()] == ["new"]
+    assert store.reference("new-made") == reference()
+    assert store.events("new")[-1] == RENAMED
+
+
+def test_another_model_is_not_renamed(store: SqlStore) -> None:
+    fill(store, "old")
+    fill(store, "other")
+    before = rows_by_table(store, "other")
+
+    store.rename(RENAMED, {})
+
+    assert rows_by_table(store, "other") == before
+
+
+def test_of_a_forgotten_model_only_the_events_are_kept(store: SqlStore) -> None:
+    fill(store, "old")
+    fill(store, "other")
+    other = rows_by_table(store, "other")
+
+    gone = store.forget(FORGOTTEN)
+
+    assert gone == {"snapshots": 2, "references_": 1, "provenance": 1, "panes": 1, "models": 1, "current": 1}
+    assert rows_by_table(store, "old") == {"events": 2}
+    assert rows_by_table(store, "other") == other
+    assert [event.kind for event in store.events("old")] == ["recounted", "forgotten"]
