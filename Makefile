@@ -19,7 +19,7 @@ help:
 	@echo "make check              ruff, mypy --strict, import-linter"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
-	@echo "make docs               write docs/measures.md from the catalogue"
+	@echo "make docs               write docs/measures.md from the catalogue, config.schema.json from the schema"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
 	@echo "make clean              remove the environments and caches"
 
@@ -50,6 +50,8 @@ coverage: $(VENV)/installed-dev
 docs: $(VENV)/installed
 	@$(BIN)/python -X utf8 -c 'from monitor.measures.documentation import markdown; print(markdown(), end="")' > docs/measures.md.new
 	@mv docs/measures.md.new docs/measures.md
+	@$(BIN)/python -X utf8 -c 'from pathlib import Path; from monitor.config.json_schema import schema_text; print(schema_text(Path("config.example.toml").read_text()), end="")' > config.schema.json.new
+	@mv config.schema.json.new config.schema.json
 
 lowest: $(LOWEST)/installed
 	@$(LOWEST)/bin/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)

@@ -14,6 +14,7 @@ from monitor.pipeline.monitored import Monitored
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport
 from monitor.specs.rows import Event, Part, WaitingPane
+from monitor.specs.settings import Settings
 
 _ALL_ROWS = 2**62
 
@@ -40,14 +41,7 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
     MonitorError
         if a model has a history under both of its names in one run: nothing is renamed.
     """
-    due = [spec for spec in app.settings.models if spec.formerly and app.store.runs(spec.formerly)]
-    for spec in due:
-        both = sorted({*app.store.runs(str(spec.formerly))} & {*app.store.runs(spec.name)})
-        if both:
-            raise MonitorError(
-                f'model "{spec.name}": it has a history of its own beside that of "{spec.formerly}" in '
-                f"{listed(both)}: take formerly away, or forget one of them by monitor forget --model NAME"
-            )
+    due = renamed(app, app.settings)
     if due and not held:
         with Held(app):
             return rename_models(app, at, held=True)
@@ -57,6 +51,25 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
         )
         app.forget(spec.name)
     return [spec.name for spec in due]
+
+
+def renamed(app: App, settings: Settings) -> list[ModelSpec]:
+    """Models of a configuration whose history stands under their former name.
+
+    Raises
+    ------
+    MonitorError
+        if a model has a history under both of its names in one run.
+    """
+    due = [spec for spec in settings.models if spec.formerly and app.store.runs(spec.formerly)]
+    for spec in due:
+        both = sorted({*app.store.runs(str(spec.formerly))} & {*app.store.runs(spec.name)})
+        if both:
+            raise MonitorError(
+                f'model "{spec.name}": it has a history of its own beside that of "{spec.formerly}" in '
+                f"{listed(both)}: take formerly away, or forget one of them by monitor forget --model NAME"
+            )
+    return due
 
 
 def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:
@@ -108,7 +121,7 @@ def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
     """
     if not app.store.runs(name):
         raise MonitorError(f'nothing is kept of a model "{name}"')
-    with app.leased(name):
+    with app.held(name):
         gone = app.store.forget(
             Event(model=name, at=decision.at, kind="forgotten", who=decision.who, why=decision.why)
         )

@@ -19,7 +19,7 @@ from monitor.config.load import settings_of
 from monitor.core.clock import DAY, floor_to, format_duration
 from monitor.core.errors import ConfigurationError
 from monitor.sources import SqlSource, open_source
-from monitor.sources.findings import needed_horizon
+from monitor.sources.findings import ENOUGH, needed_horizon
 from monitor.sources.inspect import Inspection, inspect_model
 from monitor.sources.survey import Survey, found_ids, span_of, survey
 from monitor.specs.model import ModelSpec, SourceSpec
@@ -164,11 +164,12 @@ def _check(draft: Draft, source: SqlSource, environ: Mapping[str, str]) -> tuple
 
 def _horizon(checked: Inspection, model: ModelSpec) -> tuple[str, str] | None:
     """A longer horizon than the default, where labels come late: it should be several times their delay."""
-    if checked.settling is None:
+    if len(checked.delays) < ENOUGH:
         return None
-    wanted = needed_horizon(model, 2 * checked.settling)
+    age = max(0, int(np.quantile(checked.delays, model.settled_share, method="inverted_cdf")))
+    wanted = needed_horizon(model, 2 * age)
     days = int(wanted.removesuffix("d"))
     if days * DAY <= model.reading.horizon:
         return None
-    came = format_duration(max(DAY, -(-checked.settling // DAY) * DAY))
+    came = format_duration(max(DAY, -(-age // DAY) * DAY))
     return wanted, f"{model.settled_share:.0%} of {len(checked.delays):,} labels came within {came}"

@@ -2,21 +2,25 @@
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from importlib.metadata import version
 
 from monitor.app.clocks import system_clock
+from monitor.app.histories import rename_models
 from monitor.app.holding import Held, hold_when_free
+from monitor.app.reloading import Reloading, limits
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND, Clock
-from monitor.daemon.health import Health, patience
+from monitor.daemon.health import Health
 from monitor.daemon.log import LogFormat, configure
 from monitor.daemon.schedule import Schedule
 from monitor.daemon.service import Cycles, Service
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport
+from monitor.specs.settings import Settings
 from monitor.web.server import Server, make_app
 
 
@@ -27,6 +31,7 @@ def serve(
     clock: Clock = system_clock,
     ticking: bool = True,
     pace: int | None = None,
+    reread: Callable[[], Settings] | None = None,
 ) -> int:
     """Run until SIGTERM or SIGINT; return the exit code.
 
@@ -40,6 +45,8 @@ def serve(
         False: nothing is ever due, the last commit is served.
     pace
         microseconds of real time between ticks, where the clock is not the real one.
+    reread
+        reads the configuration again, on SIGHUP; None: it stays as it is.
     """
     settings = app.settings
     configure(LogFormat(settings.log.format), settings.log.level)
@@ -49,16 +56,22 @@ def serve(
             if held is None:
                 return 0
             stack.enter_context(held)
-        code = _service(app, clock, ticking=ticking, pace=pace).run_until_signal()
+        rename_models(app, clock(), held=True)
+        code = _service(app, clock, reread, ticking=ticking, pace=pace).run_until_signal()
     return 1 if held.lost else code
 
 
-def _service(app: App, clock: Clock, *, ticking: bool, pace: int | None) -> Service:
+def _service(
+    app: App, clock: Clock, reread: Callable[[], Settings] | None, *, ticking: bool, pace: int | None
+) -> Service:
     settings, stopping = app.settings, threading.Event()
-    every = {model.name: model.every for model in settings.models} if ticking else {}
-    seconds = {name: (one if pace is None else pace) / SECOND for name, one in every.items()}
-    health = Health({name: patience(one) for name, one in seconds.items()}, now=time.monotonic)
-    exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time()))
+
+    def ticks(settings: Settings) -> dict[str, int]:
+        return {model.name: model.every for model in settings.models} if ticking else {}
+
+    every = ticks(settings)
+    health = Health(limits(every, pace), now=time.monotonic)
+    exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time(), app.usage))
 
     def cycle(name: str, as_of: int) -> CycleReport:
         return cycle_once(app, name, as_of, stopping=stopping.is_set)
@@ -91,4 +104,14 @@ def _service(app: App, clock: Clock, *, ticking: bool, pace: int | None) -> Serv
     )
     web = make_app(exposition, healthy=lambda: health.fault(ticking=schedule.alive), ready=health.unready)
     server = Server(web, host=settings.http.host, port=settings.http.port)
-    return Service(schedule=schedule, server=server, health=health, restore=restore)
+    reload = Reloading(
+        app=app,
+        reread=reread or (lambda: app.settings),
+        ticks=ticks,
+        schedule=schedule,
+        health=health,
+        exposition=exposition,
+        publish=publish,
+        pace=pace,
+    )
+    return Service(schedule=schedule, server=server, health=health, restore=restore, reload=reload)

@@ -21,8 +21,9 @@ from monitor.records.counting import Counting
 from monitor.records.reading import Reading
 from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
 from monitor.sources import SqlSource, open_source
+from monitor.sources.meter import UNUSED
 from monitor.sources.reference import load_reference
-from monitor.specs.model import ModelSpec
+from monitor.specs.model import ModelSpec, SourceSpec
 from monitor.specs.protocols import Lease, Source
 from monitor.specs.settings import Settings
 from monitor.store.adapter import SqlStore
@@ -49,8 +50,8 @@ class App:
     store: SqlStore
     keeps: bool = True
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}")
-    _sources: dict[str, SqlSource] = field(default_factory=dict)
-    _models: dict[str, Monitored] = field(default_factory=dict)
+    _sources: dict[str, tuple[SourceSpec, SqlSource]] = field(default_factory=dict)
+    _models: dict[str, tuple[tuple[ModelSpec, SourceSpec], Monitored]] = field(default_factory=dict)
     _tokens: dict[str, int] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
 
@@ -74,18 +75,36 @@ class App:
         return [model.name for model in self.settings.models] if chosen is None else [self.spec(chosen).name]
 
     def source(self, name: str) -> SqlSource:
-        """Source by name, opened once: its bounds hold for all of its models."""
+        """Source by name, opened once: its bounds hold for all of its models.
+
+        One that is configured otherwise since is opened anew; what runs on the old one comes to its end.
+        """
         with self._opening:
-            if name not in self._sources:
-                spec = self.settings.source(name)
-                self._sources[name] = open_source(spec, store_url=self.settings.store_url)
-            return self._sources[name]
+            spec = self.settings.source(name)
+            known, source = self._sources.get(name, (None, None))
+            if source is None or known != spec:
+                spent = UNUSED if source is None else source.usage
+                if source is not None:
+                    source.close()
+                source = open_source(spec, store_url=self.settings.store_url, spent=spent)
+                self._sources[name] = spec, source
+            return source
+
+    def usage(self) -> dict[str, tuple[float, int]]:
+        """Seconds that queries have taken, and rows that they have delivered, by source."""
+        with self._opening:
+            used = {name: source.usage for name, (_, source) in self._sources.items()}
+        return {name: (one.seconds, one.rows) for name, one in used.items()}
 
     def monitored(self, name: str) -> Monitored:
-        """A model with its engines; its reference is read on first use and kept."""
-        if name not in self._models:
-            self._models[name] = self._make(self.spec(name))
-        return self._models[name]
+        """A model with its engines, as it is configured now; its reference is read on first use and kept."""
+        spec = self.spec(name)
+        configured = spec, self.settings.source(spec.source)
+        known, monitored = self._models.get(name, (None, None))
+        if monitored is None or known != configured:
+            monitored = self._make(spec)
+            self._models[name] = configured, monitored
+        return monitored
 
     def forget(self, name: str) -> None:
         """Drop a model's caches, so that the next use starts from the store."""
@@ -93,7 +112,14 @@ class App:
 
     @contextmanager
     def leased(self, name: str) -> Iterator[Lease]:
-        """Hold a model's lease. What is cached is dropped if another process had it meanwhile.
+        """Hold the lease of a configured model: see `held`."""
+        with self.held(name) as lease:
+            self.spec(name)  # it may have been renamed or removed until now
+            yield lease
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[Lease]:
+        """Hold a lease by name. What is cached is dropped if another process had it meanwhile.
 
         Raises
         ------
@@ -113,7 +139,7 @@ class App:
 
     def close(self) -> None:
         """Close the sources and the store."""
-        for source in self._sources.values():
+        for _, source in self._sources.values():
             source.close()
         self.store.close()
 

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Annotated, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
@@ -113,16 +113,19 @@ def as_table(value: object) -> object:
     )
 
 
+_AS_DURATION = WithJsonSchema({"type": "string", "pattern": r"^\d+[smhdw]$|\$\{"})  # as the file writes it
+_AS_CLASS = WithJsonSchema({"type": ["string", "number", "boolean"]})
+
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(_zone)]
 Id: TypeAlias = Annotated[str | list[str], BeforeValidator(_id)]
-Duration: TypeAlias = Annotated[int, BeforeValidator(_duration)]
-Positive: TypeAlias = Annotated[int, Field(gt=0), BeforeValidator(_duration)]
+Duration: TypeAlias = Annotated[int, BeforeValidator(_duration), _AS_DURATION]
+Positive: TypeAlias = Annotated[int, Field(gt=0), BeforeValidator(_duration), _AS_DURATION]
 Length: TypeAlias = Annotated[str, BeforeValidator(_length)]
-Moment: TypeAlias = Annotated[int, BeforeValidator(_moment)]
-Class: TypeAlias = Annotated[str, BeforeValidator(_class_value)]
+Moment: TypeAlias = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string"})]
+Class: TypeAlias = Annotated[str, BeforeValidator(_class_value), _AS_CLASS]
 Range: TypeAlias = Annotated[tuple[float, float], BeforeValidator(_range)]
 ByClass: TypeAlias = Annotated[dict[str, Text], BeforeValidator(_class_keys)]
 Amounts: TypeAlias = Annotated[dict[str, float], BeforeValidator(_class_keys)]

@@ -38,6 +38,14 @@ class Health:
         self._reports: dict[str, CycleReport] = {}
         self._unready: str | None = "the last measurements are not restored yet"
 
+    def replace(self, limits: Mapping[str, float]) -> None:
+        """Answer for other models from now on; a new one has its patience before it."""
+        with self._lock:
+            self._limits = dict(limits)
+            now = self._now()
+            self._succeeded = {model: self._succeeded.get(model, now) for model in limits}
+            self._reports = {name: report for name, report in self._reports.items() if name in limits}
+
     def began(self, model: str) -> None:
         """Note that a cycle runs."""
         with self._lock:
@@ -47,6 +55,8 @@ class Health:
         """Keep a cycle's report."""
         with self._lock:
             self._running.discard(report.model)
+            if report.model not in self._limits:
+                return
             self._reports[report.model] = report
             if report.error is None:
                 self._succeeded[report.model] = self._now()

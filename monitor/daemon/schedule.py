@@ -3,11 +3,13 @@
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_SCHEDULER_STARTED, JobSubmissionEvent
 from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.blocking import BlockingScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
@@ -15,6 +17,7 @@ from monitor.core.clock import MINUTE, SECOND, Clock, floor_to, to_datetime
 
 _START_TIMEOUT = 10.0
 _CENTURY = 5_218  # weeks
+_AT_START = " at the start"  # no name of a model holds a blank
 
 
 class Schedule:
@@ -57,7 +60,7 @@ class Schedule:
         pace: float | None = None,
         workers: int = 4,
     ) -> None:
-        self._every = dict(models)
+        self._every: dict[str, int] = dict(models)
         self._run = run
         self._clock = clock
         self._stopping = stopping
@@ -66,6 +69,7 @@ class Schedule:
         self._pace = pace
         self._running = {model: threading.Lock() for model in models}
         self._last: dict[str, int] = {}
+        self._changing = threading.Lock()
         self._started = threading.Event()
         self._scheduler = BlockingScheduler(timezone=UTC, executors={"default": ThreadPoolExecutor(workers)})
         self._thread = threading.Thread(target=self._scheduler.start, name="schedule", daemon=True)
@@ -84,6 +88,25 @@ class Schedule:
         self._thread.start()
         self._started.wait(_START_TIMEOUT)
 
+    def replace(self, models: Mapping[str, int], *, changed: Collection[str]) -> None:
+        """Tick for other models from now on; a cycle that runs comes to its end.
+
+        Parameters
+        ----------
+        changed
+            those to run at once, where no cycle of theirs runs; so are new ones.
+        """
+        with self._changing:
+            before, self._every = self._every, dict(models)
+            for model in models:
+                self._running.setdefault(model, threading.Lock())
+            again = {model for model in models if model in changed or before.get(model) != models[model]}
+            for model in {*before} - {*models} | again & {*before}:
+                self._remove(model)
+            for model in sorted(again):
+                self._last.pop(model, None)
+                self._add(model, models[model])
+
     def stop(self, timeout: float) -> bool:
         """End the ticks, and wait at most `timeout` seconds for running cycles.
 
@@ -99,7 +122,7 @@ class Schedule:
         until = time.monotonic() + timeout
         self._thread.join(timeout)
         return all(
-            lock.acquire(timeout=max(0.0, until - time.monotonic())) for lock in self._running.values()
+            lock.acquire(timeout=max(0.0, until - time.monotonic())) for lock in [*self._running.values()]
         )
 
     def _add(self, model: str, every: int) -> None:
@@ -109,8 +132,13 @@ class Schedule:
             return
         # The scheduler removes a job that has no next time, and fails if it is shut down meanwhile.
         once = IntervalTrigger(weeks=_CENTURY, timezone=UTC)
-        self._add_job(model, once, id=f"{model} at the start", next_run_time=now)
+        self._add_job(model, once, id=_at_start(model), next_run_time=now)
         self._add_job(model, aligned_trigger(model, every))
+
+    def _remove(self, model: str) -> None:
+        for job in (model, _at_start(model)):
+            with suppress(JobLookupError):
+                self._scheduler.remove_job(job)
 
     def _add_job(self, model: str, trigger: IntervalTrigger, **options: object) -> None:
         options = {"id": model, "coalesce": True, "max_instances": 1, "misfire_grace_time": None} | options
@@ -122,8 +150,9 @@ class Schedule:
             self._overrun(model)
             return
         try:
-            if not self._stopping.is_set():
-                self._run_due(model, floor_to(self._clock(), self._every[model]))
+            every = self._every.get(model)
+            if every is not None and not self._stopping.is_set():
+                self._run_due(model, floor_to(self._clock(), every))
         finally:
             lock.release()
 
@@ -135,11 +164,15 @@ class Schedule:
         self._run(model, as_of)
 
     def _note_overrun(self, event: JobSubmissionEvent) -> None:
-        self._overrun(str(event.job_id))
+        self._overrun(str(event.job_id).removesuffix(_AT_START))
 
     def _overrun(self, model: str) -> None:
         if not self._stopping.is_set():
             self._skipped(model)
+
+
+def _at_start(model: str) -> str:
+    return f"{model}{_AT_START}"
 
 
 def jitter(model: str, every: int) -> int:

@@ -106,6 +106,8 @@ class Service:
     ----------
     restore
         brings the last committed measurements to the exposition; readiness waits for it.
+    reload
+        reads the configuration again, on SIGHUP; its failures it handles itself.
     grace
         seconds that a running cycle has to reach its end after a signal.
     abandon
@@ -116,20 +118,23 @@ class Service:
     server: HttpServer
     health: Health
     restore: Callable[[], None]
+    reload: Callable[[], None] = lambda: None
     grace: float = 8.0
     abandon: Callable[[int], None] = os._exit
 
     def run_until_signal(self) -> int:
-        """Serve until SIGTERM or SIGINT; the exit code."""
+        """Serve until SIGTERM or SIGINT; the exit code. On SIGHUP the configuration is read again."""
         log = structlog.stdlib.get_logger(_LOG)
-        with signals() as received:
+        with signals(signal.SIGHUP) as received:
             self.server.start()
             try:
                 self.restore()
                 self.health.became_ready()
                 self.schedule.start()
                 log.info("ready")
-                log.info("stopping", signal=signal.Signals(received.get()).name)
+                while (number := received.get()) == signal.SIGHUP:
+                    self.reload()
+                log.info("stopping", signal=signal.Signals(number).name)
             finally:
                 self.health.is_stopping()
                 ended = self.schedule.stop(self.grace)
@@ -179,15 +184,15 @@ def _log_cycle(report: CycleReport) -> None:
 
 
 @contextmanager
-def signals() -> Iterator[SimpleQueue[int]]:
-    """Signals that ask to end, as they come."""
+def signals(*more: signal.Signals) -> Iterator[SimpleQueue[int]]:
+    """Signals that ask to end, and more, as they come."""
     # A queue's `put`, unlike an event's `set`, may interrupt the `get` that waits for it.
     received: SimpleQueue[int] = SimpleQueue()
 
     def note(number: int, _frame: FrameType | None) -> None:
         received.put(number)
 
-    before = {number: signal.signal(number, note) for number in _SIGNALS}
+    before = {number: signal.signal(number, note) for number in (*_SIGNALS, *more)}
     try:
         yield received
     finally:

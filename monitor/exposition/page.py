@@ -42,6 +42,7 @@ class Exposition:
     def __init__(self, models: Iterable[ModelSpec], health: SelfMetrics) -> None:
         self._models = {model.name: model for model in models}
         self._health = health
+        self._gone: set[str] = set()  # a cycle that ends after its model's removal is not heard any more
         self._exposed: dict[str, Exposed] = {}
         self._measurements = b""
         self._lock = threading.Lock()
@@ -49,6 +50,8 @@ class Exposition:
 
     def publish(self, model: str, as_of: int, rows: Sequence[MeasurementRow]) -> None:
         """Replace what is served of a model."""
+        if model in self._gone:
+            return
         exposed = expose(self._models[model], as_of, rows)
         with self._lock:
             self._exposed[model] = exposed
@@ -63,13 +66,33 @@ class Exposition:
 
     def observe(self, report: CycleReport, *, at: float, newest_logged_at: int | None = None) -> None:
         """Take a cycle's report into the daemon's own metrics; see `SelfMetrics.observe`."""
+        if report.model in self._gone:
+            return
         self._health.observe(report, at=at, newest_logged_at=newest_logged_at)
         with self._lock:
             self._page = self._assembled()
 
     def skipped(self, model: str) -> None:
         """Count a tick that was left out."""
+        if model in self._gone:
+            return
         self._health.skipped(model)
+        with self._lock:
+            self._page = self._assembled()
+
+    def reloaded(self, models: Iterable[ModelSpec] | None, *, at: float) -> None:
+        """Take in that the configuration was read again: its models, or None where it was refused.
+
+        What is no longer configured vanishes.
+        """
+        self._health.reloaded(accepted=models is not None, at=at)
+        with self._lock:
+            before = self._models
+            if models is not None:
+                self._models = {model.name: model for model in models}
+            self._gone = {*self._gone, *before}.difference(self._models)
+        for name in self._gone:
+            self.forget(name)
         with self._lock:
             self._page = self._assembled()
 

@@ -2,7 +2,7 @@
 
 import platform
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -84,11 +84,20 @@ class SelfMetrics:
         of this program.
     started_at
         Unix time in seconds; `time() - model_monitor_start_time_seconds` is the uptime.
+    sources
+        seconds that queries have taken, and rows that they have delivered, by source.
     """
 
-    def __init__(self, version: str, started_at: float) -> None:
+    def __init__(
+        self,
+        version: str,
+        started_at: float,
+        sources: Callable[[], Mapping[str, tuple[float, int]]] = dict,
+    ) -> None:
         self._version = version
         self._started_at = started_at
+        self._sources = sources
+        self._reload: tuple[bool, float] = (True, started_at)
         self._tallies: dict[str, _Tally] = {}
         self._lock = threading.Lock()
 
@@ -122,6 +131,10 @@ class SelfMetrics:
         with self._lock:
             self._tallies.setdefault(model, _Tally()).skipped_ticks += 1
 
+    def reloaded(self, *, accepted: bool, at: float) -> None:
+        """Take in that the configuration was read again, at a Unix time, and whether it was accepted."""
+        self._reload = (accepted, at if accepted else self._reload[1])
+
     def forget(self, model: str) -> None:
         """Drop a model's series."""
         with self._lock:
@@ -135,9 +148,39 @@ class SelfMetrics:
         yield build
         start = f"{PREFIX}start_time_seconds"
         yield GaugeMetricFamily(start, "When the program started; Unix time.", value=self._started_at)
+        yield from self._of_configuration()
         with self._lock:
             families = self._of_cycles() if self._tallies else []
         yield from families
+        yield from self._of_sources()
+
+    def _of_configuration(self) -> Iterator[Metric]:
+        accepted, at = self._reload
+        yield GaugeMetricFamily(
+            f"{PREFIX}config_last_reload_successful",
+            "Whether the configuration that was read last was accepted.",
+            value=accepted,
+        )
+        yield GaugeMetricFamily(
+            f"{PREFIX}config_last_reload_success_timestamp_seconds",
+            "When the configuration in use was read; Unix time.",
+            value=at,
+        )
+
+    def _of_sources(self) -> Iterator[Metric]:
+        used = self._sources()
+        if not used:
+            return
+        seconds = CounterMetricFamily(
+            f"{PREFIX}source_query_seconds", "Time that queries have taken.", labels=("source",)
+        )
+        rows = CounterMetricFamily(
+            f"{PREFIX}source_rows", "Rows that queries have delivered.", labels=("source",)
+        )
+        for source, (taken, delivered) in used.items():
+            seconds.add_metric((source,), taken)
+            rows.add_metric((source,), delivered)
+        yield from (seconds, rows)
 
     def _of_cycles(self) -> list[Metric]:
         cycles = CounterMetricFamily(

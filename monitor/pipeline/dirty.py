@@ -50,7 +50,7 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
     span = _Span(bounds, since if has_logged_at else None, as_of, state.logged_cursor)
     found = _found(dated(batches, "logged_at", reading), span, reading.pane)
     always = _tail(monitored, state, as_of, bounds[0])
-    starts = sorted({*found.changed, *always})
+    starts = sorted({*_unseen(monitored, Part.RECORDS, found), *always})
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in starts]
     if state.oldest is None and found.changed:
         state = replace(state, oldest=found.oldest, first_as_of=as_of)
@@ -90,10 +90,17 @@ class _Span:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Rows of a span, added up: `changed` and `new` ones by pane start; `newest` is at least the cursor."""
+    """Rows of a span, added up: `changed` and `new` ones by pane start; `newest` is at least the cursor.
+
+    Parameters
+    ----------
+    last
+        when the newest changed row of a pane became visible; empty where all rows were asked for.
+    """
 
     changed: dict[int, int]
     new: dict[int, int]
+    last: dict[int, int]
     read: int
     invalid: int
     oldest: int
@@ -104,6 +111,7 @@ def _found(batches: Iterator[Dated], span: _Span, pane: int) -> _Found:
     """Add the rows up batch by batch: memory does not grow with them."""
     changed: Counter[int] = Counter()
     new: Counter[int] = Counter()
+    last: dict[int, int] = {}
     read, invalid, oldest, newest = 0, 0, np.iinfo(np.int64).max, span.cursor or 0
     for batch in batches:
         wanted = batch.within(span.bounds, span.until)
@@ -112,11 +120,32 @@ def _found(batches: Iterator[Dated], span: _Span, pane: int) -> _Found:
         later = wanted if span.cursor is None else wanted & (batch.seen > span.cursor)
         changed.update(_by_pane(batch.event.us[wanted], pane))
         new.update(_by_pane(batch.event.us[later], pane))
+        if span.since is not None:
+            for start, seen in _newest_by_pane(batch.event.us[wanted], batch.seen[wanted], pane):
+                last[start] = max(seen, last.get(start, seen))
         read += len(wanted)
         invalid += batch.event.invalid
         oldest = int(batch.event.us[wanted].min(initial=oldest))
         newest = int(batch.seen[wanted].max(initial=newest))
-    return _Found(dict(changed), dict(new), read, invalid, oldest, newest)
+    return _Found(dict(changed), dict(new), last, read, invalid, oldest, newest)
+
+
+def _unseen(monitored: Monitored, part: Part, found: _Found) -> list[int]:
+    """Panes, ascending, with changed rows that their last count may not have seen.
+
+    While a log or a label feed is quiet its cursor stands, and so does the overlap: its panes would be
+    counted in every cycle. A count later than the newest of these rows by the overlap and a cycle has seen
+    them.
+    """
+    facts, rest = monitored.panes.facts(part), monitored.spec.overlap + monitored.spec.every
+    return [
+        start
+        for start in sorted(found.changed)
+        if start in found.new
+        or start not in found.last
+        or start not in facts
+        or facts[start].counted_as_of < found.last[start] + rest
+    ]
 
 
 def _relabelled(monitored: Monitored, found: _Found, as_of: int) -> list[WaitingPane]:
@@ -127,7 +156,7 @@ def _relabelled(monitored: Monitored, found: _Found, as_of: int) -> list[Waiting
     facts = monitored.panes.facts(Part.LABELS)
     return [
         WaitingPane(start=start, part=Part.LABELS, since=as_of, labels=found.new.get(start, 0))
-        for start in sorted(found.changed)
+        for start in _unseen(monitored, Part.LABELS, found)
         if start not in facts or facts[start].counted_as_of != as_of
     ]
 
@@ -142,6 +171,13 @@ def _tail(monitored: Monitored, state: ModelState, as_of: int, oldest: int) -> l
 def _by_pane(event_time: Ints, pane: int) -> dict[int, int]:
     starts, counts = np.unique(event_time - event_time % pane, return_counts=True)
     return dict(zip(starts.tolist(), counts.tolist(), strict=True))
+
+
+def _newest_by_pane(event_time: Ints, seen: Ints, pane: int) -> Iterator[tuple[int, int]]:
+    starts, inverse = np.unique(event_time - event_time % pane, return_inverse=True)
+    newest = np.full(len(starts), np.iinfo(np.int64).min)
+    np.maximum.at(newest, inverse, seen)
+    return zip(starts.tolist(), newest.tolist(), strict=True)
 
 
 def ranges_of(starts: list[int], pane: int) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from monitor.sources.bounds import Comparable, Range
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.dialects import Dialect
-from monitor.sources.ids import same_id
+from monitor.sources.ids import exact, same_id
 from monitor.sources.moments import comparable
 from monitor.sources.scan import has_own_table, look_labels
 from monitor.sources.statements import Output, Session, Statement
@@ -123,9 +123,10 @@ def count_repeated(session: Session, dialect: Dialect, model: ModelSpec, as_of: 
     event = _event_time(session, looked, model)
     logged = _time(session, looked, model, model.predictions, "logged_at")
     named = " AND ".join(f"{one} IS NOT NULL" for one in _id(looked, model))
-    key = _id(looked, model) + (
-        [_ref(looked, model, "version")] if model.predictions.column("version") else []
-    )
+    columns = [(column, role) for role, column in model.predictions.id_columns]
+    if version := model.predictions.column("version"):
+        columns.append((version, "version"))
+    key = [exact(looked, column, role) for column, role in columns]
     time = _ref(looked, model, "event_time")
     where = f"{named} AND ({event.condition(*bounds)})"
     if logged is not None:

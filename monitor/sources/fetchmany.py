@@ -169,12 +169,12 @@ def _trouble(error: SQLAlchemyError) -> Trouble | None:
     """Why the database does not answer; None: the statement is wrong."""
     if not isinstance(error, DBAPIError):
         return Trouble.NO_ANSWER if isinstance(error, sa.exc.TimeoutError) else None
-    state = getattr(error.orig, "sqlstate", None)
-    if state is not None:
-        return trouble_of_state(state)
     number = next(iter(getattr(error.orig, "args", ())), None)
     if type(error.orig).__module__.startswith(_MYSQL_DRIVERS) and isinstance(number, int):
         return trouble_of_mysql(number)
+    state = getattr(error.orig, "sqlstate", None)
+    if state is not None:
+        return trouble_of_state(state)
     code = getattr(error.orig, "sqlite_errorcode", None)
     lost = error.connection_invalidated or isinstance(error, sa.exc.OperationalError)
     if code is not None:

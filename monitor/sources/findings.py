@@ -102,7 +102,8 @@ def look_at_labels(sample: Sample, model: ModelSpec, title: str, found: Findings
     found.delays = np.sort(delays)
     found.warnings += _negative(delays, about)
     kinds = np.zeros(len(delays), np.int64) if reading.task is Task.REGRESSION else values.codes[known]
-    found.settling = settling_estimate(delays, kinds, model.settled_share)
+    kept = delays <= reading.horizon  # what comes later is not counted
+    found.settling = settling_estimate(delays[kept], kinds[kept], model.settled_share)
     found.warnings += horizon_warnings(delays, found.settling, model, about)
 
 

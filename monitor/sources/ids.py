@@ -23,6 +23,14 @@ def same_id(predictions: Relation, labels: Relation, there: Looked, here: Looked
     return " AND ".join(pairs)
 
 
+def exact(looked: Looked, column: str, role: str) -> str:
+    """What to group by: equal where the column's texts are, whatever its collation holds equal."""
+    ref = looked.ref(column, role)
+    if mysql.is_mysql(looked.dialect.name) and looked.types[column] not in mysql.NUMBERS:
+        return f"CAST({ref} AS BINARY)"
+    return ref
+
+
 def with_one_id(table: pa.Table) -> pa.Table:
     """Columns id, id:1, id:2, … as one text: joined by commas, commas in them escaped; null where one is."""
     parts = [name for name in table.column_names if name.partition(":")[0] == "id"]

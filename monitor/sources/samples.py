@@ -48,13 +48,16 @@ class Sample:
 
 
 def sample_records(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample:
-    """Newest predictions, without features."""
+    """Newest predictions up to now, without features; some, where all lie in the future."""
     looked = look(session, dialect, model.predictions, "p")
     column = str(model.predictions.column("event_time"))
     time = comparable(session, looked, column, "event_time", model.reading)
     order = _newest_first(session, looked, time, now)
-    body = f"FROM {_some(looked, order or '')}"
-    return Sample(session.read(Statement(prediction_outputs(looked, model), body)), order is not None)
+    outputs = prediction_outputs(looked, model)
+    sample = Sample(session.read(Statement(outputs, f"FROM {_some(looked, order or '')}")), order is not None)
+    if sample.n or order is None:
+        return sample
+    return Sample(session.read(Statement(outputs, f"FROM {_some(looked, '')}")), newest=False)
 
 
 def sample_labels(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample | None:

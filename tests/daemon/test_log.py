@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator
 
 import pytest
+import sqlalchemy as sa
 import structlog
 
 from monitor.daemon.log import LogFormat, configure, hide_secrets
@@ -136,3 +137,16 @@ def test_values_of_secret_keys_are_masked_and_numbers_left() -> None:
     masked = hide_secrets(None, "info", event)
 
     assert masked == event | {"api_key": "***", "nested": {"token": "***"}}
+
+
+def test_at_debug_statements_are_logged_and_the_rows_that_they_read_are_not() -> None:
+    stream = io.StringIO()
+    configure(LogFormat.JSON, "debug", stream=stream)
+    engine = sa.create_engine("sqlite://", hide_parameters=True)
+
+    with engine.connect() as connection:
+        connection.execute(sa.select(sa.bindparam("name", "Jane Doe"))).all()
+    engine.dispose()
+
+    assert any("SELECT" in str(line["event"]) for line in logged(stream))
+    assert "Jane" not in stream.getvalue()

@@ -88,3 +88,26 @@ def test_build_and_start_are_there_from_the_beginning() -> None:
 
     assert [build.labels["version"] for build in builds] == ["1.2.3"]
     assert registry.get_sample_value("model_monitor_start_time_seconds") == 1_234.5
+
+
+def test_sources_have_the_seconds_and_rows_of_their_queries() -> None:
+    registry = registry_of(SelfMetrics("1", 0.0, lambda: {"log": (2.5, 70)}))
+
+    source = {"source": "log"}
+    assert registry.get_sample_value("model_monitor_source_query_seconds_total", source) == 2.5
+    assert registry.get_sample_value("model_monitor_source_rows_total", source) == 70
+
+
+def test_a_refused_configuration_is_told_until_one_is_accepted() -> None:
+    metrics = SelfMetrics("1", 10.0)
+    names = ("config_last_reload_successful", "config_last_reload_success_timestamp_seconds")
+
+    def told() -> list[float | None]:
+        return [registry_of(metrics).get_sample_value(f"model_monitor_{name}") for name in names]
+
+    before = told()
+    metrics.reloaded(accepted=False, at=20.0)
+    refused = told()
+    metrics.reloaded(accepted=True, at=30.0)
+
+    assert (before, refused, told()) == ([1, 10], [0, 10], [1, 30])

@@ -1,0 +1,103 @@
+"""The configuration, read again by a daemon: refused as a whole, or in use from the next cycles on."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from monitor.app.clocks import system_clock
+from monitor.app.histories import rename_models, renamed
+from monitor.app.wiring import App
+from monitor.core.clock import SECOND
+from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.daemon.health import Health, patience
+from monitor.daemon.schedule import Schedule
+from monitor.exposition.page import Exposition
+from monitor.specs.settings import Settings
+
+_LOG = "monitor.daemon"
+
+
+@dataclass(frozen=True, slots=True)
+class Reloading:
+    """Reads the configuration again and hands it to all that runs.
+
+    Parameters
+    ----------
+    reread
+        reads the file; every fault at once.
+    ticks
+        microseconds between the ticks of each model that shall tick.
+    pace
+        microseconds of real time between ticks, where the clock is not the real one.
+    publish
+        hands a model's committed rows to the exposition.
+    """
+
+    app: App
+    reread: Callable[[], Settings]
+    ticks: Callable[[Settings], Mapping[str, int]]
+    schedule: Schedule
+    health: Health
+    exposition: Exposition
+    publish: Callable[[str], None]
+    pace: int | None = None
+
+    def __call__(self) -> None:
+        """Read it; where it has a fault, say so and go on with the old one."""
+        log = structlog.stdlib.get_logger(_LOG)
+        try:
+            settings = self.reread()
+            _require_same_store(self.app.settings, settings)
+            renamed(self.app, settings)
+        except MonitorError as error:
+            for fault in error.faults if isinstance(error, ConfigurationError) else [str(error)]:
+                log.error("configuration refused", fault=fault)  # noqa: TRY400 -- a fault, no failure of ours
+            self.exposition.reloaded(None, at=time.time())
+            return
+        for name in _fixed(self.app.settings, settings):
+            log.warning("takes effect at the next start", table=name)
+        told = self._apply(settings)
+        log.info("configuration read again", **told)
+
+    def _apply(self, settings: Settings) -> dict[str, list[str]]:
+        before = {model.name: model for model in self.app.settings.models}
+        sources = {source.name: source for source in self.app.settings.sources}
+        after = {model.name: model for model in settings.models}
+        changed = {
+            name
+            for name, model in after.items()
+            if before.get(name) != model or sources.get(model.source) != settings.source(model.source)
+        }
+        self.app.settings = settings
+        rename_models(self.app, system_clock(), held=True)
+        self.exposition.reloaded(settings.models, at=time.time())
+        for name in sorted(changed):
+            self.publish(name)
+        self._retime(settings, changed)
+        return {
+            "added": sorted({*after} - {*before}),
+            "removed": sorted({*before} - {*after}),
+            "changed": sorted(changed & {*before}),
+        }
+
+    def _retime(self, settings: Settings, changed: set[str]) -> None:
+        every = self.ticks(settings)
+        waits = limits(every, self.pace)
+        self.health.replace(waits)
+        self.schedule.replace(every, changed=changed)
+
+
+def limits(every: Mapping[str, int], pace: int | None) -> dict[str, float]:
+    """Seconds that each model may be without a successful cycle."""
+    return {name: patience((one if pace is None else pace) / SECOND) for name, one in every.items()}
+
+
+def _require_same_store(old: Settings, new: Settings) -> None:
+    if old.store_url != new.store_url:
+        raise ConfigurationError(["store.url: another store takes a restart of the daemon"])
+
+
+def _fixed(old: Settings, new: Settings) -> list[str]:
+    return [name for name in ("http", "log") if getattr(old, name) != getattr(new, name)]

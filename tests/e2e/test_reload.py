@@ -1,0 +1,110 @@
+"""The real daemon, whose configuration is read again on SIGHUP."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import process
+import pytest
+import servers
+from serving import Bench, Database, create_tables, labels, model, predictions
+
+from monitor.core.clock import DAY, SECOND, floor_to
+
+OPTIONS = """
+every = "1s"
+pane = "10m"
+windows = [{ length = "1h", step = "10m" }]
+horizon = "2d"
+settle_after = "0s"
+resamples = 20
+reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
+"""
+LONGER = OPTIONS.replace("windows = [", 'windows = [{ length = "1d", step = "1d" }, ')
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[tuple[Bench, process.Process]]:
+    """A daemon over a log of yesterday and today, with the model `late`."""
+    now = time.time_ns() // 1_000
+    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
+    rows = predictions(600, floor_to(now, DAY) - DAY, now - 60 * SECOND)
+    create_tables(bench.database)
+    bench.database.insert("predictions", rows)
+    bench.database.insert("labels", labels(rows, end=now))
+    port = servers.free_port()
+    configure(bench, port, model(options=OPTIONS))
+    with process.daemon(tmp_path / "config.toml", port) as running:
+        running.started()
+        running.first_cycle("late")
+        yield bench, running
+
+
+def configure(bench: Bench, port: int, *models: str) -> None:
+    bench.configure(*models)
+    config = bench.directory / "config.toml"
+    text = f'[http]\nport = {port}\n[log]\nformat = "json"\n' + config.read_text(encoding="utf-8")
+    config.write_text(text, encoding="utf-8")
+
+
+def reload(running: process.Process, event: str = "configuration read again") -> None:
+    """Send SIGHUP and wait for what is said of it."""
+    before = len(running.logged(event))
+    assert running.process is not None
+    os.kill(running.process.pid, signal.SIGHUP)
+    running.wait(lambda: len(running.logged(event)) > before, event)
+
+
+def models(running: process.Process) -> set[str]:
+    """Models of which the page tells anything."""
+    return {value for _, labels in running.series() for name, value in labels if name == "model"}
+
+
+def test_models_come_go_and_change_and_faults_are_refused(daemon: tuple[Bench, process.Process]) -> None:
+    bench, running = daemon
+
+    # a fault: the old configuration runs on
+    configure(bench, running.port, model(options='every = "7h"'), model("other", options='colour = "red"'))
+    reload(running, "configuration refused")
+    assert running.value("config_last_reload_successful") == 0
+    assert {line["fault"] for line in running.logged("configuration refused")} == {
+        'models[0] "late".every: must divide a day or be a multiple of one: got "7h"',
+        'models[1] "other".colour: unknown key',
+    }
+    running.wait_cycle("late")
+
+    # another window of the one, and another model
+    configure(bench, running.port, model(options=LONGER), model("other", options=OPTIONS))
+    reload(running)
+    assert running.value("config_last_reload_successful") == 1
+    running.first_cycle("other")
+    running.wait(lambda: running.value("window_records", model="late", window="1d") is not None, "the window")
+
+    # one is gone from the page, its history is kept; the other has a new name and the old history
+    configure(bench, running.port, model("delay", options=f'formerly = "late"\n{LONGER}'))
+    reload(running)
+    running.first_cycle("delay")
+    assert models(running) == {"delay"}
+    assert running.stop() == (0, pytest.approx(0, abs=10))
+    with bench.app() as app:
+        assert app.store.runs("other") == ["live"]
+        assert app.store.runs("late") == []
+        assert [event.kind for event in app.store.events("delay")] == ["renamed"]
+    assert running.logged("cycle failed", model="delay") == []
+
+
+def test_a_new_window_reads_no_row_again(daemon: tuple[Bench, process.Process]) -> None:
+    bench, running = daemon
+    counted = running.value("panes_counted_total", model="late")
+    rows = running.first_cycle("late")["rows"]
+
+    configure(bench, running.port, model(options=LONGER))
+    reload(running)
+    running.wait(lambda: running.value("window_records", model="late", window="1d") is not None, "the window")
+
+    assert rows == 600
+    assert counted is not None
+    (read,) = {value for (name, _), value in running.series().items() if name == "rows_read_total"}
+    assert read <= rows + 50  # what every cycle looks at: the newest pane

@@ -1,0 +1,245 @@
+"""What a look at some rows tells: each oddity is said once, with its figures; sound tables are silent."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flight_models import (
+    AS_OF,
+    COLUMNS,
+    LABEL_COLUMNS,
+    LABELS,
+    READING,
+    START,
+    grouped,
+    iso,
+    model_of,
+    rows_of,
+)
+from source_databases import Database
+
+from monitor.core.clock import DAY, MINUTE
+from monitor.sources.inspect import Inspection, inspect_model
+from monitor.specs.model import ModelSpec
+from monitor.windows.ends import Window
+
+WEEK = Window("7d", 7 * DAY, DAY)
+
+
+def labels_of(n: int, delay: int, **columns: list[Any]) -> list[tuple[Any, ...]]:
+    usual: dict[str, list[Any]] = {
+        "flight": list(range(n)),
+        "was_late": [at % 2 for at in range(n)],
+        "reported_at": [iso(START + at * MINUTE + delay) for at in range(n)],
+        "revision": [0] * n,
+    }
+    return list(zip(*(usual | columns).values(), strict=True))
+
+
+def look(
+    database: Database,
+    directory: Path,
+    *,
+    model: ModelSpec | None = None,
+    labels: list[tuple[Any, ...]] | None = None,
+    columns: dict[str, str] | None = None,
+    now: int = AS_OF,
+    **changed: list[Any],
+) -> Inspection:
+    n = len(next(iter(changed.values()))) if changed else 100
+    database.create("predictions", COLUMNS | (columns or {}), rows_of(n, **changed))
+    database.create("labels", LABEL_COLUMNS, labels_of(n, DAY) if labels is None else labels)
+    return inspect_model(model or model_of(), database.source(), directory, now)
+
+
+def test_classes_that_never_occur_and_those_that_are_not_configured_are_told(
+    database: Database, tmp_path: Path
+) -> None:
+    found = look(database, tmp_path, labels=labels_of(100, DAY, was_late=[2, *[0] * 99]))
+
+    assert found.warnings == (
+        (
+            'table "labels": of the 100 newest labels none is of the class "1" in "label" (label); '
+            'it holds "0" 99.0%, "2" 1.0%'
+        ),
+        (
+            'table "labels": of the 100 newest labels 1.0% are of no configured class ("0", "1") in "label" '
+            '(label); it holds "0" 99.0%, "2" 1.0%'
+        ),
+    )
+
+
+def test_labels_without_a_prediction_are_told(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, labels=labels_of(100, DAY, flight=list(range(50, 150))))
+
+    assert found.warnings == (
+        (
+            'table "labels": of the 100 newest labels 50.0% have no prediction: are "flight" (labels) and "id" '
+            "(predictions) the same ids, or are predictions deleted earlier?"
+        ),
+    )
+
+
+def test_labels_that_come_after_the_horizon_are_stale(database: Database, tmp_path: Path) -> None:
+    delays = [70 * DAY if at % 10 == 0 else DAY for at in range(100)]
+    reported = [iso(START + at * MINUTE + delay) for at, delay in enumerate(delays)]
+
+    found = look(database, tmp_path, labels=labels_of(100, DAY, reported_at=reported), now=AS_OF + 90 * DAY)
+
+    assert found.warnings == (
+        (
+            'table "labels": of the 100 newest labels 10.0% come later than the horizon (60d) after their '
+            'prediction: these are stale and never counted; horizon = "70d" would hold 99% of them'
+        ),
+    )
+
+
+def test_a_horizon_too_short_for_the_longest_window_to_settle_is_told(
+    database: Database, tmp_path: Path
+) -> None:
+    model = replace(model_of(reading=replace(READING, horizon=12 * DAY)), windows=(WEEK,), settled_share=0.95)
+
+    short = look(database, tmp_path, model=model, labels=labels_of(200, 8 * DAY), id=list(range(200)))
+
+    assert short.settling == 8 * DAY
+    assert short.warnings == (
+        (
+            'table "labels": of the 200 newest labels 95% come within 8d: the horizon (12d) is shorter than the '
+            'longest window (7d) and that age together, so this window may never settle: horizon = "15d"'
+        ),
+    )
+
+
+def test_labels_before_their_predictions_are_told(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, labels=labels_of(100, -DAY))
+
+    assert [warning.partition(": are")[0] for warning in found.warnings] == [
+        'table "labels": of the 100 newest labels 100.0% were reported before their prediction was made'
+    ]
+
+
+def test_scores_out_of_range_are_told(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, score=[0.5] * 90 + [50.0] * 10)
+
+    assert found.warnings == (
+        (
+            'table "predictions": of the 100 newest rows 10.0% have a score outside score_range [0, 1] '
+            "(they go from 0.5 to 50): such a score is invalid"
+        ),
+    )
+
+
+def test_repeated_and_missing_ids_are_told(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, id=[None] * 10 + [*range(45)] * 2, labels=[(0, 1, iso(START + DAY), 0)])
+
+    first, second = found.warnings
+    assert first.startswith('table "predictions": of the 100 newest rows 10.0% have no id ("id")')
+    assert second.startswith('table "predictions": of the 100 newest rows 50.0% repeat an id ("id")')
+
+
+def test_times_in_the_future_ask_for_the_unit_or_the_zone(database: Database, tmp_path: Path) -> None:
+    reading = replace(READING, time_units=(("event_time", "s"),))
+    seconds = START // 1_000_000
+    wrong = [(seconds + 60 * at) * 1_000 for at in range(100)]
+    model = model_of(reading=replace(reading, time_units=(("event_time", "ms"),)), labels=None)
+
+    ahead = look(
+        database,
+        tmp_path,
+        model=model,
+        columns={"event_time": "bigint"},
+        event_time=[at * 1_000 for at in wrong],
+    )
+
+    (warning,) = ahead.warnings
+    assert "100.0% lie in the future" in warning
+    assert warning.endswith("is event_time_unit right?")
+
+
+def test_some_times_that_are_none_are_a_warning(database: Database, tmp_path: Path) -> None:
+    times = [iso(START + at * MINUTE) for at in range(99)]
+
+    found = look(database, tmp_path, event_time=[*times, "n/a 12"], labels=[])
+
+    assert found.faults == ()
+    assert found.warnings[0] == 'table "labels" is empty'
+
+
+def test_arms_that_never_occur_are_told(database: Database, tmp_path: Path) -> None:
+    columns = COLUMNS | {"group": "text"}
+    rows = [(*row, "test") for row in rows_of(100)]
+    database.create("predictions", columns, rows)
+    model = model_of(reading=grouped(), labels=None)
+    model = replace(
+        model, predictions=replace(model.predictions, columns=(*model.predictions.columns, ("arm", "group")))
+    )
+
+    found = inspect_model(model, database.source(), tmp_path, AS_OF)
+
+    assert found.warnings == tuple(
+        f'table "predictions": of the 100 newest rows none has {key} in "group"; it holds "test"'
+        for key in ('control_value "control"', 'treatment_value "treatment"')
+    )
+    assert found.strata["arm"] == ("test",)
+
+
+@pytest.mark.parametrize("engine", ["postgres-adbc", "sqlite-adbc"])
+def test_ids_of_another_type_need_an_index_on_what_they_are_compared_as(
+    make_database: Any, tmp_path: Path, engine: str
+) -> None:
+    database = make_database(engine)
+    database.create("predictions", COLUMNS, rows_of(10_000))
+    database.create(
+        "labels",
+        LABEL_COLUMNS | {"flight": "text"},
+        labels_of(10_000, DAY, flight=[str(at) for at in range(10_000)]),
+    )
+    source = database.source()
+
+    before = inspect_model(model_of(), source, tmp_path, AS_OF)
+    told = [warning.partition("run: ")[2] for warning in before.warnings if "run: " in warning]
+    database.run(*(line.replace(" CONCURRENTLY", "") for line in told))
+    after = inspect_model(model_of(), source, tmp_path, AS_OF)
+
+    assert len(told) == 5
+    assert not [warning for warning in after.warnings if "no index" in warning]
+
+
+def test_a_view_is_told_apart_from_the_table_behind_it(sqlite_database: Database, tmp_path: Path) -> None:
+    sqlite_database.create("log", COLUMNS, rows_of(10_000))
+    sqlite_database.run("CREATE VIEW predictions AS SELECT * FROM log")
+
+    found = inspect_model(model_of(labels=None), sqlite_database.source(), tmp_path, AS_OF)
+
+    assert len(found.warnings) == 2
+    assert all(warning.endswith("make one in the table behind the view") for warning in found.warnings)
+
+
+def test_a_partitioned_table_gets_no_concurrent_index(postgres_database: Database, tmp_path: Path) -> None:
+    typed = ", ".join(f'"{name}" {kind}' for name, kind in COLUMNS.items())
+    postgres_database.run(
+        f'CREATE TABLE predictions ({typed}) PARTITION BY RANGE ("id")',
+        "CREATE TABLE part PARTITION OF predictions FOR VALUES FROM (0) TO (1000000)",
+        "INSERT INTO predictions SELECT n, '2013-03-01 00:00', '2013-03-01 00:01', 0.5, n % 2, 1, 'AA' "
+        "FROM generate_series(1, 10000) AS n",
+    )
+
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, AS_OF)
+
+    (event, _) = (warning for warning in found.warnings if "no index" in warning)
+    assert 'run: CREATE INDEX "predictions_event_time_idx" ON "predictions" (' in event
+
+
+def test_labels_in_the_prediction_table_tell_of_delays_too(database: Database, tmp_path: Path) -> None:
+    columns = COLUMNS | {"truth": "bigint", "known_at": "text"}
+    rows = [(*row, 1, iso(START + at * MINUTE + 3 * DAY)) for at, row in enumerate(rows_of(100))]
+    database.create("predictions", columns, rows)
+    labels = replace(LABELS, table=None, columns=(("label", "truth"), ("reported_at", "known_at")))
+
+    found = inspect_model(model_of(labels=labels), database.source(), tmp_path, AS_OF)
+
+    assert found.settling == 3 * DAY
+    assert [warning.partition(" labels ")[2][:24] for warning in found.warnings] == [
+        'none is of the class "0"'
+    ]
