@@ -10,6 +10,13 @@ from monitor.sources.dialects import Dialect, text
 from monitor.sources.statements import Session
 from monitor.specs.model import Relation
 
+_BELOW_DOMAINS = (
+    "WITH RECURSIVE d(type, base, kind) AS ("
+    "SELECT oid, typbasetype, typtype FROM pg_type WHERE oid = c.type UNION ALL "
+    "SELECT b.oid, b.typbasetype, b.typtype FROM pg_type AS b JOIN d ON b.oid = d.base"
+    ") SELECT type, kind FROM d WHERE base = 0"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Looked:
@@ -157,10 +164,9 @@ def _postgres_types(
     """Types of the columns, which the planner knows without a row; domains are taken off."""
     listed = ", ".join(f"({at}, pg_typeof(q.{dialect.quote(name)})::oid)" for at, name in enumerate(names))
     sql = (
-        "SELECT (CASE t.typtype WHEN 'e' THEN 'enum' ELSE "
-        "format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL) END)::text AS type "
+        "SELECT (CASE t.kind WHEN 'e' THEN 'enum' ELSE format_type(t.type, NULL) END)::text AS type "
         f"FROM (SELECT 1) AS one LEFT JOIN {dialect.relation(relation, 'q')} ON false "
         f"CROSS JOIN LATERAL (VALUES {listed}) AS c(at, type) "
-        "JOIN pg_type AS t ON t.oid = c.type ORDER BY c.at"
+        f"CROSS JOIN LATERAL ({_BELOW_DOMAINS}) AS t ORDER BY c.at"
     )
     return {name: str(row[0]) for name, row in zip(names, session.rows(sql), strict=True)}
