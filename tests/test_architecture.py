@@ -31,7 +31,7 @@ EFFECTS = {
     "subprocess",
     "threading",
 }
-KEEPS_DATES = {Path("core/clock.py"), Path("windows/ends.py")}
+KEEPS_DATES = {Path("core/clock.py"), Path("windows/units.py")}
 FREE_BASES = {"Protocol", "Enum", "StrEnum", "IntEnum", "NamedTuple", "TypedDict", "BaseModel"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
