@@ -18,8 +18,7 @@ from monitor.specs.protocols import Range
 T = TypeVar("T")
 
 PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before each further try
-_SLICES = 64  # of a span, at least
-_ROWS = 200_000  # of a slice: wider ones are followed by narrower ones
+ROWS = 200_000  # of a slice: one that holds more is followed by narrower ones
 _NARROWEST = 1_000_000  # microseconds
 
 
@@ -66,21 +65,26 @@ class Patience:
         return concat([only(head, first, reading, odd=True), only(tail, second, reading, odd=False)])
 
     def slices(
-        self, read: Callable[[Session, Range], Batches], span: Range, reading: Reading
+        self, read: Callable[[Session, Range], Batches], span: Range, reading: Reading, *, expected: int
     ) -> Iterator[pa.Table]:
         """Rows of a span of event time, slice by slice: rows without an event time come with the first.
 
-        A slice is a 64th of the span, or as much of it as holds about 200,000 rows.
+        Parameters
+        ----------
+        expected
+            rows of the span, as the planner believes: a slice is as wide as holds about 200,000 of them,
+            narrower where more have been found.
         """
-        widest = max((span[1] - span[0]) // _SLICES, _NARROWEST)
+        widest = max((span[1] - span[0]) * ROWS // max(expected, ROWS), _NARROWEST)
         start, width = span[0], widest
         while start < span[1]:
             piece = (start, min(start + width, span[1]))
             table = self.ranges(whole_of(read), [piece], reading)
+            table = only(table, [piece], reading, odd=start == span[0])
             rows = table.num_rows
-            yield only(table, [piece], reading, odd=start == span[0])
+            yield table
             start = piece[1]
-            width = min(max(width * _ROWS // max(rows, _ROWS // 2), _NARROWEST), widest)
+            width = min(max(width * ROWS // max(rows, ROWS // 2), _NARROWEST), widest)
 
 
 def halved(ranges: Sequence[Range]) -> tuple[list[Range], list[Range]]:

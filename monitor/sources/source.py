@@ -1,5 +1,6 @@
 """A user's database as the pipeline sees it."""
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -139,20 +140,26 @@ class SqlSource:
             if recent:
                 yield whole.ranges(whole_of(read), [bounds], model.reading)
                 return
-            if self._patience.run(partial(self._sliceable, model=model, bounds=bounds)):
-                yield from whole.slices(read, bounds, model.reading)
+            expected = self._patience.run(partial(self._sliceable, model=model, bounds=bounds))
+            if expected is not None:
+                yield from whole.slices(read, bounds, model.reading, expected=expected)
                 return
         with self.session() as session:
             yield from read(session, bounds)
 
-    def _sliceable(self, session: Session, model: ModelSpec, bounds: Range) -> bool:
-        looked = look(session, self.reader.dialect, model.predictions, "p")
-        time_of = str(model.predictions.column("event_time"))
-        event = comparable(session, looked, time_of, "event_time", model.reading)
+    def _sliceable(self, session: Session, model: ModelSpec, bounds: Range) -> int | None:
+        """Rows of a span, as the planner believes; None where no index finds a slice of it."""
+        dialect = self.reader.dialect
+        looked = look(session, dialect, model.predictions, "p")
+        column = str(model.predictions.column("event_time"))
+        event = comparable(session, looked, column, "event_time", model.reading)
         if event.shape in (Shape.UNKNOWN, Shape.NOTHING):
-            return False
-        few = event.condition(bounds[0], bounds[0] + DAY)
-        return has_index(session, self.reader.dialect, looked.item, few)
+            return None
+        if not has_index(session, dialect, looked.item, event.condition(bounds[0], bounds[0] + DAY)):
+            return None
+        plan = session.rows(f"EXPLAIN SELECT 1 FROM {looked.item} WHERE {event.condition(*bounds)}")
+        believed = re.search(r" rows=(\d+)", str(plan[0][0]))
+        return int(believed[1]) if believed else None
 
 
 def open_source(
