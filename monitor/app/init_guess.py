@@ -7,6 +7,7 @@ import numpy as np
 from monitor.sources.survey import Column
 
 MOST_CLASSES = 50
+NAMED_FROM = 10  # rows that hold a value before it is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,10 @@ def held(column: Column) -> str:
     if column.numbers is not None and column.distinct > 8:
         low, high = ends(column)
         return f"numbers from {low:g} to {high:g}"
-    shares = [f"{name} {count / column.there:.0%}" for name, count in list(column.levels.items())[:4]]
-    return ", ".join(shares) + (f", {column.distinct - 4} more" if column.distinct > 4 else "")
+    named = [name for name, count in column.levels.items() if count >= NAMED_FROM][:4]
+    others = column.distinct - len(named)
+    parts = [f"{name} {column.levels[name] / column.there:.0%}" for name in named]
+    return ", ".join([*parts, f"{others} {'other' if named else 'rare'} values"] if others else parts)
 
 
 def ends(column: Column) -> tuple[float, float]:

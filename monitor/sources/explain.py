@@ -87,6 +87,15 @@ class _PlanReader:
         self.reader.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A method of the source as a cycle or an audit calls it."""
+
+    every: str
+    purpose: str
+    run: Callable[[SqlSource], object]
+
+
 def explain_model(model: ModelSpec, source: SqlSource, as_of: int) -> list[Query]:
     """Statements of a cycle and of an audit, with their plans; no row of a record is read.
 
@@ -95,75 +104,62 @@ def explain_model(model: ModelSpec, source: SqlSource, as_of: int) -> list[Query
     as_of
         the cycle's; statements of panes are shown with the newest, and with scattered ones.
     """
-    pane, horizon = model.reading.pane, model.reading.horizon
-    since = as_of - model.every - model.overlap
-    bounds = (floor_to(as_of - horizon, pane), as_of + model.reading.tolerance)
+    steps = [*_of_cycle(model, as_of), *_of_audit(model, as_of)]
+    return [query for step in steps for query in _queries(step, source)]
+
+
+def _of_cycle(model: ModelSpec, as_of: int) -> Iterator[_Step]:
+    pane, since, bounds = model.reading.pane, as_of - model.every - model.overlap, _bounds(model, as_of)
     newest = (floor_to(since, pane), floor_to(as_of, pane) + pane)
-    scattered = [(at, at + pane) for at in (newest[0] - back for back in (9 * DAY, 5 * DAY, 2 * DAY))]
-    scattered = [(floor_to(low, pane), floor_to(low, pane) + pane) for low, _ in scattered]
-    labelled = model.labels is not None
-    steps: list[tuple[str, str, bool, Callable[[SqlSource], object]]] = [
-        (
-            "rows logged since the last cycle",
-            "cycle",
-            True,
-            lambda one: list(one.changed_records(model, since=since, as_of=as_of, bounds=bounds)),
-        ),
-        (
-            "labels reported since the last cycle",
-            "cycle",
-            labelled,
-            lambda one: list(one.changed_labels(model, since=since, as_of=as_of, bounds=bounds)),
-        ),
-        ("rows of the newest panes", "cycle", True, lambda one: one.records(model, [newest])),
-        (
-            "outputs and labels of the newest panes",
-            "cycle",
-            labelled,
-            lambda one: one.labelled(model, [newest]),
-        ),
-        (
-            "outputs and labels of scattered panes",
-            "cycle",
-            labelled,
-            lambda one: one.labelled(model, scattered),
-        ),
-        (
-            "all rows of the horizon, compared with what is stored",
-            "audit",
-            True,
-            lambda one: list(one.changed_records(model, since=None, as_of=as_of, bounds=bounds)),
-        ),
-        (
-            "all labels of the horizon, compared with what is stored",
-            "audit",
-            labelled,
-            lambda one: list(one.changed_labels(model, since=None, as_of=as_of, bounds=bounds)),
-        ),
-        ("labels without a prediction", "audit", labelled, lambda one: one.orphans(model, bounds)),
-        ("rows without id or time", "audit", True, lambda one: one.strays(model, as_of=as_of, bounds=bounds)),
-        (
-            "ids in several panes",
-            "audit",
-            True,
-            lambda one: one.repeated_ids(model, as_of=as_of, bounds=bounds),
-        ),
-    ]
-    return [
-        query
-        for purpose, every, wanted, step in steps
-        if wanted
-        for query in _queries(purpose, every, step, source)
-    ]
+    starts = [floor_to(newest[0] - back, pane) for back in (9 * DAY, 5 * DAY, 2 * DAY)]
+    scattered = [(start, start + pane) for start in starts]
+    yield _Step(
+        "cycle",
+        "rows logged since the last cycle",
+        lambda one: list(one.changed_records(model, since=since, as_of=as_of, bounds=bounds)),
+    )
+    yield _Step("cycle", "rows of the newest panes", lambda one: one.records(model, [newest]))
+    if model.labels is None:
+        return
+    yield _Step(
+        "cycle",
+        "labels reported since the last cycle",
+        lambda one: list(one.changed_labels(model, since=since, as_of=as_of, bounds=bounds)),
+    )
+    yield _Step("cycle", "outputs and labels of the newest panes", lambda one: one.labelled(model, [newest]))
+    yield _Step("cycle", "outputs and labels of scattered panes", lambda one: one.labelled(model, scattered))
 
 
-def _queries(
-    purpose: str, every: str, step: Callable[[SqlSource], object], source: SqlSource
-) -> Iterator[Query]:
+def _of_audit(model: ModelSpec, as_of: int) -> Iterator[_Step]:
+    bounds = _bounds(model, as_of)
+    yield _Step(
+        "audit",
+        "all rows of the horizon, compared with what is stored",
+        lambda one: list(one.changed_records(model, since=None, as_of=as_of, bounds=bounds)),
+    )
+    yield _Step("audit", "rows without id or time", lambda one: one.strays(model, as_of=as_of, bounds=bounds))
+    yield _Step(
+        "audit", "ids in several panes", lambda one: one.repeated_ids(model, as_of=as_of, bounds=bounds)
+    )
+    if model.labels is None:
+        return
+    yield _Step(
+        "audit",
+        "all labels of the horizon, compared with what is stored",
+        lambda one: list(one.changed_labels(model, since=None, as_of=as_of, bounds=bounds)),
+    )
+    yield _Step("audit", "labels without a prediction", lambda one: one.orphans(model, bounds))
+
+
+def _bounds(model: ModelSpec, as_of: int) -> tuple[int, int]:
+    return (floor_to(as_of - model.reading.horizon, model.reading.pane), as_of + model.reading.tolerance)
+
+
+def _queries(step: _Step, source: SqlSource) -> Iterator[Query]:
     planning = _PlanReader(source.reader)
-    step(SqlSource(planning))
+    step.run(SqlSource(planning))
     for sql, plan in planning.found:
-        yield Query(purpose, every, sql, plan)
+        yield Query(step.purpose, step.every, sql, plan)
 
 
 def _line(dialect: str, row: tuple[Any, ...]) -> str:

@@ -19,6 +19,7 @@ from monitor.specs.model import ModelSpec
 ENOUGH = 50  # values of a class, or delays, from which on something is said of them
 _FEW = 0.005  # share that is worth a word
 _LISTED = 6
+_NAMED_FROM = 10  # rows that hold a value before it is named
 _LONG_AGO = 631_152_000_000_000  # 1990: nobody logged predictions before
 
 
@@ -228,7 +229,7 @@ def _classes(values: Categories, reading: Reading, role: str, about: str) -> Ite
     total = sum(counted.values())
     if total == 0:
         return
-    held = ", ".join(f'"{name}" {count / total:.1%}' for name, count in list(counted.items())[:_LISTED])
+    held = _held(counted)
     named = f'"{reading.column(role)}" ({role})'
     for name in reading.classes:
         if name not in counted and total >= ENOUGH:
@@ -244,7 +245,7 @@ def _arms(rows: pa.Table, reading: Reading, about: str) -> Iterator[str]:
     if arms is None or "arm" not in rows.column_names:
         return
     counted = _counts(categories(rows["arm"]))
-    held = ", ".join(f'"{name}"' for name in list(counted)[:_LISTED]) or "nothing"
+    held = _held(counted)
     for key, name in (("control_value", arms.control), ("treatment_value", arms.treatment)):
         if name not in counted and rows.num_rows >= ENOUGH:
             yield f'{about} none has {key} "{name}" in "{arms.column}"; it holds {held}'
@@ -276,6 +277,17 @@ def _counts(values: Categories) -> dict[str, int]:
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
     order = np.argsort(-counts, kind="stable")
     return {values.levels[at]: int(counts[at]) for at in order if counts[at]}
+
+
+def _held(counted: dict[str, int]) -> str:
+    """Values and their shares; rare ones, which may be ids or names, are not named."""
+    total = max(1, sum(counted.values()))
+    named = [name for name, count in counted.items() if count >= _NAMED_FROM][:_LISTED]
+    others = len(counted) - len(named)
+    parts = [f'"{name}" {counted[name] / total:.1%}' for name in named]
+    if others:
+        parts.append(f"{others:,} {'other' if named else 'rare'} value{'s' if others > 1 else ''}")
+    return ", ".join(parts) or "nothing"
 
 
 def _rounded(us: int) -> str:
