@@ -96,8 +96,10 @@ def test_times_that_are_none_are_told(database: Database, tmp_path: Path) -> Non
     found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
 
     assert found.faults == (
-        'table "predictions": of the 3 first rows 100.0% hold no time that is understood in "event_time" '
-        '(event_time), as in "soon 0" (digits as 0): nothing can be counted',
+        (
+            'table "predictions": of the 3 first rows 100.0% hold no time that is understood in "event_time" '
+            '(event_time), as in "soon 0" (digits as 0): nothing can be counted'
+        ),
     )
     assert found.warnings == (
         'table "predictions": "event_time" (event_time) holds no time that is understood: every row is read',
