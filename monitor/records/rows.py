@@ -84,8 +84,9 @@ class Rows:
             yield _segments(reading.arms.column, names), np.where(self.serves, codes, -1)
         for column, values in counting.segments:
             if column in self.segments:
-                positions = self.segments[column].positions(values, len(values))
-                names, codes = _named([*values, OTHER, NONE], positions)
+                known = (*values, "")
+                positions = self.segments[column].positions(known, len(known))
+                names, codes = _named([*known, OTHER, NONE], positions)
                 yield _segments(column, names), np.where(self.serves, codes, -1)
 
     def _refuse_too_many(self, names: list[str], codes: Ints) -> None:

@@ -55,6 +55,8 @@ class Log:
         id, label, reported_at, revision.
     reference
         prediction, perhaps score, features.
+    whole
+        the reference, where `reference` is a segment of it: the deciles are the whole's.
     classes
         (negative, positive) of a binary model; empty for a regression.
     """
@@ -68,6 +70,8 @@ class Log:
     pane: int
     horizon: int
     profit: dict[Key, float]
+    segments: tuple[str, ...] = ()
+    whole: pd.DataFrame | None = None
 
     @property
     def binary(self) -> bool:
@@ -262,7 +266,8 @@ def _errors(log: Log, told: pd.DataFrame) -> Found:
     yield ("root_mean_squared_error", ""), Expected(root, n=len(rows), bounds=bounds)
     absolute = float(metrics.mean_absolute_error(label, said))
     yield ("mean_absolute_error", ""), mean(np.abs(said - label), absolute)
-    yield ("r2_score", ""), Expected(float(metrics.r2_score(label, said)), n=len(rows))
+    determined = float(metrics.r2_score(label, said)) if len(set(label)) > 1 else None
+    yield ("r2_score", ""), Expected(determined, n=len(rows))
 
 
 def _label_quality(log: Log, told: pd.DataFrame) -> Found:
@@ -334,4 +339,5 @@ def valid(rows: pd.DataFrame, column: str, log: Log) -> pd.Series:
 
 def ks(one: Any, two: Any) -> float:
     """Largest difference of two empirical distribution functions."""
-    return float(stats.ks_2samp(one, two, method="asymp").statistic)
+    method = "asymp" if min(len(one), len(two)) >= 10 else "exact"
+    return float(stats.ks_2samp(one, two, method=method).statistic)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -40,6 +41,18 @@ def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[K
     return found
 
 
+def of_segment(log: Log, reference: pd.DataFrame | None, rows: pd.DataFrame) -> dict[Key, Expected]:
+    """Records of a segment against the same segment of the reference, which may have none."""
+    found = of_records(
+        log if reference is None else replace(log, reference=reference, whole=log.reference),
+        rows,
+        features=False,
+    )
+    if reference is None:
+        found |= {key: Expected(None) for key in found if key[0].startswith(("stability_index", "ks_"))}
+    return found
+
+
 def of_volume(
     log: Log, window: str, span: tuple[int, int], as_of: int, first_as_of: int
 ) -> dict[Key, Expected]:
@@ -59,7 +72,8 @@ def _number_shift(log: Log, rows: pd.DataFrame, column: str) -> Named:
     right = [side[valid(side.to_frame(), column, log)].to_numpy() for side in sides]
     missing = [int(side.isna().sum()) for side in sides]
     invalid = [len(side) - gone - len(good) for side, gone, good in zip(sides, missing, right, strict=True)]
-    ordered = np.sort(right[0])
+    whole = log.reference if log.whole is None else log.whole
+    ordered = np.sort(whole[column].astype("float64")[valid(whole, column, log)].to_numpy())
     edges = np.unique([ordered[-(-k * len(ordered) // 10) - 1] for k in range(1, 10)])
     cells = [
         [*np.bincount(np.searchsorted(edges, good, side="right"), minlength=len(edges) + 1), gone, bad]

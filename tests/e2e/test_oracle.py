@@ -175,7 +175,8 @@ def compare_cycle(
     windows = {window.name: window for window in spec.windows}
     by_window: dict[tuple[str, int], list[MeasurementRow]] = {}
     for row in rows:
-        by_window.setdefault((row.window, row.window_end), []).append(row)
+        if row.window or row.version is None:
+            by_window.setdefault((row.window, row.window_end), []).append(row)
     result.compare(f"as of {to_iso(as_of)}", by_window.pop(("", as_of)), oracle_shift.of_cycle(log, as_of))
     for (name, end), found in by_window.items():
         span = (windows[name].start(end), end)
@@ -191,6 +192,15 @@ def compare_cycle(
             compare_strata(result, log, known, told, where, rows, volume)
 
 
+def segments_of(log: Log, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Rows by segment: the reference's 20 most frequent values of at least 10 rows, the others, none."""
+    for column in log.segments:
+        sizes = log.reference[column].dropna().value_counts().reset_index()
+        sizes = sizes[sizes["count"] >= 10].sort_values(["count", column], ascending=[False, True])
+        named = rows[column].where(rows[column].isin(sizes[column].head(20)), "other")
+        yield from rows.groupby(column + "=" + named.where(rows[column].notna(), "(none)"))
+
+
 def compare_strata(
     result: Compared,
     log: Log,
@@ -200,18 +210,24 @@ def compare_strata(
     rows: list[MeasurementRow],
     volume: dict[Key, Expected],
 ) -> None:
-    """Compare the rows of one truth: of the whole, of each version, and of the arms."""
+    """Compare the rows of one truth: of the whole, of each version, of the arms and the segments."""
     arms = (("control", "control"), ("treatment", "treatment"), ("other", "holdout"))
     slices: dict[Slice, pd.DataFrame] = {(None, None): told}
     slices |= {(None, f"group={name}"): told[told["arm"] == arm] for name, arm in arms}
     slices |= {(str(version), None): part for version, part in told.groupby("version")}
+    references = {(None, name): part for name, part in segments_of(log, log.reference)}
+    slices |= {(None, name): told.loc[part["row"]] for name, part in segments_of(log, known)}
     found: dict[Slice, list[MeasurementRow]] = {}
     for row in rows:
         found.setdefault((row.version, row.segment), []).append(row)
+    segments = {name for _, name in references}
+    segments |= {name for name, _ in segments_of(log, known)}
     for (version, segment), measured in found.items():
         whole, part = version is None and segment is None, slices[version, segment]
         if measured[0].truth is Truth.NONE:
             expected = oracle_shift.of_records(log, known if whole else part, features=whole)
+            if segment in segments:
+                expected = oracle_shift.of_segment(log, references.get((None, segment)), part)
             expected |= volume if whole else {}
         else:
             expected = oracle.of_labels(log, part, delays=whole)
@@ -261,6 +277,7 @@ def log_of(tables: Tables, spec: ModelSpec) -> Log:
             }
         ),
         reference=outputs(tables.reference),
+        segments=spec.reading.segments,
         classes=classes,
         numeric=spec.reading.numeric,
         categorical=spec.reading.categorical,
