@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo test check fix coverage docs lowest clean
+.PHONY: help demo test check fix coverage benchmark docs lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -19,6 +19,7 @@ help:
 	@echo "make check              ruff, mypy --strict, import-linter"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
+	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
 	@echo "make docs               write docs/measures.md from the catalogue, config.schema.json from the schema"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
 	@echo "make clean              remove the environments and caches"
@@ -46,6 +47,9 @@ coverage: $(VENV)/installed-dev
 	@$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report --skip-covered --show-missing
+
+benchmark: $(VENV)/installed
+	@$(BIN)/python benchmarks/replay.py
 
 docs: $(VENV)/installed
 	@$(BIN)/python -X utf8 -c 'from monitor.measures.documentation import markdown; print(markdown(), end="")' > docs/measures.md.new
