@@ -13,6 +13,7 @@ from monitor.pipeline.housekeeping import audit
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored, NewestSettled, restore
 from monitor.pipeline.versions import first_seen_rows, newly_seen
+from monitor.pipeline.widen import widen
 from monitor.specs.protocols import Commit, CycleReport, Lease
 from monitor.specs.rows import (
     MeasurementRow,
@@ -55,7 +56,9 @@ def run_cycle(
     state = store.state(monitored.name)
     if state.as_of is not None and as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
+    token = None if lease is None else lease.token
     if not monitored.restored:
+        widen(monitored, token=token)
         restore(monitored)
     monitored.panes.load(monitored.oldest_needed(as_of))
 
@@ -66,7 +69,6 @@ def run_cycle(
         for start in monitored.panes.outdated()
         if start >= monitored.oldest_pane(as_of)
     ]
-    token = None if lease is None else lease.token
     noted = [*changes.waiting, *audited.waiting, *outdated]
     store.note_waiting(monitored.name, changes.state, noted, token=token)
     counted = _count(monitored, changes, as_of, lease, stopping)

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from monitor.core.clock import HOUR
 from monitor.records.reading import Reading, Task
 from monitor.states import grids
 from monitor.states.counters import Block, Counters, Layout
@@ -119,9 +120,11 @@ class Counting:
             "versioned": reading.versioned,
             "segments": self.segments,
             "arms": reading.arms and [reading.arms.column, reading.arms.control, reading.arms.treatment],
+            "pane": reading.pane if reading.pane != HOUR else None,
+            "threshold": reading.threshold,
             "serving": reading.serving and [reading.serving.column, reading.serving.values],
         }
-        told = {name: slice_ for name, slice_ in slices.items() if slice_}
+        told = {name: slice_ for name, slice_ in slices.items() if slice_ not in (None, False, ())}
         return grids.content_hash([layout.hash, told]) if told else layout.hash
 
     def histogram(self, counters: Counters, name: str) -> Histogram:

@@ -138,6 +138,18 @@ class Store(Protocol):
         """Store counted parts and take them off the waiting list, in one transaction."""
         ...
 
+    def replace_panes(
+        self,
+        model: str,
+        counting: Counting,
+        parts: Mapping[Part, tuple[int, Sequence[PanePart]]],
+        waits: Iterable[WaitingPane],
+        *,
+        token: int | None = None,
+    ) -> None:
+        """Put parts, with the as of of their counts, and what waits in place of all there is, at once."""
+        ...
+
     def load_panes(
         self, model: str, part: Part, starts: Sequence[int], counting: Counting
     ) -> dict[int, PanePart]:

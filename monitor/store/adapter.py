@@ -88,6 +88,24 @@ class SqlStore:
         with self._fenced(model, token) as connection:
             save_parts(connection, self.run, model, part, panes, layout=layout, as_of=as_of)
 
+    def replace_panes(
+        self,
+        model: str,
+        counting: Counting,
+        parts: Mapping[Part, tuple[int, Sequence[PanePart]]],
+        waits: Iterable[WaitingPane],
+        *,
+        token: int | None = None,
+    ) -> None:
+        """Put parts, with the as of of their counts, and what waits in place of all there is, at once."""
+        layouts = {Part.RECORDS: counting.records, Part.LABELS: counting.labels}
+        with self._fenced(model, token) as connection:
+            panes.clear(connection, self.run, model)
+            for part, (as_of, counted) in parts.items():
+                layout = counting.stored_as(layouts[part])
+                save_parts(connection, self.run, model, part, counted, layout=layout, as_of=as_of)
+            waiting.note(connection, self.run, model, waits)
+
     def load_panes(
         self, model: str, part: Part, starts: Sequence[int], counting: Counting
     ) -> dict[int, PanePart]:

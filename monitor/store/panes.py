@@ -83,6 +83,12 @@ def save_parts(
     connection.execute(_COUNTED, [key | {"of_start": int(pane.start)} for pane in parts])
 
 
+def clear(connection: Connection, run: str, model: str) -> None:
+    """Delete a model's panes, and what waits."""
+    for table in (panes, waiting):
+        connection.execute(delete(table).where(table.c.run == run, table.c.model == model))
+
+
 def facts(connection: Connection, run: str, model: str, since: int) -> list[PaneFacts]:
     """Facts of the parts that start at or after `since`, by part and start."""
     found = connection.execute(

@@ -1,0 +1,101 @@
+"""A pane width that becomes a multiple of the old one: merged, and equal to what is counted from scratch."""
+
+from pathlib import Path
+
+import pytest
+from serving import Bench, Database, create_tables, labels, model, predictions
+
+from monitor.app.running import cycle_once
+from monitor.app.wiring import App
+from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.records.pane import PanePart
+from monitor.specs.rows import Part
+
+START, END = from_iso("2024-03-01"), from_iso("2024-03-05")
+OPTIONS = """
+every = "1h"
+windows = ["1d"]
+horizon = "10d"
+settle_after = "1d"
+resamples = 20
+pane = "{pane}"
+reading = {{ ready_after = "0s" }}
+"""
+
+
+def bench_at(directory: Path, pane: str) -> Bench:
+    """Four days of a log, with one model of that width of panes."""
+    directory.mkdir()
+    bench = Bench(directory, Database(f"sqlite:///{directory}/log.db"), f"sqlite:///{directory}/monitor.db")
+    rows = predictions(500, START, END)
+    create_tables(bench.database)
+    bench.database.insert("predictions", rows)
+    bench.database.insert("labels", labels(rows, end=END))
+    bench.configure(model(options=OPTIONS.format(pane=pane)))
+    return bench
+
+
+def stored(app: App) -> dict[tuple[Part, int], PanePart]:
+    """All stored panes that hold rows, of the configured layout."""
+    monitored = app.monitored("late")
+    facts = app.store.facts("late", 0)
+    return {
+        (part, start): pane
+        for part in Part
+        for start, pane in app.store.load_panes(
+            "late", part, [one.start for one in facts if one.part is part], monitored.counting
+        ).items()
+        if pane.rows
+    }
+
+
+@pytest.mark.parametrize(("old", "new"), [("1h", "2h"), ("10m", "1h"), ("1h", "1d")])
+def test_merged_panes_equal_those_counted_from_scratch(tmp_path: Path, old: str, new: str) -> None:
+    bench, scratch = bench_at(tmp_path / "merged", old), bench_at(tmp_path / "scratch", new)
+    bench.cycle(END)
+    bench.configure(model(options=OPTIONS.format(pane=new)))
+
+    with bench.app() as app, scratch.app() as other:
+        report = cycle_once(app, "late", END)
+        cycle_once(other, "late", END)
+
+        assert report.error is None
+        assert report.panes_counted == 2  # those of the overlap, that every cycle looks at
+        assert report.rows_read <= 125
+        assert stored(app) == stored(other)
+        assert app.store.current("late") == other.store.current("late")
+
+
+def test_what_waited_waits_as_a_part_of_its_wider_pane(tmp_path: Path) -> None:
+    bench = bench_at(tmp_path / "merged", "1h")
+    bench.cycle(END)
+    late = [
+        row | {"logged_at": "2024-03-05T00:30:00Z"}
+        for row in predictions(6, START + DAY, START + DAY + HOUR, prefix="late")
+    ]
+    bench.database.insert("predictions", late)
+    bench.configure(model(options=OPTIONS.format(pane="2h")))
+
+    with bench.app() as app:
+        cycle_once(app, "late", END + HOUR)
+        (pane,) = app.store.load_panes(
+            "late", Part.RECORDS, [START + DAY], app.monitored("late").counting
+        ).values()
+
+    assert pane.records == 6 + 11
+
+
+@pytest.mark.parametrize(("old", "new"), [("2h", "1h"), ("90m", "1h")])
+def test_other_widths_are_counted_again(tmp_path: Path, old: str, new: str) -> None:
+    bench, scratch = bench_at(tmp_path / "old", old), bench_at(tmp_path / "scratch", new)
+    bench.cycle(END)
+    bench.configure(model(options=OPTIONS.format(pane=new)))
+
+    with bench.app() as app, scratch.app() as other:
+        report = cycle_once(app, "late", END)
+        cycle_once(other, "late", END)
+
+        assert report.error is None
+        assert report.rows_read == 500
+        assert stored(app) == stored(other)
+        assert cycle_once(app, "late", END).panes_counted <= 3
