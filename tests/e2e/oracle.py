@@ -339,5 +339,6 @@ def valid(rows: pd.DataFrame, column: str, log: Log) -> pd.Series:
 
 def ks(one: Any, two: Any) -> float:
     """Largest difference of two empirical distribution functions."""
-    method = "asymp" if min(len(one), len(two)) >= 10 else "exact"
-    return float(stats.ks_2samp(one, two, method=method).statistic)
+    if min(len(one), len(two)) < 10:
+        return float(stats.ks_2samp(one, two, method="exact").statistic)
+    return float(stats.ks_2samp(one, two, method="asymp").statistic)
