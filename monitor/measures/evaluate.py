@@ -30,13 +30,13 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
     _require(counting.labels, labels)
     if counting.reading.task is Task.REGRESSION:
         return list(numbers.results(counting.errors(labels), ask))
-    rng = generator(labels) if ask.resamples else None
-    found = list(classes.results(counting.confusion(labels), ask, rng))
+    rng, opened = generator(labels) if ask.resamples else None, labels.opened()
+    found = list(classes.results(counting.confusion(opened), ask, rng))
     if counting.scored:
-        found += scores.results(counting.score_table(labels), ask, rng)
+        found += scores.results(counting.score_table(opened), ask, rng)
     if counting.probabilistic:
-        clipped = int(labels.block("tally")[TALLY.index("clipped")])
-        found += scores.loss_results(counting.losses(labels), clipped, ask)
+        clipped = int(opened.block("tally")[TALLY.index("clipped")])
+        found += scores.loss_results(counting.losses(opened), clipped, ask)
     return found
 
 
@@ -100,7 +100,8 @@ def label_quality(counting: Counting, labels: Counters, ask: Ask) -> list[Result
     if counting.label is None:
         return []
     _require(counting.labels, labels)
-    return list(label_measures.results(labels.block("tally"), counting.delays(labels), ask.level))
+    opened = labels.opened()
+    return list(label_measures.results(opened.block("tally"), counting.delays(opened), ask.level))
 
 
 def comparison(

@@ -8,7 +8,7 @@ import numpy as np
 from monitor.core.clock import HOUR
 from monitor.records.reading import Reading, Task
 from monitor.states import grids
-from monitor.states.counters import Block, Counters, Layout
+from monitor.states.counters import Block, Counters, Layout, Opened
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
 from monitor.states.views import Confusion, DelayTable, Histogram, LabelTally, ScoreTable, Sums
 
@@ -127,34 +127,34 @@ class Counting:
         told = {name: slice_ for name, slice_ in slices.items() if slice_ not in (None, False, ())}
         return grids.content_hash([layout.hash, told]) if told else layout.hash
 
-    def histogram(self, counters: Counters, name: str) -> Histogram:
+    def histogram(self, counters: Counters | Opened, name: str) -> Histogram:
         """View of "score", "prediction", "feature:NAME" (records part) or "label" (labels part)."""
         grids_by_name = self.outputs if self.label is None else {**self.outputs, "label": self.label}
         return Histogram(grids_by_name[name], counters.block(name))
 
-    def confusion(self, counters: Counters) -> Confusion:
+    def confusion(self, counters: Counters | Opened) -> Confusion:
         """View of the confusion counts."""
         return Confusion(self.reading.classes, counters.block("confusion"))
 
-    def score_table(self, counters: Counters) -> ScoreTable:
+    def score_table(self, counters: Counters | Opened) -> ScoreTable:
         """View of the labelled scores."""
         negative, positive = counters.block("scores")
         return ScoreTable(negative, positive)
 
-    def losses(self, counters: Counters) -> Sums:
+    def losses(self, counters: Counters | Opened) -> Sums:
         """View of the losses of probabilities."""
         return Sums(counters.block("losses"), LOSSES, (1.0,) * len(LOSSES))
 
-    def errors(self, counters: Counters) -> Sums:
+    def errors(self, counters: Counters | Opened) -> Sums:
         """View of the errors' and labels' moments."""
         scales = tuple(self.scale**power for power in ERRORS.values())
         return Sums(counters.block("errors"), tuple(ERRORS), scales)
 
-    def delays(self, counters: Counters) -> DelayTable:
+    def delays(self, counters: Counters | Opened) -> DelayTable:
         """View of the first labels' delays, classes merged."""
         return DelayTable(DELAY_EDGES, counters.block("delays").sum(axis=0))
 
-    def tally(self, counters: Counters) -> LabelTally:
+    def tally(self, counters: Counters | Opened) -> LabelTally:
         """View of the labels' tallies."""
         counted = dict(zip(TALLY, counters.block("tally").tolist(), strict=True))
         return LabelTally(

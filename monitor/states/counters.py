@@ -168,6 +168,10 @@ class Counters:
         flat[self.index[first:last] - where.start] = self.value[first:last]
         return flat.reshape(self.layout.by_name[name].shape)
 
+    def opened(self) -> "Opened":
+        """All counters, for many blocks to be read."""
+        return Opened(self.layout, self.dense())
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Counters)
@@ -178,3 +182,23 @@ class Counters:
 
     def __hash__(self) -> int:
         return hash((self.layout.hash, self.index.tobytes(), self.value.tobytes()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """Counters made dense once, whose blocks cost nothing to read.
+
+    Parameters
+    ----------
+    layout
+        what the positions mean.
+    dense
+        int64, shape (layout.size,).
+    """
+
+    layout: Layout
+    dense: Ints
+
+    def block(self, name: str) -> Ints:
+        """Dense array of one block."""
+        return self.dense[self.layout.slice(name)].reshape(self.layout.by_name[name].shape)
