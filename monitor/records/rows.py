@@ -126,9 +126,8 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     serves = serves_of(chosen, reading)
     keys = [place[member], codes_of(chosen["id"]), *([] if version is None else [version.codes + 1])]
     group = np.unique(combine(keys), return_inverse=True)[1].astype(np.int64)
-    known = [event.us[member], ~no_logged_at[member], event.adjusted[member]]
-    known += [~serves, *([] if arm is None else [arm.codes])]
-    known += [segments[column].codes for column in sorted(segments)]
+    known = [event.us[member], ~no_logged_at[member], event.adjusted[member], ~serves]
+    known += [values.codes for values in (*([] if arm is None else [arm]), *segments.values())]
 
     def ties(tied: Ints) -> list[Ints]:
         return _tie_keys(chosen.take(pa.array(tied)), counting, [key[tied].astype(np.int64) for key in known])
