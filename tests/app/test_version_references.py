@@ -1,0 +1,102 @@
+"""Segments, shadow rows and references of versions, from the configuration to the measurements."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from serving import Bench, Database, create_tables, labels, model, predictions, reference
+
+from monitor.app.running import cycle_once
+from monitor.cli import main
+from monitor.core.clock import from_iso, to_iso
+
+START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
+OPTIONS = 'every = "1h"\nwindows = ["1d"]\nsettle_after = "1d"\nresamples = 20\nsegments = ["group"]'
+TABLES = f"""
+[models.serving]
+column = "group"
+values = ["a", "b"]
+[models.reference.versions.b]
+query = "SELECT * FROM reference WHERE score < 0.5"
+[models.reference.versions.c]
+from = "{to_iso(START)}"
+to = "{to_iso(END)}"
+"""
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """Two days of a log whose versions are a, b and c; c is in the shadow."""
+    bench = Bench(
+        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
+    )
+    create_tables(bench.database)
+    rows = predictions(600, START, END)
+    bench.database.insert("predictions", rows)
+    bench.database.insert("labels", labels(rows, end=END))
+    bench.configure(model(options=OPTIONS, predictions='version = "group"') + TABLES)
+    return bench
+
+
+def test_references_of_versions_are_read_once_and_kept(bench: Bench) -> None:
+    rows = predictions(600, START, END)
+
+    with bench.app() as app:
+        first = app.monitored("late")
+        keys = app.store.reference_keys("late")
+    bench.database.run("DELETE FROM reference")
+    with bench.app() as app:
+        again = app.monitored("late")
+
+    assert first.reference_key.split() == again.reference_key.split()
+    assert sorted(first.reference_key.split()) == sorted(keys)
+    assert len(keys) == 3
+    assert again.version_references == first.version_references
+    sizes = {name: int(one.records.block("volume")[0]) for name, one in first.version_references.items()}
+    assert sizes == {
+        "b": sum(row["score"] < 0.5 for row in reference()),
+        "c": sum(row["group"] == "c" for row in rows),
+    }
+
+
+def test_a_cycle_measures_segments_and_versions_and_leaves_the_shadow_out(bench: Bench) -> None:
+    inside = ("2024-03-01T23:00:00Z", "2024-03-02T23:00:00Z")  # the newest window that is ready
+    rows = predictions(600, START, END)
+    last = [row["group"] for row in rows if inside[0] <= row["event_time"] < inside[1]]
+
+    with bench.app() as app:
+        report = cycle_once(app, "late", END)
+        measured = [row for _, _, row in app.store.current("late") if row.measure == "records"]
+        (behind,) = {one.reference for _, one in app.store.provenance("late")}
+        assert behind == app.monitored("late").reference_key
+
+    assert report.error is None
+    counted = {(row.version, row.segment): row.measurement.value for row in measured}
+    sizes = {name: float(last.count(name)) for name in "abc"}
+    assert counted == {
+        (None, None): sizes["a"] + sizes["b"],
+        (None, "group=a"): sizes["a"],
+        (None, "group=b"): sizes["b"],
+        **{(name, None): size for name, size in sizes.items()},
+    }
+
+
+def test_segments_without_a_reference_are_said_to_be_none(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = model(options=OPTIONS).replace('[models.reference]\ntable = "reference"\n', "")
+    assert "reference" not in text
+    bench.configure(text)
+
+    with bench.app() as app:
+        counting = app.monitored("late").counting
+    done = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")])
+
+    assert counting.segments == ()
+    assert done.exit_code == 0
+    said = "segments are the most frequent values in the reference: without a reference there are none"
+    assert said in done.stdout + done.stderr
+    assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == [
+        f'model "late": {said}'
+    ]
