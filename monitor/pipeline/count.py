@@ -66,9 +66,24 @@ def candidates(
     return result
 
 
+def merely_outdated(monitored: Monitored, waiting: list[WaitingPane], as_of: int) -> list[WaitingPane]:
+    """Panes within the horizon that were counted on another layout, and whose records do not wait anyway.
+
+    They are known from what is stored: nothing is noted of them.
+    """
+    known = {one.start for one in waiting if one.part is Part.RECORDS}
+    oldest = monitored.oldest_pane(as_of)
+    return [
+        WaitingPane(start=start, part=Part.RECORDS, since=as_of)
+        for start in monitored.panes.outdated()
+        if start >= oldest and start not in known
+    ]
+
+
 def count_waiting(
     monitored: Monitored,
     waiting: list[WaitingPane],
+    outdated: list[WaitingPane],
     *,
     as_of: int,
     budget: Budget,
@@ -80,6 +95,9 @@ def count_waiting(
 
     Parameters
     ----------
+    outdated
+        panes that were counted on another layout: of those that do not wait for another reason, parts of
+        the same layout are left as they are.
     expected
         rows known to lie in a pane, by start.
     lease
@@ -92,7 +110,8 @@ def count_waiting(
     LeaseLost
         if another process has taken the model over.
     """
-    chosen = choose(candidates(monitored, waiting, expected), as_of, budget)
+    chosen = choose(candidates(monitored, [*waiting, *outdated], expected), as_of, budget)
+    merely = {one.start for one in outdated}.difference(one.start for one in waiting)
     by_records = [one.start for one in chosen if one.records_changed]
     rows = {one.start: one.rows for one in chosen}
     counted = Counted()
@@ -100,7 +119,8 @@ def count_waiting(
     for part, starts in ((Part.LABELS, [one.start for one in chosen]), (Part.RECORDS, by_records)):
         if part is Part.LABELS and not monitored.counting.reading.labelled:
             continue
-        for chunk in chunks(starts, rows):
+        fresh = merely.difference(monitored.panes.outdated(part))
+        for chunk in chunks([start for start in starts if start not in fresh], rows):
             if stopping():
                 raise Stopped
             renew(monitored, lease)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
-from monitor.pipeline.count import Counted, count_waiting, renew
+from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
 from monitor.pipeline.dirty import Changes, find_changes
 from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
 from monitor.pipeline.housekeeping import audit
@@ -64,17 +64,13 @@ def run_cycle(
 
     changes = find_changes(monitored, state, as_of)
     audited = audit(monitored, changes, as_of)
-    outdated = [
-        WaitingPane(start=start, part=Part.RECORDS, since=as_of)
-        for start in monitored.panes.outdated()
-        if start >= monitored.oldest_pane(as_of)
-    ]
-    noted = [*changes.waiting, *audited.waiting, *outdated]
+    noted = [*changes.waiting, *audited.waiting]
     store.note_waiting(monitored.name, changes.state, noted, token=token)
     counted = _count(monitored, changes, as_of, lease, stopping)
     renew(monitored, lease)
 
     waiting = store.waiting(monitored.name)
+    waiting += merely_outdated(monitored, waiting, as_of)
     truth = truths(monitored, changes.state, as_of, waiting)
     lacking = monitored.panes.lacking(pane.start for pane in waiting)
     current, snapshots, windows = _measure(monitored, changes.state, truth, lacking)
@@ -101,6 +97,7 @@ def _count(
     monitored: Monitored, changes: Changes, as_of: int, lease: Lease | None, stopping: Callable[[], bool]
 ) -> Counted:
     waiting = monitored.store.waiting(monitored.name)
+    outdated = merely_outdated(monitored, waiting, as_of)
     budget = Budget(
         rows=monitored.spec.recount_rows,
         pane=monitored.counting.reading.pane,
@@ -108,7 +105,14 @@ def _count(
         settling_age=changes.state.settling_age,
     )
     return count_waiting(
-        monitored, waiting, as_of=as_of, budget=budget, expected=changes.rows, lease=lease, stopping=stopping
+        monitored,
+        waiting,
+        outdated,
+        as_of=as_of,
+        budget=budget,
+        expected=changes.rows,
+        lease=lease,
+        stopping=stopping,
     )
 
 

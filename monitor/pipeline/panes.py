@@ -68,9 +68,10 @@ class Panes:
                 self._keep(part, pane)
         self._loaded = True
 
-    def outdated(self) -> list[int]:
-        """Starts of stored panes that were counted on another layout."""
-        return sorted({start for parts in self._parts.values() for start in _outdated(parts)})
+    def outdated(self, *parts: Part) -> list[int]:
+        """Starts of stored panes that were counted on another layout, in one of the parts or in any."""
+        asked = [self._parts[part] for part in parts or self._parts]
+        return sorted({start for one in asked for start in _outdated(one)})
 
     def lacking(self, waiting: Iterable[int]) -> Ints:
         """Starts, ascending, of the panes that lack a part: outdated, or waiting for their first count.

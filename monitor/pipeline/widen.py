@@ -1,4 +1,4 @@
-"""A new width of panes: where it is a multiple of the old one, what is stored is merged, and not recounted."""
+"""A new width of panes: where it is a multiple of the old one, what is stored is merged, not recounted."""
 
 from collections.abc import Iterable
 from dataclasses import replace
