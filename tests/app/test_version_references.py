@@ -74,12 +74,9 @@ def test_a_cycle_measures_segments_and_versions_and_leaves_the_shadow_out(bench:
     assert report.error is None
     counted = {(row.version, row.segment): row.measurement.value for row in measured}
     sizes = {name: float(last.count(name)) for name in "abc"}
-    assert counted == {
-        (None, None): sizes["a"] + sizes["b"],
-        (None, "group=a"): sizes["a"],
-        (None, "group=b"): sizes["b"],
-        **{(name, None): size for name, size in sizes.items()},
-    }
+    expected: dict[tuple[str | None, str | None], float] = {(name, None): n for name, n in sizes.items()}
+    expected |= {(None, f"group={name}"): sizes[name] for name in "ab"}
+    assert counted == expected | {(None, None): sizes["a"] + sizes["b"]}
 
 
 def test_segments_without_a_reference_are_said_to_be_none(
