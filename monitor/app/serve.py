@@ -101,6 +101,7 @@ def _service(
         skipped=cycles.skipped,
         idle=health.idle,
         pace=None if pace is None else pace / SECOND,
+        last={name: at for name in every if (at := app.store.state(name).as_of) is not None},
     )
     web = make_app(exposition, healthy=lambda: health.fault(ticking=schedule.alive), ready=health.unready)
     server = Server(web, host=settings.http.host, port=settings.http.port)

@@ -46,6 +46,8 @@ class Schedule:
         real seconds between ticks, from the start on, where the clock is not the real one.
     workers
         cycles that run at the same time.
+    last
+        as of of the last cycle before the start, by model: no tick before it is run.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Schedule:
         idle: Callable[[str], None] = lambda _model: None,
         pace: float | None = None,
         workers: int = 4,
+        last: Mapping[str, int] | None = None,
     ) -> None:
         self._every: dict[str, int] = dict(models)
         self._run = run
@@ -68,7 +71,7 @@ class Schedule:
         self._idle = idle
         self._pace = pace
         self._running = {model: threading.Lock() for model in models}
-        self._last: dict[str, int] = {}
+        self._last = {model: as_of - 1 for model, as_of in (last or {}).items()}
         self._changing = threading.Lock()
         self._started = threading.Event()
         self._scheduler = BlockingScheduler(timezone=UTC, executors={"default": ThreadPoolExecutor(workers)})
@@ -104,7 +107,8 @@ class Schedule:
             for model in {*before} - {*models} | again & {*before}:
                 self._remove(model)
             for model in sorted(again):
-                self._last.pop(model, None)
+                if model in self._last:
+                    self._last[model] -= 1  # the same moment again, none before it
                 self._add(model, models[model])
 
     def stop(self, timeout: float) -> bool:

@@ -125,3 +125,18 @@ def test_the_last_report_of_each_model_is_kept(health: Health) -> None:
     health.ended(success())
 
     assert health.reports() == {"late": success()}
+
+
+def test_after_a_change_of_models_each_new_one_has_its_patience_before_it(
+    health: Health, now: Stopwatch
+) -> None:
+    now.at += 20_000
+
+    health.replace({"new": patience(60.0), "late": patience(3_600.0)})
+    health.ended(success("delay"))
+
+    fault = health.fault(ticking=True)
+    assert fault is not None
+    assert fault.startswith("model late:")
+    assert "delay" not in health.reports()
+    assert "new" not in fault

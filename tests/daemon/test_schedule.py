@@ -246,3 +246,38 @@ def test_ticks_fall_on_utc_multiples_plus_the_jitter(every: int) -> None:
     moments = [round(moment.timestamp() * SECOND) for moment in fired]
     assert {moment % every for moment in moments} == {jitter("late", every)}
     assert [moments[1] - moments[0], moments[2] - moments[1]] == [every, every]
+
+
+def test_other_models_tick_from_now_on_and_changed_ones_at_once() -> None:
+    ticks: list[str] = []
+
+    with running({"late": HOUR, "gone": TICK}, lambda model, _as_of: ticks.append(model)) as schedule:
+        wait_for(lambda: {"late", "gone"} <= {*ticks})
+        schedule.replace({"late": HOUR, "new": HOUR}, changed={"late"})
+        wait_for(lambda: ticks.count("late") == 2 and "new" in ticks)
+        after = ticks.count("gone")
+        time.sleep(2.5 * TICK / SECOND)
+
+    assert ticks.count("gone") <= after + 1  # one may have been on its way
+    assert ticks.count("late") == 2
+
+
+def test_no_tick_before_the_last_cycle_is_run_and_the_same_one_is() -> None:
+    at = from_iso("2024-03-01T12:00Z")
+    ticks: list[tuple[str, int]] = []
+    idle: list[str] = []
+    schedule = Schedule(
+        {"hourly": HOUR, "daily": DAY},
+        lambda model, as_of: ticks.append((model, as_of)),
+        lambda: at,
+        stopping=threading.Event(),
+        idle=idle.append,
+        last={"hourly": at, "daily": at},
+    )
+
+    schedule.start()
+    wait_for(lambda: bool(ticks and idle))
+    schedule.stop(2.0)
+
+    assert ticks == [("hourly", at)]
+    assert idle == ["daily"]
