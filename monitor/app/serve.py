@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from importlib.metadata import version
 
 from monitor.app.clocks import system_clock
@@ -19,7 +20,6 @@ from monitor.daemon.schedule import Schedule
 from monitor.daemon.service import Cycles, Service
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
-from monitor.specs.protocols import CycleReport
 from monitor.specs.settings import Settings
 from monitor.web.server import Server, make_app
 
@@ -65,28 +65,14 @@ def _service(
     app: App, clock: Clock, reread: Callable[[], Settings] | None, *, ticking: bool, pace: int | None
 ) -> Service:
     settings, stopping = app.settings, threading.Event()
-
-    def ticks(settings: Settings) -> dict[str, int]:
-        return {model.name: model.every for model in settings.models} if ticking else {}
-
+    ticks = _ticks if ticking else _no_ticks
     every = ticks(settings)
     health = Health(limits(every, pace), now=time.monotonic)
     exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time(), app.usage))
 
-    def cycle(name: str, as_of: int) -> CycleReport:
-        return cycle_once(app, name, as_of, stopping=stopping.is_set)
-
-    def publish(name: str) -> None:
-        rows = app.store.current(name)
-        if rows:
-            exposition.publish(name, rows[0][1], [row for _, _, row in rows])
-
-    def restore() -> None:
-        for name in app.names():
-            publish(name)
-
+    publish = partial(_publish, app, exposition)
     cycles = Cycles(
-        cycle=cycle,
+        cycle=partial(cycle_once, app, stopping=stopping.is_set),
         publish=publish,
         newest_logged_at=lambda name: app.store.state(name).logged_cursor,
         health=health,
@@ -101,18 +87,38 @@ def _service(
         skipped=cycles.skipped,
         idle=health.idle,
         pace=None if pace is None else pace / SECOND,
-        last={name: at for name in every if (at := app.store.state(name).as_of) is not None},
+        last=_last(app),
     )
     web = make_app(exposition, healthy=lambda: health.fault(ticking=schedule.alive), ready=health.unready)
     server = Server(web, host=settings.http.host, port=settings.http.port)
-    reload = Reloading(
-        app=app,
-        reread=reread or (lambda: app.settings),
-        ticks=ticks,
+    reread = reread or (lambda: app.settings)
+    return Service(
         schedule=schedule,
+        server=server,
         health=health,
-        exposition=exposition,
-        publish=publish,
-        pace=pace,
+        restore=partial(_restore, app, exposition),
+        reload=Reloading(app, reread, ticks, schedule, health, exposition, publish, pace),
     )
-    return Service(schedule=schedule, server=server, health=health, restore=restore, reload=reload)
+
+
+def _ticks(settings: Settings) -> dict[str, int]:
+    return {model.name: model.every for model in settings.models}
+
+
+def _no_ticks(_settings: Settings) -> dict[str, int]:
+    return {}
+
+
+def _last(app: App) -> dict[str, int]:
+    return {name: at for name in app.names() if (at := app.store.state(name).as_of) is not None}
+
+
+def _publish(app: App, exposition: Exposition, name: str) -> None:
+    rows = app.store.current(name)
+    if rows:
+        exposition.publish(name, rows[0][1], [row for _, _, row in rows])
+
+
+def _restore(app: App, exposition: Exposition) -> None:
+    for name in app.names():
+        _publish(app, exposition, name)
