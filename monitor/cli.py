@@ -66,6 +66,7 @@ _run = click.option("--run", "run_name", default="live", show_default=True, help
 )
 @click.option("--predictions", required=True, help="Table or view of the prediction log.")
 @click.option("--labels", help="Table or view of the labels, if they have one of their own.")
+@click.option("--labels-where", help="SQL condition on the labels, of a table that several models share.")
 @click.option("--name", help="Of the model; default: that of the table.")
 @click.option("--output", type=click.Path(path_type=Path), help="File to write; never an existing one.")
 @told

@@ -22,9 +22,11 @@ from monitor.sources import SqlSource, open_source
 from monitor.sources.findings import ENOUGH, needed_horizon
 from monitor.sources.inspect import Inspection, inspect_model
 from monitor.sources.survey import Survey, found_ids, span_of, survey
-from monitor.specs.model import ModelSpec, SourceSpec
+from monitor.specs.model import ModelSpec, Relation, SourceSpec
 
-_REFERENCE_DAYS = 28
+_NESTED = ("json", "jsonb")
+_REFERENCE_DAYS = 28  # more, where these hold fewer rows than
+_REFERENCE_ENOUGH = 2_000
 _REFERENCE_ROWS = 200_000
 _ENOUGH = 2  # days of log that are left beside the reference, at least
 
@@ -53,7 +55,13 @@ class FirstConfig:
 
 
 def first_config(
-    url: str, predictions: str, labels: str | None, name: str | None, environ: Mapping[str, str]
+    url: str,
+    predictions: str,
+    labels: str | None,
+    name: str | None,
+    environ: Mapping[str, str],
+    *,
+    labels_where: str | None = None,
 ) -> FirstConfig:
     """Look at tables and write what they seem to be.
 
@@ -67,6 +75,8 @@ def first_config(
         of the model; None: that of the table.
     environ
         environment for `${NAME}`.
+    labels_where
+        condition on the labels: the table may be shared by several models.
 
     Raises
     ------
@@ -83,7 +93,8 @@ def first_config(
     written, secrets = templated(url, re.sub(r"\W", "_", name_of_source).upper())
     source = open_source(SourceSpec(name=name_of_source, url=filled))
     try:
-        draft = _draft(source, predictions, labels, name, name_of_source, written)
+        told = None if labels is None else Relation(table=labels, where=labels_where)
+        draft = _draft(source, Relation(table=predictions), told, name, name_of_source, written)
         missing = missing_roles(draft.roles)
         if missing:
             return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
@@ -97,10 +108,11 @@ def first_config(
 
 
 def _draft(
-    source: SqlSource, predictions: str, labels: str | None, name: str | None, of: str, url: str
+    source: SqlSource, log: Relation, told: Relation | None, name: str | None, of: str, url: str
 ) -> Draft:
-    first = survey(source, predictions)
-    second = None if labels is None else survey(source, labels)
+    predictions = str(log.table)
+    first = survey(source, log)
+    second = None if told is None else survey(source, told)
     roles = guess_roles(
         first,
         second,
@@ -111,17 +123,19 @@ def _draft(
         url=url,
         name=re.sub(r"[^A-Za-z0-9_.-]+", "_", name or predictions.rsplit(".", 1)[-1]),
         predictions=predictions,
-        labels=labels,
+        labels=None if told is None else told.table,
         roles=roles,
         looked="; ".join(_looked(one) for one in (first, second) if one is not None),
         naive=_naive(first, roles),
         reference=_reference_range(source, first, roles),
         refused=first.refused,
+        nested=tuple(one.name for one in first.columns if one.type in _NESTED),
+        labels_where=None if told is None else told.where,
     )
 
 
 def _looked(one: Survey) -> str:
-    return f"{counted(one.looked, 'row')} of {one.rows} in {one.table}"
+    return f"{counted(one.looked, 'row')} of {one.rows} in {one.relation.table}"
 
 
 def _naive(one: Survey, roles: Roles) -> bool:
@@ -139,7 +153,9 @@ def _reference_range(source: SqlSource, one: Survey, roles: Roles) -> tuple[int,
     if span is None or span[1] - span[0] < 2 * _ENOUGH * DAY:
         return None
     days = int(span[1] - span[0]) // DAY
-    length = min(_REFERENCE_DAYS, days // 2, int(_REFERENCE_ROWS / max(_per_day(one, guess, span), 1.0)))
+    a_day = max(_per_day(one, guess, span), 0.01)
+    wanted = max(_REFERENCE_DAYS, int(_REFERENCE_ENOUGH / a_day))
+    length = min(wanted, days // 2, int(_REFERENCE_ROWS / a_day))
     start = floor_to(int(span[0]) + DAY - 1, DAY)
     return (start, start + length * DAY) if length >= 1 else None
 

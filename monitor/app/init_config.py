@@ -26,6 +26,10 @@ class Draft:
         longer than the default, with the reason.
     refused
         columns whose type is not read.
+    nested
+        columns that hold JSON.
+    labels_where
+        condition on the labels.
     """
 
     source: str
@@ -39,6 +43,8 @@ class Draft:
     reference: tuple[int, int] | None = None
     horizon: tuple[str, str] | None = None
     refused: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
+    labels_where: str | None = None
 
 
 def config_text(draft: Draft) -> str:
@@ -121,6 +127,9 @@ def _predictions(draft: Draft) -> Iterator[str]:
     yield from _guess("version", found.get("version"), "the column of the model's version, if it is logged")
     if draft.refused:
         yield f"# not read, cast them in a view or in `query`: {', '.join(draft.refused)}"
+    if draft.nested:
+        yield f"# holds JSON: {', '.join(draft.nested)}; instead of table take what is in it out by"
+        yield """# query = "SELECT t.*, (t.body->>'km')::float AS km FROM my_log AS t"  # FILL IN"""
     yield ""
 
 
@@ -150,6 +159,8 @@ def _labels(draft: Draft) -> Iterator[str]:
     yield "[models.labels]"
     if roles.own_table and draft.labels is not None:
         yield f"table = {quoted(draft.labels)}"
+        if draft.labels_where is not None:
+            yield f"where = {quoted(draft.labels_where)}"
         yield from _guess("id", found.get("id"), "the column that names the prediction")
     yield from _guess("label", found.get("label"), "the column of the truth")
     first = roles.predictions.get("event_time")
@@ -230,7 +241,7 @@ def _listed(key: str, names: tuple[str, ...]) -> Iterator[str]:
 
 def _line(key: str, value: str, why: str) -> str:
     plain = " ".join(why.split())
-    return f"{f'{key} = {value}':<28}# {plain}" if plain else f"{key} = {value}"
+    return f"{f'{key} = {value}':<26}  # {plain}" if plain else f"{key} = {value}"
 
 
 def _key(name: str) -> str:

@@ -16,6 +16,7 @@ def run_init(
     url: str,
     predictions: str,
     labels: str | None,
+    labels_where: str | None,
     name: str | None,
 ) -> int:
     """Write a first configuration; return the exit code: 1 where something must be filled in by hand.
@@ -27,7 +28,7 @@ def run_init(
     """
     if output is not None and output.exists():
         raise click.UsageError(f"{output} is there already and is not overwritten: name another file")
-    found = first_config(url, predictions, labels, name, environ)
+    found = first_config(url, predictions, labels, name, environ, labels_where=labels_where)
     if output is None:
         click.echo(found.text, nl=False)
     else:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from monitor.app.init_guess import MOST_CLASSES, Guess, Roles, described, held
 from monitor.app.init_outputs import (
@@ -44,6 +45,7 @@ def guess_roles(predictions: Survey, labels: Survey | None, matches: Matches) ->
     roles.predictions, roles.labels = found, truth
     roles.own_table = None if label is None else labels is not None
     guess_version(predictions, roles)
+    _id_and_version(predictions, roles)
     guess_classes(label, roles)
     guess_outputs(predictions, label, roles)
     guess_arm(predictions, roles)
@@ -54,6 +56,8 @@ def guess_roles(predictions: Survey, labels: Survey | None, matches: Matches) ->
 def _ids(predictions: Survey, labels: Survey, matches: Matches) -> tuple[dict[str, Guess], dict[str, Guess]]:
     """The pair of columns whose values meet; among equals the clearest names."""
     ours, theirs = _id_candidates(predictions), _id_candidates(labels)
+    named = {one.name for one in ours} - {one.name for one in theirs}
+    theirs += [one for one in labels.columns if one.name in named and one.there]  # repeated by corrections
     best: tuple[float, int, int, Guess, Guess] | None = None
     for at, own in enumerate(ours[:4]):
         for other, their in enumerate(theirs[:4]):
@@ -65,7 +69,7 @@ def _ids(predictions: Survey, labels: Survey, matches: Matches) -> tuple[dict[st
                 mine = Guess(own.name, f"{described(own)}, {_uniqueness(own, predictions)}")
                 best = (score, at, other, mine, Guess(their.name, f"{described(their)}{how}"))
     if best is None:
-        return {}, {}
+        return _own_id(predictions), {}
     return {"id": best[3]}, {"id": best[4]}
 
 
@@ -94,6 +98,18 @@ def _uniqueness(column: Column, survey: Survey) -> str:
     if column.unique:
         return f"unique in {survey.looked:,} rows"
     return f"NOT unique: {column.distinct:,} values in {survey.looked:,} rows; only the first of each counts"
+
+
+def _id_and_version(survey: Survey, roles: Roles) -> None:
+    """An id that two versions share is no fault: records are known by both."""
+    own, version = roles.predictions.get("id"), roles.predictions.get("version")
+    if own is None or version is None or survey.column(own.column).unique:
+        return
+    ids, versions = (survey.column(guess.column).texts for guess in (own, version))
+    pairs = pa.table([ids, versions], ["id", "version"]).group_by(["id", "version"]).aggregate([])
+    if len(pairs) == len(ids):
+        why = f"{described(survey.column(own.column))}, unique for each {version.column}"
+        roles.predictions["id"] = Guess(own.column, why)
 
 
 def _event_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]:
@@ -159,14 +175,15 @@ def _label(survey: Survey, taken: Mapping[str, Guess], predicted: Sequence[str])
     )
     found = {} if revision is None else {"revision": Guess(revision.name, described(revision))}
     left = [one for one in left if one is not revision]
-    few = [one for one in left if one.distinct <= MOST_CLASSES]
+    own = [one for one in left if one.name not in predicted]  # what both tables have joins them
+    few = [one for one in own if one.distinct <= MOST_CLASSES]
     ways = (
         (clearest("label", [one.name for one in left]), ""),
         (
             next((one.name for one in (*few, *left) if _predicted(one.name, predicted)), None),
             "named as a prediction is",
         ),
-        (left[0].name if len(left) == 1 else None, "the only column left"),
+        (own[0].name if len(own) == 1 else None, "the only column left"),
         (few[0].name if len(few) == 1 else None, "the only column of few values"),
     )
     for name, how in ways:

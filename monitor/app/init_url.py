@@ -28,14 +28,22 @@ def templated(url: str, name: str) -> tuple[str, dict[str, str]]:
 
 
 def source_name(url: str) -> str:
-    """Name for a source: that of its database.
+    """Name for a source: that of its database, or of the place that is filled with its URL.
 
     >>> source_name("sqlite:////data/my flights.db"), source_name("postgresql://db.example/app?sslmode=on")
     ('my_flights', 'app')
+    >>> source_name("${SERVING_URL}")
+    'serving'
     """
+    if _PLACE.fullmatch(url):
+        return _word(re.sub(r"(?i)_?(url|uri|dsn)$", "", url.strip("${}").rpartition("/")[2]).lower())
     path = url.partition("?")[0].partition("://")[2].partition("/")[2]
     stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    return re.sub(r"[^A-Za-z0-9_-]+", "_", unquote(stem)).strip("_") or "source"
+    return _word(unquote(stem))
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_") or "source"
 
 
 def _parameter(text: str, name: str, values: dict[str, str]) -> str:

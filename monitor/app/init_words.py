@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable
 
-_WHEN = r"(_?(time|timestamp|ts|at|on|date|datetime|dt|utc))"
+_WHEN = r"(_?(time|timestamp|ts|at|on|date|datetime|dt|utc|ms|millis|epoch))"
 
 WORDS: dict[str, tuple[str, ...]] = {
     "id": (
         r"(prediction|pred|request|inference|scoring)_?(id|uuid|key|no|nr)",
-        r"id|uuid|guid|key",
+        r"id|uuid|guid|key|ref|reference",
         r".*_?(id|uuid|key|no|nr)",
     ),
     "event_time": (
@@ -57,10 +57,11 @@ WORDS: dict[str, tuple[str, ...]] = {
 def rank(role: str, name: str) -> int | None:
     """How clearly a column's name says its role: 0 the clearest; None if it does not.
 
-    >>> rank("event_time", "createdAt"), rank("score", "carrier")
-    (2, None)
+    >>> rank("event_time", "createdAt"), rank("id", "Request UUID"), rank("score", "carrier")
+    (2, 0, None)
     """
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    plain = re.sub(r"\W+", "_", parts).strip("_")
     found = (at for at, pattern in enumerate(WORDS[role]) if re.fullmatch(pattern, plain))
     return next(found, None)
 

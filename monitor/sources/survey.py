@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -139,7 +139,7 @@ class Survey:
         columns whose type is not read.
     """
 
-    table: str
+    relation: Relation
     rows: Rows
     looked: int
     columns: tuple[Column, ...]
@@ -150,7 +150,7 @@ class Survey:
         return {column.name: column for column in self.columns}[name]
 
 
-def survey(source: SqlSource, table: str) -> Survey:
+def survey(source: SqlSource, relation: Relation) -> Survey:
     """Look at a table or view: at most some thousand rows, the newest where an index on a time finds them.
 
     Raises
@@ -158,7 +158,6 @@ def survey(source: SqlSource, table: str) -> Survey:
     SourceError
         if there is no such table; the message names the nearest one.
     """
-    relation = Relation(table=table)
     with source.reader.session() as session:
         looked = look(session, source.reader.dialect, relation, "t")
         read = dict(_readable(looked))
@@ -171,7 +170,7 @@ def survey(source: SqlSource, table: str) -> Survey:
             newest = f"WHERE {ref} IS NOT NULL ORDER BY {ref} DESC LIMIT {LOOKED_AT}"
             columns = _sample(session, looked, read, newest)
     return Survey(
-        table=table,
+        relation=relation,
         rows=rows,
         looked=len(columns[0].texts) if columns else 0,
         columns=tuple(
@@ -187,8 +186,8 @@ def found_ids(
     """How many of some labels' ids are predictions'; None where finding out would read a large table."""
     if not predictions.column(own).indexed and predictions.rows.n > _SMALL:
         return None
-    first = Relation(table=predictions.table, columns=(("id", own),))
-    second = Relation(table=labels.table, columns=(("id", theirs),))
+    first = replace(predictions.relation, columns=(("id", own),))
+    second = replace(labels.relation, columns=(("id", theirs),))
     with source.reader.session() as session:
         there = look(session, source.reader.dialect, first, "p")
         here = look(session, source.reader.dialect, second, "l")
@@ -205,7 +204,7 @@ def span_of(source: SqlSource, predictions: Survey, column: Column, unit: str | 
     ends = [column]
     if column.indexed:
         with source.reader.session() as session:
-            looked = look(session, source.reader.dialect, Relation(table=predictions.table), "t")
+            looked = look(session, source.reader.dialect, predictions.relation, "t")
             ref = looked.ref(column.name, "time")
             read = {column.name: looked.types[column.name]}
             for order in ("ASC", "DESC"):
