@@ -25,6 +25,8 @@ from monitor.states.grids import content_hash
 
 Hide: TypeAlias = Callable[[str], str]
 
+_NAMED = frozenset({"numeric", "categorical"})  # an empty list names none
+
 
 def build(configuration: Configuration, hide: Hide = str) -> Settings:
     """Make settings of a configuration without faults; leave out models that are not enabled.
@@ -93,7 +95,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         predictions=_predictions(model),
         labels=None if model.labels is None else _labels(model.labels, model.predictions),
         reference=None if model.reference is None else _reference(model, model.reference),
-        find_features=model.reference is not None and not (features.numeric or features.categorical),
+        find_features=model.reference is not None and _NAMED.isdisjoint(features.model_fields_set),
         exclude=tuple(features.exclude),
         windows=windows_of(model),
         every=model.every,

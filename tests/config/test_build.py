@@ -305,6 +305,7 @@ def test_features_are_found_only_with_a_reference_and_where_none_is_named(file: 
     assert file.spec(model(tables=reference)).find_features
     assert file.spec(model(tables=reference + '[models.features]\nexclude = ["z"]')).exclude == ("z",)
     assert file.spec(model(tables=reference + '[models.features]\nexclude = ["z"]')).find_features
+    assert not file.spec(model(tables=reference + "[models.features]\nnumeric = []")).find_features
     spec = file.spec(model(tables=reference + named))
     assert not spec.find_features
     assert (spec.reading.numeric, spec.reading.categorical) == (("a", "b"), ("c", "d"))
