@@ -15,6 +15,7 @@ from monitor.windows.ends import nominal_length
 Shown = tuple[str, int, MeasurementRow]
 
 _NEGLIGIBLE = 1e-9
+_MOMENTS = ("to", "as of")
 _NUMBER = re.compile(r"(-?[\d,.]*|-?\d+[dhm]( \d+[hms])?|-?[\d.]+s)")
 ALIASES = {
     "auc": "roc_auc",
@@ -107,10 +108,15 @@ def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
 
 
 def as_table(rows: Iterable[Shown]) -> str:
-    """Groups of aligned lines, a heading for each window: values with intervals, and what limits them."""
+    """Groups of aligned lines, a heading for each window: values with intervals, and what limits them.
+
+    One measure of several windows or revisions is a line for each of them instead.
+    """
     found = ordered(rows)
     if not found:
         return "nothing has been measured yet"
+    if len(found) > 1 and len({(row.measure, row.subject) for _, _, row in found}) == 1:
+        return _one_measure(found)
     header = ("  measure", "subject", "value", "interval", "n", "note")
     lines = iter(aligned([header, *(_line(row) for _, _, row in found)]).split("\n"))
     text = [next(lines)]
@@ -121,6 +127,34 @@ def as_table(rows: Iterable[Shown]) -> str:
             text += ["", heading]
         text.append(next(lines))
     return "\n".join(text)
+
+
+def _one_measure(found: Sequence[Shown]) -> str:
+    """A line for each row under a title that says what all of them have in common."""
+    lines = [_place_in_words(*one) for one in found]
+    common = [name for name in lines[0] if name not in _MOMENTS and len({line[name] for line in lines}) == 1]
+    title = ", ".join(lines[0][name] for name in common if lines[0][name])
+    rest = [name for name in lines[0] if name not in common]
+    header = [*rest, "value", "interval", "n", "note"]
+    told = [
+        (*(line[name] for name in rest), *_line(one[2])[2:]) for line, one in zip(lines, found, strict=True)
+    ]
+    return f"{title}\n\n{aligned([header, *told])}" if title else aligned([header, *told])
+
+
+def _place_in_words(model: str, as_of: int, row: MeasurementRow) -> dict[str, str]:
+    return {
+        "model": model,
+        "measure": row.measure,
+        "subject": row.subject,
+        "window": row.window or "the log itself",
+        "to": to_iso(row.window_end).removesuffix("T00:00:00Z"),
+        "version": row.version or "",
+        "segment": row.segment or "",
+        "truth": row.truth.value,
+        "coverage": "" if row.coverage is None else f"{row.coverage:.1%}",
+        "as of": to_iso(as_of).removesuffix("T00:00:00Z"),
+    }
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:

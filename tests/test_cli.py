@@ -326,6 +326,20 @@ def test_the_table_groups_measures_under_their_window(monitor: Monitor) -> None:
     assert [line[1:3] + line[4:] for line in delays] == [["1h", "0m", "±", "35.7s", "by", "its", "cells"]] * 2
 
 
+def test_one_measure_is_a_line_for_each_window_and_revision(monitor: Monitor) -> None:
+    monitor("replay", "--from", to_iso(START), "--to", to_iso(END + DAY))
+
+    lines = monitor("show", "--measure", "accuracy", "--window", "1d", "--history").stdout.splitlines()
+
+    assert lines[:2] == ["late, accuracy, 1d", ""]
+    assert lines[2].split("  ")[0] == "to"
+    of_third = [line.split()[:4] for line in lines if line.startswith("2024-03-03")]
+    assert [(line[1], line[3]) for line in of_third] == [
+        ("provisional", "2024-03-03"),
+        ("settled", "2024-03-04"),
+    ]
+
+
 def test_filters_leave_what_was_asked_for(monitor: Monitor) -> None:
     monitor("cycle", "--as-of", AS_OF)
 

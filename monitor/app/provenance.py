@@ -112,18 +112,19 @@ def _moment(one: Behind) -> str:
         ("", f"newest label reported {reported}"),
         ("code", f"monitor {data.code}"),
         ("grids", data.grid),
-        *(("reference", _reference(key, known)) for key, known in one.references),
+        *(line for key, known in one.references for line in _reference(key, known)),
         ("configuration", data.config),
     ]
     text = [f"  {name:<15}{value}" for name, value in lines]
     return "\n".join([f"behind {one.model} as of {to_iso(data.as_of)}", *text])
 
 
-def _reference(key: str, known: KeptReference | None) -> str:
+def _reference(key: str, known: KeptReference | None) -> list[tuple[str, str]]:
     if known is None:
-        return f"{key} ({_UNKNOWN})"
+        return [("reference", f"{key} ({_UNKNOWN})")]
     made = known.made_of or "what it was made of is " + _UNKNOWN
-    return f"{key}: {made}; {known.rows:,} rows, grids {known.grid}, kept {to_iso(known.created)}"
+    rest = f"{known.rows:,} rows, grids {known.grid}, kept {to_iso(known.created)}"
+    return [("reference", f"{key}: {made}"), ("", rest)]
 
 
 def _plain_reference(key: str, known: KeptReference | None) -> dict[str, object]:

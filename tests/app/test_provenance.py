@@ -130,7 +130,9 @@ def test_people_read_the_provenance_below_the_numbers(bench: Bench, monitor: Mon
 
     lines = text.splitlines()
     assert "behind late as of 2024-03-04T00:00:00Z" in lines
-    assert next(line for line in lines if line.startswith("  reference ")).endswith("Z")
+    (reference,) = (at for at, line in enumerate(lines) if line.startswith("  reference "))
+    assert lines[reference].endswith('table "reference"')
+    assert lines[reference + 1].endswith("Z")
     assert 'table "reference"; 500 rows, grids ' in text
     assert '  "name": "late",' in lines
     assert "  2024-03-04T00:00:01Z, late, recounted, by ann, rows were deleted" in lines
