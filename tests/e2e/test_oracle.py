@@ -34,6 +34,7 @@ MOMENTS = {
     "flights": ("2013-04-08T06:00", "2013-07-03T13:20", "2013-09-01T00:20", "2014-01-05"),
     "rodents": ("1986-06-02T09:00", "1991-01-20", "1996-11-30", "2002-12-20T20:00"),
 }
+FEW = 10
 ODD = {
     *("duplicate_records", "unlogged_records", "missing_rate", "invalid_rate", "unseen_rate"),
     *("corrected_labels", "retracted_labels", "early_labels"),
@@ -89,7 +90,8 @@ class Compared:
         for what, distance in off.items():
             kind = f"{measure} {what}"
             self.worst[kind] = max(self.worst.get(kind, 0.0), distance)
-            if distance > 1e-9:
+            few = what == "bounds" and found.n < FEW  # a small variance of terms that are rounded to 2^-40
+            if distance > (1e-8 if few else 1e-9):
                 self.faults.append(f"{where} {what}: {found}, expected {expected}")
 
 
