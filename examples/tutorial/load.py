@@ -80,8 +80,8 @@ def main() -> None:
         reference = Path("late_reference.parquet")
         _reference().to_parquet(reference, index=False)
         print(f"reference of the flight scores: {reference}")
-        weeks_ago = given.now - 2 * WEEK
-        print(f"the last two weeks: --from {weeks_ago:%Y-%m-%d} --to {given.now:%Y-%m-%d}")
+        week_ago = given.now - WEEK
+        print(f"the last week: --from {week_ago:%Y-%m-%d} --to {given.now:%Y-%m-%d}")
     with psycopg.connect(given.url, autocommit=True) as connection:
         connection.execute("ANALYZE")
 

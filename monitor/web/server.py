@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+import structlog
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -166,6 +167,8 @@ class Server:
             target=self._server.run, args=([listening],), name="http", daemon=True
         )
         self._thread.start()
+        log = structlog.stdlib.get_logger("monitor.web")
+        log.info("listening", metrics=f"http://{self._host}:{self._port}/metrics")
 
     def stop(self, timeout: float = 5.0) -> None:
         """Answer what was asked, then close; waits at most `timeout` seconds."""
