@@ -126,9 +126,18 @@ class Rule:
     heard: int
 
     @property
+    def whole(self) -> int:
+        """Age of a log that is as old as the horizon.
+
+        A fiftieth less, at least a pane: the horizon is cut at a pane's start, the first row may come later,
+        and label feeds lag a little.
+        """
+        return self.horizon - max(self.pane, self.horizon // 50)
+
+    @property
     def log_is_old(self) -> bool:
         """Whether the log is as old as the horizon."""
-        return self.log_age >= self.horizon
+        return self.log_age >= self.whole
 
 
 def completeness(delays: Delays, edges: Floats, horizon: int) -> Floats:
@@ -220,7 +229,7 @@ def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: Rule) -> bool:
     if ages.held and not rule.log_is_old:
         return False
     longest = rule.heard - int(panes.start.min(initial=rule.heard))  # delay that the panes can show
-    return age >= ages.settled and min(rule.log_age, longest) >= min(rule.horizon, 3 * ages.settled)
+    return age >= ages.settled and min(rule.log_age, longest) >= min(rule.whole, 3 * ages.settled)
 
 
 def _all_counted(panes: LabelledPanes, inside: Bools, ages: Ages, rule: Rule) -> bool:

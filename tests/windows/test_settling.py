@@ -26,6 +26,7 @@ from monitor.windows.settling import (
 EDGES: Floats = np.asarray([1.0, 2.0, 4.0, 8.0, 16.0])
 FINE: Floats = np.asarray(DELAY_EDGES)
 HORIZON = 30 * DAY
+OLD = HORIZON - HORIZON // 50  # age of a log that is as old as the horizon
 RULE = Rule(share=0.95, after=None, horizon=HORIZON, pane=HOUR, log_age=90 * DAY, heard=1_000 * DAY)
 AGES = Ages(settled=2 * DAY, nearly_all=4 * DAY, held=False)
 NOW = 1_000 * DAY
@@ -176,10 +177,10 @@ def test_a_young_log_settles_nothing_before_three_times_the_age() -> None:
 
 def test_three_times_the_age_is_at_most_the_horizon() -> None:
     slow = Ages(settled=20 * DAY, nearly_all=25 * DAY, held=False)
-    rule = replace(RULE, log_age=HORIZON)
+    rule = replace(RULE, log_age=OLD)
 
     assert of(panes_of(60), end=NOW - 20 * DAY, ages=slow, rule=rule) is Settled.YES
-    younger = replace(rule, log_age=HORIZON - 1)
+    younger = replace(rule, log_age=OLD - 1)
     assert of(panes_of(60), end=NOW - 20 * DAY, ages=slow, rule=younger) is Settled.NO
 
 
@@ -187,8 +188,8 @@ def test_a_rare_class_holds_windows_back_until_the_log_is_as_old_as_the_horizon(
     held = replace(AGES, held=True)
     panes = panes_of(60)
 
-    assert of(panes, end=NOW - 3 * DAY, ages=held, rule=replace(RULE, log_age=HORIZON - 1)) is Settled.NO
-    assert of(panes, end=NOW - 3 * DAY, ages=held, rule=replace(RULE, log_age=HORIZON)) is Settled.YES
+    assert of(panes, end=NOW - 3 * DAY, ages=held, rule=replace(RULE, log_age=OLD - 1)) is Settled.NO
+    assert of(panes, end=NOW - 3 * DAY, ages=held, rule=replace(RULE, log_age=OLD)) is Settled.YES
 
 
 def test_without_any_age_windows_settle_at_the_horizon() -> None:
@@ -217,7 +218,7 @@ def test_labels_that_never_come_block_nothing_once_the_plateau_is_known() -> Non
 
 
 def test_the_plateau_is_one_until_the_log_is_as_old_as_the_horizon() -> None:
-    rule = replace(RULE, log_age=HORIZON - 1)
+    rule = replace(RULE, log_age=OLD - 1)
     panes = panes_of(20, records=100, labelled=60)
 
     assert plateau(panes, AGES, rule) == 1.0
@@ -273,7 +274,7 @@ def test_a_low_coverage_that_will_not_rise_settles_with_a_warning() -> None:
 
     assert of(panes, end=NOW - 4 * DAY + HOUR) is Settled.NO
     assert of(panes, end=NOW - 4 * DAY) is Settled.LOW_COVERAGE
-    young = replace(RULE, log_age=HORIZON - 1)
+    young = replace(RULE, log_age=OLD - 1)
     assert of(panes, end=NOW - 4 * DAY, rule=young) is Settled.NO
 
 
