@@ -99,7 +99,9 @@ def test_constraints_pin_every_direct_dependency() -> None:
 def test_constraints_satisfy_the_lower_bounds() -> None:
     pinned = _pinned("constraints.txt")
 
-    assert [name for name, bound in _lower_bounds("mariadb", "test", "dev").items() if pinned[name] < bound] == []
+    assert [
+        name for name, bound in _lower_bounds("mariadb", "test", "dev").items() if pinned[name] < bound
+    ] == []
 
 
 def test_the_lowest_constraints_are_the_lower_bounds() -> None:

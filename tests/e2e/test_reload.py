@@ -87,7 +87,8 @@ def test_models_come_go_and_change_and_faults_are_refused(daemon: tuple[Bench, p
     reload(running)
     running.first_cycle("delay")
     assert models(running) == {"delay"}
-    assert running.stop() == (0, pytest.approx(0, abs=10))
+    code, seconds = running.stop()
+    assert (code, seconds < 10) == (0, True)
     with bench.app() as app:
         assert app.store.runs("other") == ["live"]
         assert app.store.runs("late") == []

@@ -195,7 +195,11 @@ def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fres
         for one in fresh_store.facts("late", START)
         if one.part is Part.RECORDS and one.rows
     }
-    recounted = {start for start, layout in layouts.items() if layout == other.counting.stored_as(other.counting.records)}
+    recounted = {
+        start
+        for start, layout in layouts.items()
+        if layout == other.counting.stored_as(other.counting.records)
+    }
     assert min(recounted) == START + 3 * DAY
     warnings = {(row.window, row.warning) for row in rows if row.measure == "records"}
     assert warnings == {("1d", ""), ("7d", "partial")}

@@ -14,6 +14,7 @@ from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
+from monitor.records.rows import Batches
 from monitor.sources import SqlSource, open_source, patience
 from monitor.sources.failures import trouble_of_mysql, trouble_of_state
 from monitor.sources.patience import PAUSES, Patience, halved
@@ -114,8 +115,8 @@ def test_a_span_is_read_in_slices_each_row_once(monkeypatch: pytest.MonkeyPatch)
 
 def _one_range(
     read: Callable[[Any, Sequence[Range]], pa.Table],
-) -> Callable[[Any, Range], Iterator[pa.Table]]:
-    return lambda session, one: iter([read(session, [one])])
+) -> Callable[[Any, Range], Batches]:
+    return lambda session, one: (table for table in [read(session, [one])])
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=5))
@@ -223,7 +224,7 @@ def test_changes_read_in_slices_are_those_of_one_statement(
     tables = list(source.changed_records(model_of(), **asked))
 
     assert len(tables) > 20
-    after = whole(iter(tables))
+    after = whole(batch for batch in tables)
     names = ["event_time", "logged_at"]
     order = [(name, "ascending") for name in names]
     assert after.sort_by(order) == before.sort_by(order)
