@@ -32,9 +32,9 @@ CREATE SCHEMA "Risk Ops";
 SET LOCAL search_path = "Risk Ops";
 
 CREATE TABLE "Flight Scores" (
-    "Request UUID" uuid NOT NULL, "Scored At" timestamp NOT NULL, "Model" text NOT NULL, "Stage" text NOT NULL,
-    "P(late)" numeric(6, 5), "Carrier" text, "Origin" text, "Dep Hour" smallint, "Distance" real,
-    "Recent Delay" real, "Temp F" real, "Wind" real
+    "Request UUID" uuid NOT NULL, "Scored At" timestamp NOT NULL, "Model" text NOT NULL,
+    "Stage" text NOT NULL, "P(late)" numeric(6, 5), "Carrier" text, "Origin" text,
+    "Dep Hour" smallint, "Distance" real, "Recent Delay" real, "Temp F" real, "Wind" real
 );
 CREATE INDEX ON "Flight Scores" ("Scored At");
 
@@ -48,7 +48,8 @@ CREATE VIEW "Species Calls" AS
 SELECT id, at, said, {p}, hindfoot_mm, weight_g, sex, plot_type FROM "Captures";
 
 CREATE TABLE "Ground Truth" (
-    "Kind" text NOT NULL, "Ref" text NOT NULL, "Truth" text, "Reported" timestamptz NOT NULL, "Rev" smallint NOT NULL
+    "Kind" text NOT NULL, "Ref" text NOT NULL, "Truth" text, "Reported" timestamptz NOT NULL,
+    "Rev" smallint NOT NULL
 );
 CREATE INDEX ON "Ground Truth" ("Reported");
 CREATE INDEX ON "Ground Truth" ("Ref");
@@ -57,7 +58,9 @@ CREATE TABLE public.delay_log (
     airport text NOT NULL, leg bigint NOT NULL, made_ms bigint NOT NULL, logged_ms bigint NOT NULL,
     body jsonb NOT NULL
 );
-CREATE TABLE public.delay_actuals (airport text NOT NULL, leg bigint NOT NULL, minutes numeric, known_ms bigint);
+CREATE TABLE public.delay_actuals (
+    airport text NOT NULL, leg bigint NOT NULL, minutes numeric, known_ms bigint
+);
 CREATE INDEX ON public.delay_actuals (known_ms);
 CREATE INDEX ON public.delay_actuals (airport, leg);
 
@@ -114,12 +117,16 @@ def _due(began: datetime, loaded: datetime | None, now: datetime) -> Iterator[tu
     flights["leg"] = flights.groupby("origin").cumcount() + 1  # an id with the airport only
     first = began - timedelta(days=FLIGHT_DAYS)
     made = _between(flights[flights["event_time"] >= first], "logged_at", loaded, now)
-    known = _between(truths[truths["prediction_id"].isin(flights["prediction_id"])], "reported_at", loaded, now)
+    known = _between(
+        truths[truths["prediction_id"].isin(flights["prediction_id"])], "reported_at", loaded, now
+    )
     known = known[known["reported_at"] >= first]
     yield '"Risk Ops"."Flight Scores"', [*_SCORES, *FED_NAMES], _scores(made, began)
     yield "public.delay_log", ["airport", "leg", "made_ms", "logged_ms", "body"], _delays(made)
     legs = known.merge(flights[["prediction_id", "origin", "leg"]], on="prediction_id")
-    actual = zip(legs["origin"], legs["leg"], _plain(legs["arr_delay_min"]), _ms(legs["reported_at"]))
+    actual = zip(
+        legs["origin"], legs["leg"], _plain(legs["arr_delay_min"]), _ms(legs["reported_at"]), strict=True
+    )
     yield "public.delay_actuals", ["airport", "leg", "minutes", "known_ms"], list(actual)
 
     moved = (began - RODENTS_NOW) // WEEK * WEEK
@@ -166,17 +173,19 @@ def _scores(made: pd.DataFrame, began: datetime) -> Rows:
         local = part["event_time"].dt.tz_convert("Europe/Vienna").dt.tz_localize(None)
         ids = [_uuid(one) for one in part["prediction_id"]]
         columns = [local.dt.to_pydatetime(), *([value] * len(part) for value in (model, stage))]
-        rows += zip(ids, *columns, part[score].round(5), *(_plain(part[name]) for name in FED))
+        rows += zip(ids, *columns, part[score].round(5), *(_plain(part[name]) for name in FED), strict=True)
     return rows
 
 
 def _delays(made: pd.DataFrame) -> Rows:
     bodies = [
-        Jsonb({"minutes": minutes, "model": "reg-7", "input": dict(zip(PAYLOAD, values))})
-        for minutes, *values in zip(_plain(made["pred_delay_min"]), *(_plain(made[name]) for name in PAYLOAD))
+        Jsonb({"minutes": minutes, "model": "reg-7", "input": dict(zip(PAYLOAD, values, strict=True))})
+        for minutes, *values in zip(
+            _plain(made["pred_delay_min"]), *(_plain(made[name]) for name in PAYLOAD), strict=True
+        )
     ]
     return list(
-        zip(made["origin"], made["leg"], _ms(made["event_time"]), _ms(made["logged_at"]), bodies)
+        zip(made["origin"], made["leg"], _ms(made["event_time"]), _ms(made["logged_at"]), bodies, strict=True)
     )
 
 
@@ -184,20 +193,24 @@ def _captures(caught: pd.DataFrame) -> Rows:
     shares = caught[[f"p_{level}" for level in LEVELS]].astype(float).to_numpy().tolist()
     features = (_plain(caught[name]) for name in CAPTURE)
     return list(
-        zip(caught["prediction_id"], caught["event_time"], caught["predicted"], shares, *features)
+        zip(
+            caught["prediction_id"], caught["event_time"], caught["predicted"], shares, *features, strict=True
+        )
     )
 
 
 def _truth(kind: str, ids: list[str] | pd.Series, values: pd.Series, labels: pd.DataFrame) -> Rows:
     kinds = [kind] * len(labels)
-    return list(zip(kinds, ids, _plain(values), labels["reported_at"], labels["revision"].astype(int)))
+    return list(
+        zip(kinds, ids, _plain(values), labels["reported_at"], labels["revision"].astype(int), strict=True)
+    )
 
 
 def _reference() -> pd.DataFrame:
     """The training data of the flight scores, with the columns' names of the table."""
     frame = pd.read_parquet(HERE.parent / "flights" / "reference.parquet")
     truth = frame["late"].map({1: "late", 0: "on time"})
-    named = frame.rename(columns={"score": "P(late)", **dict(zip(FED, FED_NAMES))})
+    named = frame.rename(columns={"score": "P(late)", **dict(zip(FED, FED_NAMES, strict=True))})
     return named[["P(late)", *FED_NAMES]].assign(Truth=truth)
 
 
@@ -207,7 +220,7 @@ def _plain(column: pd.Series) -> list[object]:
 
 
 def _ms(column: pd.Series) -> list[int]:
-    return column.dt.tz_localize(None).astype("datetime64[ms]").astype("int64").tolist()
+    return [int(moment.timestamp() * 1_000) for moment in column]
 
 
 def _uuid(one: int) -> uuid.UUID:

@@ -1,0 +1,100 @@
+"""The tutorial's commands, run one after another on a fresh PostgreSQL, say what the page shows."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from process import Process
+from servers import free_port
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+BEFORE, DAEMON = PAGE.split("## The daemon")
+NOW = "2026-11-22T03:00"  # of the page
+BLOCK = re.compile(r"^```(toml|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the reader is: beside the examples."""
+    checkout = tmp_path_factory.mktemp("checkout")
+    (checkout / "examples").symlink_to(ROOT / "examples")
+    (checkout / "tutorial").mkdir()
+    return checkout / "tutorial"
+
+
+@pytest.fixture
+def environment(postgres_url: str) -> dict[str, str]:
+    beside = str(Path(sys.executable).parent)
+    return os.environ | {
+        "PATH": f"{beside}{os.pathsep}{os.environ['PATH']}",
+        "SERVING_URL": postgres_url.replace("+psycopg", ""),
+    }
+
+
+def steps(page: str) -> Iterator[tuple[str, str]]:
+    """Files to write, as (name, text), and commands, as ("$ …", what they say)."""
+    for kind, body in BLOCK.findall(page):
+        if kind == "toml":
+            yield body.partition("\n")[0].removeprefix("# "), body
+        else:
+            yield from ((f"$ {command}", said) for command, said in COMMAND.findall(body))
+
+
+def pattern(said: str) -> str:
+    """What the page shows as a pattern: a line "…" stands for any lines, in a line it stands for any text."""
+    lines = (
+        "(?:.*\n)*?" if line.strip() == "…" else f"{'.*'.join(map(re.escape, line.split('…')))}\n"
+        for line in said.splitlines()
+    )
+    return "".join(lines)
+
+
+def run(command: str, directory: Path, environment: dict[str, str]) -> str:
+    done = subprocess.run(
+        ["bash", "-c", command.replace('load.py "$SERVING_URL"', f'load.py "$SERVING_URL" --now {NOW}')],
+        cwd=directory,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def test_every_command_says_what_the_page_shows(directory: Path, environment: dict[str, str]) -> None:
+    for name, text in steps(BEFORE):
+        if not name.startswith("$ "):
+            (directory / name).write_text(text, encoding="utf-8")
+            continue
+        found = run(name.removeprefix("$ "), directory, environment)
+        assert re.fullmatch(pattern(text), found), f"{name}\n{found}"
+    served(directory, environment)
+
+
+def served(directory: Path, environment: dict[str, str]) -> None:
+    """The daemon's cycles succeed, and its page has the series that the tutorial shows, whatever the day."""
+    config, port = directory / "config.toml", free_port()
+    more = f'[http]\nport = {port}\n[log]\nformat = "json"\n'
+    config.write_text(f"{config.read_text(encoding='utf-8')}\n{more}", encoding="utf-8")
+    command = ["env", f"SERVING_URL={environment['SERVING_URL']}", sys.executable, "-m", "monitor.cli", "run"]
+    running = Process([*command, "--config", str(config)], port, directory / "run.log")
+    try:
+        running.started()
+        for model in ("flight-risk", "species", "delay"):
+            running.first_cycle(model)
+        shown = set(re.findall(r"^(model_monitor_cycles_total\{.*\}) ", DAEMON, re.MULTILINE))
+        assert shown
+        assert shown <= {line.rpartition(" ")[0] for line in running.page().splitlines()}
+        assert running.stop(signal.SIGTERM)[0] == 0
+    finally:
+        running.kill()
