@@ -318,3 +318,31 @@ def test_a_url_may_name_its_secrets_itself(tmp_path: Path) -> None:
 
     assert written(filled)["sources"]["WHERE"]["url"] == "sqlite:///${WHERE}"
     assert (unset.exit_code, unset.stderr) == (2, "--url: the environment variable WHERE is not set\n")
+
+
+def test_a_label_table_that_models_share_is_looked_at_by_its_condition(url: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    ids, scores = [f"r{at:04d}" for at in range(N)], rng.uniform(size=N)
+    rows: list[dict[str, Any]] = [
+        {"Request ID": name, "made_ms": 1_709_251_200_000 + 3_600_000 * at, "score": float(scores[at])}
+        for at, name in enumerate(ids)
+    ]
+    types = {"Request ID": sa.String(8), "made_ms": sa.BigInteger, "score": sa.Double}
+    create(url, "scored", rows, **types)
+    truth = [
+        {"kind": kind, "ref": name, "truth": value, "known_ms": row["made_ms"] + 3_600_000}
+        for row, name in zip(rows, ids, strict=True)
+        for kind, value in (("paid", "late" if row["score"] > 0.7 else "paid"), ("area", "north"))
+    ]
+    words = sa.String(8)
+    create(url, "truths", truth, kind=words, ref=words, truth=words, known_ms=sa.BigInteger)
+    tables = ("--predictions", "scored", "--labels", "truths")
+
+    result = init(url, *tables, "--labels-where", "kind = 'paid'")
+
+    assert result.exit_code == 0, result.stderr
+    (model,) = written(result)["models"]
+    assert (model["task"], model["classes"]) == ("binary", {"positive": "late", "negative": "paid"})
+    assert (model["predictions"]["id"], model["predictions"]["event_time_unit"]) == ("Request ID", "ms")
+    assert (model["labels"]["where"], model["labels"]["id"]) == ("kind = 'paid'", "ref")
+    assert check(tmp_path, result.stdout).exit_code == 0
