@@ -60,8 +60,8 @@ def test_the_commands_say_what_was_known_then_and_what_stands_behind_it(
     done = CliRunner().invoke(main, shlex.split(show)[1:])
 
     assert done.exit_code == 0, done.output
-    assert "late, roc_auc, month" in done.stdout
-    assert re.search(r"^2013-08-01 +settled +94\.7% +2013-08-05 ", done.stdout, re.MULTILINE)
+    assert "late, roc_auc, month, settled" in done.stdout
+    assert re.search(r"^2013-08-01 +94\.7% +2013-08-05 ", done.stdout, re.MULTILINE)
     assert "behind late as of 2013-08-05T00:00:00Z" in done.stdout
     assert 'file "reference.parquet", content ' in done.stdout
     assert '  "name": "late",' in done.stdout
