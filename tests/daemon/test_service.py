@@ -146,7 +146,7 @@ def test_an_error_is_described_in_one_line_and_an_unexpected_one_with_its_place(
 
     assert described(SourceError("first\nsecond")) == "first"
     assert described(StoreError()) == "StoreError"
-    assert unexpected.startswith("ValueError: invalid literal for int() with base 10: 'x' (test_service.py:")
+    assert unexpected.startswith("ValueError: invalid literal for int() with base 10: *** (test_service.py:")
     assert described(ValueError()) == "ValueError: "
 
 
