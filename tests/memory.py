@@ -52,6 +52,9 @@ class MemorySource:
         table = _within(self.predictions.select(names), ranges)
         return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
 
+    def has_records(self, model: ModelSpec, bounds: Range) -> bool:
+        return _between(self.predictions, "event_time", bounds).num_rows > 0
+
     def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         if self.labels is None:
             return 0

@@ -53,11 +53,17 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
     starts = sorted({*_unseen(monitored, Part.RECORDS, found), *always})
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in starts]
     if state.oldest is None and found.changed:
-        state = replace(state, oldest=found.oldest, first_as_of=as_of)
+        state = replace(state, oldest=_oldest(monitored, found.oldest, bounds[0]), first_as_of=as_of)
     if has_logged_at and found.newest:
         state = replace(state, logged_cursor=min(as_of, found.newest))
     changes = Changes(state, waiting, found.changed, found.read, found.invalid)
     return _with_labels(monitored, changes, as_of, bounds) if reading.labelled else changes
+
+
+def _oldest(monitored: Monitored, found: int, first: int) -> int:
+    """Oldest event time of the log as far as the horizon reaches: its cut, where there are older rows."""
+    older = (first - monitored.counting.reading.horizon, first)
+    return first if monitored.source.has_records(monitored.spec, older) else found
 
 
 def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tuple[int, int]) -> Changes:

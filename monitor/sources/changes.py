@@ -63,6 +63,13 @@ def read_changed_labels(
     yield from _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
 
 
+def has_rows(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> bool:
+    """Whether predictions have event times within bounds (text: widened to a minute)."""
+    looked = look(session, dialect, model.predictions, "p")
+    event = _event_time(session, looked, model)
+    return bool(session.rows(f"SELECT 1 AS there FROM {looked.item} WHERE {event.condition(*bounds)} LIMIT 1"))
+
+
 def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> int | None:
     """Labels reported within the bounds without a prediction within these and a horizon more on both sides.
 

@@ -49,6 +49,10 @@ class Source(Protocol):
         """The same predictions without features, joined (outer) with their labels."""
         ...
 
+    def has_records(self, model: ModelSpec, bounds: Range) -> bool:
+        """Whether rows have event times within the bounds, however late they were logged."""
+        ...
+
     def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""
         ...

@@ -65,6 +65,19 @@ def test_windows_settle_when_95_percent_of_what_will_come_is_there(fresh_store: 
     assert all(0.9 <= one.coverage <= 0.98 for one in late)
 
 
+def test_a_first_cycle_over_a_log_older_than_the_horizon_settles_windows(fresh_store: SqlStore) -> None:
+    """Also where no row lies at the horizon's cut: older rows say how old the log is."""
+    log = log_of(40, never=0.4)
+    quiet = pc.less(pc.subtract(log.predictions["event_time"], START), 8 * DAY)
+    later = pc.greater_equal(pc.subtract(log.predictions["event_time"], START), 24 * DAY)
+    sparse = replace(log, predictions=log.predictions.filter(pc.or_(quiet, later)))
+    monitored = monitored_of(sparse.source(), fresh_store, windows=ONE_DAY)
+
+    rows = settled_rows(run_cycle(monitored, START + 40 * DAY)[1])
+
+    assert [row.window_end >= START + 38 * DAY for row in rows] == [True]
+
+
 def test_labels_that_never_come_block_nothing_even_when_they_are_many(fresh_store: SqlStore) -> None:
     """The plateau is learnt once the log is as old as the horizon; before that nothing settles."""
     log = log_of(18, never=0.4)

@@ -209,6 +209,15 @@ def test_labels_in_the_prediction_table_have_changed_where_there_are_any(
     assert event_minutes(table) == [0, 2, 3]
 
 
+def test_rows_are_found_within_bounds_of_their_event_time(database: Database) -> None:
+    database.create("predictions", COLUMNS, rows_of(10))
+    source = database.source()
+
+    assert source.has_records(model_of(), (START - DAY, START + MINUTE))
+    assert not source.has_records(model_of(), (START - DAY, START - MINUTE))
+    assert not source.has_records(model_of(), (START + HOUR, START + DAY))
+
+
 def test_labels_without_predictions_are_counted_by_the_time_of_their_report(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(10))
     reports = [(8, 0), (9, 1), (10, 2), (11, 3), (12, 40)]
