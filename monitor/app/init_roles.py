@@ -14,6 +14,7 @@ from monitor.app.init_outputs import (
     guess_version,
 )
 from monitor.app.init_words import clearest, rank, rank_or_last
+from monitor.sources.casts import has_equality
 from monitor.sources.survey import Column, Survey
 
 Matches = Callable[[str, str], tuple[int, int] | None]
@@ -87,6 +88,7 @@ def _id_candidates(survey: Survey) -> list[Column]:
         one
         for one in survey.columns
         if not one.is_time
+        and has_equality(one.type)
         and (one.numbers is None or one.whole)
         and one.there
         and (one.unique or rank("id", one.name) is not None)

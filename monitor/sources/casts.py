@@ -19,7 +19,12 @@ class Want(StrEnum):
 _NUMBERS = ("smallint", "integer", "bigint", "real", "double precision", "numeric", "oid")
 _WHOLE = ("smallint", "integer", "bigint", "oid")
 _DATES = ("timestamp with time zone", "timestamp without time zone", "date")
+_TEXTS = ("text", "character varying", "character", "citext", "name", "enum")
 _REFUSED = ("money", "interval", "bytea")
+_UNEQUAL = (  # no operator compares them, or one that compares areas
+    *("json", "jsonpath", "xml", "refcursor"),
+    *("point", "line", "lseg", "box", "path", "polygon", "circle"),
+)
 _FIRST, _LAST = (
     "0001-01-01 00:00:00",
     "9999-12-31 23:59:59.999999",
@@ -57,9 +62,19 @@ def output(dialect: str, want: Want, name: str, ref: str, kind: str, *, unit: st
 def _refuse(want: Want, name: str, ref: str, kind: str) -> None:
     refused = kind in _REFUSED or kind.endswith("[]")
     if want is Want.TIME:
-        refused = refused or kind in ("boolean", "json", "jsonb", "time without time zone")
+        refused = refused or kind not in (*_DATES, *_NUMBERS, *_TEXTS)
     if refused:
         raise _refusal(want, name, ref, kind)
+    if name.partition(":")[0] == "id" and not has_equality(kind):
+        raise SourceError(
+            f"column {ref.partition('.')[2]} ({name}) has the type {kind}, which cannot be compared as an id "
+            "is: cast it in a view or in `query`"
+        )
+
+
+def has_equality(kind: str) -> bool:
+    """Whether values of a type are compared as wholes: no id and no index is of another."""
+    return kind not in _UNEQUAL
 
 
 _TIMELESS = ("boolean", "time", "year", "bit", "json", "enum", "set")
@@ -100,6 +115,8 @@ def _postgres_number(name: str, ref: str, kind: str) -> Output:
             f"WHEN abs({ref}) < 1e-300 THEN 0 WHEN {ref} IS NOT NULL THEN 'NaN'::double precision END",
             Kind.NUMBER,
         )
+    if kind == "oid":  # no direct cast
+        ref = f"{ref}::bigint"
     if kind in _NUMBERS:
         return Output(name, f"{ref}::double precision", Kind.NUMBER)
     if kind == "boolean":

@@ -8,7 +8,7 @@ from monitor.sources.catalogue import Looked
 from monitor.specs.model import Relation
 
 _WHOLE = ("smallint", "integer", "bigint", "oid")
-_NUMBERS = (*_WHOLE, "numeric", "real", "double precision")
+_NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")  # to numeric
 _TEXTS = ("text", "character varying")
 
 

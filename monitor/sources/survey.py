@@ -28,7 +28,7 @@ from monitor.specs.model import Relation
 LOOKED_AT = 5_000
 _FOUND_OF = 200  # ids that are looked for in the other table
 _SMALL = 200_000  # rows up to which they are, without an index
-_TIME_TYPE = re.compile(r"timestamp|datetime|^date")
+_TIME_TYPE = re.compile(r"timestamp|datetime|^date\b")
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?$"
 _UNITS = {"s": SECOND, "ms": 1_000, "us": 1}
 _FIRST, _LAST = 631_152_000 * SECOND, 4_102_444_800 * SECOND  # 1990 to 2100: times of a log
@@ -163,7 +163,11 @@ def survey(source: SqlSource, relation: Relation) -> Survey:
         read = dict(_readable(looked))
         rows = count_rows(session, looked.item)
         columns = _sample(session, looked, read, f"LIMIT {LOOKED_AT}")
-        indexed = {name for name in read if _indexed(session, looked, name)}
+        indexed = {
+            name
+            for name, kind in read.items()
+            if casts.has_equality(kind) and _indexed(session, looked, name)
+        }
         times = [column for column in columns if column.is_time and column.name in indexed]
         if times and len(columns[0].texts) == LOOKED_AT:
             ref = looked.ref(times[0].name, "time")

@@ -19,6 +19,7 @@ from monitor.records.pane import PanePart
 from monitor.records.reference import reference_of
 from monitor.sources import SqlSource
 from monitor.sources.inspect import inspect_model
+from monitor.sources.survey import survey
 from monitor.specs.model import ModelSpec, Relation
 
 WEEK = [(START, START + 7 * DAY)]
@@ -33,6 +34,7 @@ NUMBERS: dict[str, tuple[list[Any], list[float | None]]] = {
     "boolean": ([True, False, None], [1.0, 0.0, None]),
     "text": (["1.5", "-2e3", None], [1.5, -2000.0, None]),
     "varchar(10)": (["1.5", "-2e3", None], [1.5, -2000.0, None]),
+    "oid": ([1, 4_294_967_295, None], [1.0, 4_294_967_295.0, None]),
     "percentage": (["1.5", "99", None], [1.5, 99.0, None]),
     "share": (["1.5", "NaN", None], [1.5, float("nan"), None]),
 }
@@ -77,6 +79,9 @@ def test_numerics_that_no_double_holds_are_invalid_and_end_no_query(
         ("numeric", ["1.50", "2", None], ["1.50", "2", None]),
         ("char(3)", ["AA", "UAL", None], ["AA", "UAL", None]),
         ("jsonb", ['"a"', "1", None], ['"a"', "1", None]),
+        ("json", ['"a"', "1", None], ['"a"', "1", None]),
+        ("xml", ["<a/>", "b", None], ["<a/>", "b", None]),
+        ("point", ["(1,2)", "(0,0)", None], ["(1,2)", "(0,0)", None]),
         ("inet", ["10.0.0.1", "10.0.0.2", None], ["10.0.0.1/32", "10.0.0.2/32", None]),
     ],
 )
@@ -122,6 +127,40 @@ def test_types_that_are_read_as_nothing_are_refused_by_name(
     assert [bool(re.match(message, fault)) for fault in found.faults] == [True]
     with pytest.raises(SourceError, match=message):
         source.records(model_of(), WEEK)
+
+
+@pytest.mark.parametrize("kind", ["json", "point", "jsonpath", "oid[]"])
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_table_with_columns_that_no_index_compares_is_looked_at(
+    postgres_database: Database, kind: str, *, indexed: bool
+) -> None:
+    columns = COLUMNS | {"id": "bigint PRIMARY KEY" if indexed else "bigint", "odd": kind}
+    postgres_database.create("predictions", {"odd_one": kind} | columns)
+
+    found = survey(postgres_database.source(), Relation(table="predictions"))
+
+    assert found.column("id").indexed is indexed
+    assert [one.name for one in found.columns if one.indexed] == ["id"] * indexed
+
+
+@pytest.mark.parametrize("kind", ["json", "point"])
+def test_an_id_is_comparable(postgres_database: Database, kind: str, tmp_path: Path) -> None:
+    postgres_database.create("predictions", COLUMNS | {"id": kind})
+    message = f'column "id" (id) has the type {kind}, which cannot be compared as an id is: '
+
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, START + DAY)
+
+    assert [fault.startswith(message) for fault in found.faults] == [True]
+
+
+@pytest.mark.parametrize("kind", ["point", "uuid", "time with time zone"])
+def test_a_time_is_no_value_of_another_type(postgres_database: Database, kind: str, tmp_path: Path) -> None:
+    postgres_database.create("predictions", COLUMNS | {"event_time": kind})
+    message = f'column "event_time" (event_time) has the type {kind}, which is not read as a time: '
+
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, START + DAY)
+
+    assert [fault.startswith(message) for fault in found.faults] == [True]
 
 
 def test_a_time_must_be_one(postgres_database: Database) -> None:
