@@ -62,16 +62,16 @@ def _guards(output: Output, *, texts: bool) -> list[tuple[str, str]]:
     sql = output.sql
     is_text = f"typeof({sql}) IN ('text', 'blob')"
     text = ("''", f"CASE WHEN {is_text} THEN CAST({sql} AS TEXT) END")
-    number = f"CASE WHEN typeof({sql}) IN ('real', 'integer') THEN CAST({sql} AS %s) END"
+    number = f"CASE WHEN typeof({sql}) IN ('real', 'integer') THEN CAST({sql} AS "
     match output.kind:
         case Kind.TEXT:
             return [("''", f"CAST({sql} AS TEXT)")]
         case Kind.NUMBER if not texts:
             return [("0.0", f"CASE WHEN {is_text} THEN {_MARK!r} ELSE CAST({sql} AS REAL) END")]
         case Kind.NUMBER | Kind.VALUE:
-            return [("0.0", number % "REAL"), text]
+            return [("0.0", f"{number}REAL) END"), text]
         case _:
-            return [("0", number % "INTEGER"), text]
+            return [("0", f"{number}INTEGER) END"), text]
 
 
 def _joined(kind: Kind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:

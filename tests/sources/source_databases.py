@@ -86,7 +86,9 @@ def _fill_mariadb(url: str, statements: Sequence[str], table: str, rows: Sequenc
     with sa.create_engine(url, poolclass=sa.NullPool).begin() as server:
         server.exec_driver_sql("SET SESSION sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')")
         for statement in statements:
-            server.exec_driver_sql(statement)
+            server.exec_driver_sql(statement.replace("%", "%%"))
         if rows:
             holes = ", ".join("%s" for _ in rows[0])
-            server.exec_driver_sql(f"INSERT INTO {table} VALUES ({holes})", [tuple(row) for row in rows])
+            server.exec_driver_sql(
+                f"INSERT INTO {table.replace('%', '%%')} VALUES ({holes})", [tuple(row) for row in rows]
+            )

@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from flight_models import (
@@ -10,6 +11,7 @@ from flight_models import (
     LABEL_COLUMNS,
     LABELS,
     PREDICTIONS,
+    READING,
     START,
     counted,
     counted_labels,
@@ -21,6 +23,7 @@ from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.sources.history import read_history
+from monitor.sources.inspect import inspect_model
 from monitor.specs.model import ModelSpec, Relation
 
 N = 200
@@ -50,6 +53,28 @@ def fill_loans(database: Database, keys: list[tuple[Any, Any]], labelled: list[t
         {"loan": "text", "of_month": "varchar(7)"} | theirs,
         [(loan, str(month), at % 2, iso(START + DAY), 0) for at, (loan, month) in enumerate(labelled)],
     )
+
+
+def test_names_hold_any_sign(database: Database, tmp_path: Path) -> None:
+    reading = replace(READING, numeric=("fee_%", "100%% sure", "%s"), categorical=("50% % :x {y} `z`",))
+    odd = ("id %", "at %%", "fee_%", "100%% sure", "%s", "50% % :x {y} `z`")
+    kinds = dict(zip(odd, ("bigint", "text", *3 * ["double precision"], "varchar(9)"), strict=True))
+    changed = {"id": "id %", "event_time": "at %%"}
+    columns = tuple((role, changed.get(role, name)) for role, name in PREDICTIONS.columns)
+    rows = [
+        (at, iso(START + at * MINUTE), 1.5, 2.5, 3.5, "x", *row[2:5]) for at, row in enumerate(rows_of(3))
+    ]
+    rest = {name: COLUMNS[name] for name in ("logged_at", "score", "late")}
+    database.create('"log %"' if database.engine != "mariadb" else "`log %`", kinds | rest, rows)
+    model = model_of(reading=reading, predictions=Relation(table="log %", columns=columns), labels=None)
+    source = database.source()
+
+    found = inspect_model(model, source, tmp_path, START + DAY)
+    table = source.records(model, DAY_ONE).sort_by("id")
+
+    assert found.faults == found.warnings == ()
+    assert table["id"].to_pylist() == ["0", "1", "2"]
+    assert [table[f"feature:{name}"].to_pylist()[0] for name in odd[2:]] == [1.5, 2.5, 3.5, "x"]
 
 
 def test_ids_of_several_columns_are_joined_whatever_their_names_types_and_signs(database: Database) -> None:
