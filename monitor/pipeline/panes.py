@@ -1,6 +1,6 @@
 """Counted panes in memory: a cache of the store, with sums of whole days."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,9 +69,20 @@ class Panes:
         self._loaded = True
 
     def outdated(self, *parts: Part) -> list[int]:
-        """Starts of stored panes that were counted on another layout, in one of the parts or in any."""
-        asked = [self._parts[part] for part in parts or self._parts]
-        return sorted({start for one in asked for start in _outdated(one)})
+        """Starts of stored panes of which a part that is counted has another layout.
+
+        So are labels that were not counted for a while: they lack, or are of fewer records.
+
+        Parameters
+        ----------
+        parts
+            which parts; none: any.
+        """
+        asked = [part for part in parts or Part if part is not Part.LABELS or self._counting.reading.labelled]
+        starts = {start for part in asked for start in _outdated(self._parts[part])}
+        if Part.LABELS in asked:
+            starts.update(_left_behind(self.facts(Part.RECORDS), self.facts(Part.LABELS)))
+        return sorted(starts)
 
     def lacking(self, waiting: Iterable[int]) -> Ints:
         """Starts, ascending, of the panes that lack a part: outdated, or waiting for their first count.
@@ -225,6 +236,14 @@ def _whole(strata: Strata) -> Strata:
 
 def _outdated(parts: _Parts) -> list[int]:
     return [start for start, one in parts.facts.items() if one.layout != parts.kept_as]
+
+
+def _left_behind(records: Mapping[int, PaneFacts], labels: Mapping[int, PaneFacts]) -> Iterator[int]:
+    """Panes whose records were counted later than their labels, and are others."""
+    for start, one in records.items():
+        known = labels.get(start)
+        if known is None or (known.counted_as_of < one.counted_as_of and known.records != one.records):
+            yield start
 
 
 def _delays_of(pane: PanePart, layout: Layout) -> tuple[Ints, Ints]:

@@ -6,8 +6,10 @@ import pytest
 from serving import Bench, Database, create_tables, labels, model, predictions
 
 from monitor.app.running import cycle_once
-from monitor.core.clock import HOUR, from_iso
+from monitor.app.wiring import App
+from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
 from monitor.specs.protocols import CycleReport
+from monitor.specs.rows import MeasurementRow
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-05")
 OPTIONS = """
@@ -84,3 +86,57 @@ def test_another_threshold_reads_all_rows_again(bench: Bench) -> None:
     report = changed(bench, text)
 
     assert (report.rows_read, report.label_rows_read) == (ROWS, ROWS)
+
+
+def in_windows(app: App) -> list[MeasurementRow]:
+    """Current rows but the figures of the last audit."""
+    return [row for _, _, row in app.store.current("late") if row.window]
+
+
+def without_labels(text: str) -> str:
+    """The model without its labels."""
+    head, _, rest = text.partition("[models.labels]")
+    return f"{head}[models.classes]\npositive = 1\nnegative = 0\n{rest[rest.index('[models.reference]') :]}"
+
+
+def test_without_labels_nothing_waits_for_them(bench: Bench) -> None:
+    bench.configure(without_labels(model(options=OPTIONS)))
+    with bench.app() as app:
+        report = cycle_once(app, "late", END + HOUR)
+        warnings = {row.warning for _, _, row in app.store.current("late") if row.window == "1d"}
+
+    assert report.error is None
+    assert report.panes_waiting == 0
+    assert report.rows_read <= NEWEST
+    assert warnings == {""}
+
+
+def test_without_labels_the_budget_is_spent_on_what_waits(bench: Bench) -> None:
+    text = without_labels(model(options=OPTIONS)).replace("ready_after", "recount_rows = 100, ready_after")
+    late = predictions(20, END - DAY, END, prefix="late")
+    bench.database.insert("predictions", [row | {"logged_at": to_iso(END + MINUTE)} for row in late])
+    bench.configure(text)
+
+    counted = []
+    for hour in range(1, 5):
+        with bench.app() as app:
+            counted.append(cycle_once(app, "late", END + hour * HOUR).panes_waiting)
+
+    assert counted[-1] == 0
+
+
+def test_labels_that_come_back_are_counted_for_every_pane(bench: Bench, tmp_path: Path) -> None:
+    more = predictions(48, END, END + DAY, prefix="more")
+    bench.database.insert("predictions", more)
+    bench.configure(without_labels(model(options=OPTIONS)))
+    bench.cycle(END + DAY)
+    bench.configure(model(options=OPTIONS))
+    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
+    scratch.directory.mkdir()
+    scratch.configure(model(options=OPTIONS))
+
+    bench.cycle(END + DAY)
+    scratch.cycle(END + DAY)
+
+    with bench.app() as app, scratch.app() as other:
+        assert in_windows(app) == in_windows(other)
