@@ -4,14 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from monitor.app.check_reads import ExpectedReads, expected_reads
 from monitor.app.check_series import ExpectedSeries, expected_series
-from monitor.app.references import NO_SEGMENTS, choose, of_versions
+from monitor.app.references import NO_SEGMENTS, choose, not_over, of_versions, without_rows
 from monitor.app.wiring import LIVE
 from monitor.config.messages import listed
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.core.errors import MonitorError, SourceError, SourceUnavailable, StoreError
 from monitor.records.counting import Counting
+from monitor.records.reading import Reading
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.sources import SqlSource, open_source
 from monitor.sources.explain import Query, explain_model
@@ -148,9 +151,10 @@ def _sound(
 ) -> tuple[Inspection, CheckedModel]:
     counting = _counting(model, found)
     series = expected_series(model, counting, _strata(counting, found))
+    warnings = [*found.warnings, *_to_come(model, found.reference, now)]
     for _, version in of_versions(replace(model, reading=counting.reading)):
-        load_reference(version, source, base)
-    warnings = [*found.warnings, *_too_many(model, series), *_reference(settings, model, base)]
+        warnings += _to_come(version, load_reference(version, source, base), now)
+    warnings += [*_too_many(model, series), *_reference(settings, model, base)]
     warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
     checked = CheckedModel(
         name=model.name,
@@ -175,9 +179,19 @@ def _sound(
 
 
 def _counting(model: ModelSpec, found: Inspection) -> Counting:
-    if found.reference is None:
+    if found.reference is None or not found.reference[0].num_rows:
         return counting_without_reference(model.reading)
     return reference_of(*found.reference).counting
+
+
+def _to_come(model: ModelSpec, found: tuple[pa.Table, Reading] | None, now: int) -> list[str]:
+    """Warn of what is no reference yet."""
+    if model.reference is None or found is None:
+        return []
+    warning = not_over(model, now)
+    if not warning and not found[0].num_rows:
+        warning = without_rows(model.reference)
+    return [warning] if warning else []
 
 
 def _strata(counting: Counting, found: Inspection) -> list[Stratum]:

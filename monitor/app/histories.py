@@ -95,9 +95,10 @@ def recount(app: App, name: str, start: int, end: int, decision: Decision) -> tu
         if the model has no history yet, or there is no such pane within its horizon.
     """
     with app.leased(name) as lease:
-        monitored, state = app.monitored(name), app.store.state(name)
+        state = app.store.state(name)
         if state.as_of is None:
             raise MonitorError(f'model "{name}": nothing has been counted yet')
+        monitored = app.monitored(name, state.as_of)
         starts = _panes(monitored, start, end, state.as_of)
         if not starts:
             span = f"{to_iso(start)} to {to_iso(end)}"

@@ -56,7 +56,7 @@ def choose(spec: ModelSpec, base: Path, kept: Sequence[str], grids: str = "") ->
     )
 
 
-def made_of(given: ReferenceSpec, key: str) -> str:
+def made_of(given: ReferenceSpec, key: str = "") -> str:
     """What a reference was made of, in words.
 
     >>> made_of(ReferenceSpec(file="reference.parquet"), "5f0c-8d1e")
@@ -66,7 +66,8 @@ def made_of(given: ReferenceSpec, key: str) -> str:
         case ReferenceSpec(version=str(version)):
             return f"of version {version}: {made_of(replace(given, version=None), key)}"
         case ReferenceSpec(file=str(file)):
-            return f'file "{file}", content {key.partition("-")[2]}'
+            content = key.partition("-")[2]
+            return f'file "{file}", content {content}' if content else f'file "{file}"'
         case ReferenceSpec(relation=Relation(table=str(table))):
             return f'table "{table}"'
         case ReferenceSpec(relation=Relation(query=str(query))):
@@ -74,6 +75,24 @@ def made_of(given: ReferenceSpec, key: str) -> str:
         case ReferenceSpec(start=int(start), end=int(end)):
             return f"the log from {to_iso(start)} to {to_iso(end)}"
     return ""
+
+
+def not_over(spec: ModelSpec, at: int) -> str:
+    """Why a time range of the log is no reference at a moment: it is not over; or empty."""
+    given = spec.reference
+    if given is None or given.end is None or given.end <= at + spec.reading.tolerance:
+        return ""
+    return f"the reference ({made_of(given)}) is not over: {_without(given)} before {to_iso(given.end)}"
+
+
+def without_rows(given: ReferenceSpec) -> str:
+    """What is said of a reference that has no rows yet."""
+    return f"the reference ({made_of(given)}) has no rows: {_without(given)} until a cycle finds some"
+
+
+def _without(given: ReferenceSpec) -> str:
+    own = given.version is not None
+    return "the version is compared with the default one" if own else "nothing is compared with it"
 
 
 def of_versions(spec: ModelSpec) -> Iterator[tuple[str, ModelSpec]]:

@@ -25,7 +25,7 @@ def cycle_once(
     report = CycleReport(model=name, as_of=as_of)
     try:
         with app.leased(name) as lease:
-            report, _ = run_cycle(app.monitored(name), as_of, lease=lease, stopping=stopping)
+            report, _ = run_cycle(app.monitored(name, as_of), as_of, lease=lease, stopping=stopping)
     except Stopped:
         app.forget(name)
         report = replace(report, error="stopped between two chunks")
@@ -61,7 +61,7 @@ def pending(app: App, name: str, as_of: int) -> CycleReport:
     """What a cycle would count: panes that wait and changed rows. Nothing is written."""
     report = CycleReport(model=name, as_of=as_of)
     try:
-        monitored, state = app.monitored(name), app.store.state(name)
+        monitored, state = app.monitored(name, as_of), app.store.state(name)
         monitored.panes.load(monitored.oldest_pane(as_of) - monitored.longest_window())
         changes = find_changes(monitored, state, as_of)
         panes = {pane.start for pane in (*changes.waiting, *app.store.waiting(name))}

@@ -11,19 +11,20 @@ from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
-from monitor.app.references import NO_SEGMENTS, choose, made_of, of_versions
+from monitor.app.clocks import system_clock
+from monitor.app.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import MINUTE
-from monitor.core.errors import ConfigurationError, LeaseLost
+from monitor.core.errors import ConfigurationError, LeaseLost, SourceError
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import Counting
-from monitor.records.reading import Reading
+from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
 from monitor.sources import SqlSource, open_source
 from monitor.sources.meter import UNUSED
 from monitor.sources.reference import load_reference
-from monitor.specs.model import ModelSpec, SourceSpec
+from monitor.specs.model import ModelSpec, ReferenceSpec, SourceSpec
 from monitor.specs.protocols import Lease, Source
 from monitor.specs.settings import Settings
 from monitor.store.adapter import SqlStore
@@ -53,6 +54,7 @@ class App:
     _sources: dict[str, tuple[SourceSpec, SqlSource]] = field(default_factory=dict)
     _models: dict[str, tuple[tuple[ModelSpec, SourceSpec], Monitored]] = field(default_factory=dict)
     _tokens: dict[str, int] = field(default_factory=dict)
+    _warned: set[str] = field(default_factory=set)
     _opening: threading.Lock = field(default_factory=threading.Lock)
 
     def spec(self, name: str) -> ModelSpec:
@@ -96,14 +98,24 @@ class App:
             used = {name: source.usage for name, (_, source) in self._sources.items()}
         return {name: (one.seconds, one.rows) for name, one in used.items()}
 
-    def monitored(self, name: str) -> Monitored:
-        """A model with its engines, as it is configured now; its reference is read on first use and kept."""
-        spec = self.spec(name)
+    def monitored(self, name: str, as_of: int | None = None) -> Monitored:
+        """A model with its engines, as it is configured now; its reference is read on first use and kept.
+
+        Parameters
+        ----------
+        as_of
+            of the cycle, None: now. What is no reference yet, without rows or a range of the log that ends
+            later, is looked at again each time.
+        """
+        spec, at = self.spec(name), system_clock() if as_of is None else as_of
         configured = spec, self.settings.source(spec.source)
         known, monitored = self._models.get(name, (None, None))
         if monitored is None or known != configured:
-            monitored = self._make(spec)
-            self._models[name] = configured, monitored
+            monitored = self._make(spec, at)
+        elif _lacks_reference(monitored):
+            again = self._make(spec, at)
+            monitored = monitored if again.reference_key == monitored.reference_key else again
+        self._models[name] = configured, monitored
         return monitored
 
     def forget(self, name: str) -> None:
@@ -143,27 +155,26 @@ class App:
             source.close()
         self.store.close()
 
-    def _make(self, spec: ModelSpec) -> Monitored:
+    def _make(self, spec: ModelSpec, at: int) -> Monitored:
         if self.keeps:
             self.store.save_configuration(spec.config_hash, spec.name, spec.config)
         source = self.source(spec.source)
-        reference, key = self._reference(spec, source)
+        reference, key = self._reference(spec, source, at)
         counting = reference.counting if reference else counting_without_reference(spec.reading)
         counting = replace(counting, reading=_resolved(spec.reading, counting.reading))
         if reference is not None:
             reference = replace(reference, counting=counting)
         resolved = replace(spec, reading=counting.reading)
-        versions = {
-            version: self._version_reference(one, source, counting) for version, one in of_versions(resolved)
-        }
+        versions = [] if reference is None else list(of_versions(resolved))
+        own = {version: self._version_reference(one, source, counting, at) for version, one in versions}
         if spec.reading.segments and reference is None:
-            logging.getLogger(__name__).warning('model "%s": %s', spec.name, NO_SEGMENTS)
+            self._warn(spec.name, NO_SEGMENTS)
         return Monitored(
             spec=resolved,
             counting=counting,
             reference=reference,
-            version_references={version: found for version, (found, _) in versions.items()},
-            reference_key=" ".join([key, *(own for _, own in versions.values())]),
+            version_references={version: found for version, (found, _) in own.items() if found is not None},
+            reference_key=" ".join(one for one in (key, *(each for _, each in own.values())) if one),
             source=source,
             store=self.store,
             panes=Panes(spec.name, counting, self.store),
@@ -171,34 +182,56 @@ class App:
             audit_every=self.settings.source(spec.source).audit,
         )
 
-    def _reference(self, spec: ModelSpec, source: Source) -> tuple[Reference | None, str]:
+    def _reference(self, spec: ModelSpec, source: Source, at: int) -> tuple[Reference | None, str]:
         if spec.reference is None:
             return None, ""
-        return self._kept(spec, lambda: reference_of(*load_reference(spec, source, self.base)))
+        return self._kept(spec, lambda: reference_of(*load_reference(spec, source, self.base)), at)
 
     def _version_reference(
-        self, spec: ModelSpec, source: Source, counting: Counting
-    ) -> tuple[Reference, str]:
+        self, spec: ModelSpec, source: Source, counting: Counting, at: int
+    ) -> tuple[Reference | None, str]:
         """Reference of a version, on the grids of its model."""
 
         def read() -> Reference:
             return counted_on(load_reference(spec, source, self.base)[0], counting)
 
-        reference, key = self._kept(spec, read, counting.hash)
-        return replace(reference, counting=counting), key
+        reference, key = self._kept(spec, read, at, counting.hash)
+        return None if reference is None else replace(reference, counting=counting), key
 
-    def _kept(self, spec: ModelSpec, read: Callable[[], Reference], grids: str = "") -> tuple[Reference, str]:
-        """The kept reference of a specification and its key; it is read and kept on first use."""
+    def _kept(
+        self, spec: ModelSpec, read: Callable[[], Reference], at: int, grids: str = ""
+    ) -> tuple[Reference | None, str]:
+        """The kept reference of a specification and its key; it is read and kept once it has rows."""
+        given = spec.reference or ReferenceSpec()
+        if warning := not_over(spec, at):
+            return self._none(spec, warning)
         choice = choose(spec, self.base, self.store.reference_keys(spec.name), grids)
         if choice.warning:
-            logging.getLogger(__name__).warning('model "%s": %s', spec.name, choice.warning)
-        kept = self.store.reference(choice.key)
-        if kept is not None:
-            return kept, choice.key
-        reference = read()
-        if self.keeps and spec.reference is not None:
-            self.store.save_reference(choice.key, spec.name, reference, made_of(spec.reference, choice.key))
+            self._warn(spec.name, choice.warning)
+        reference = self.store.reference(choice.key)
+        if reference is None:
+            reference = read()
+            if not reference.n:
+                return self._none(spec, without_rows(given))
+            if self.keeps:
+                self.store.save_reference(choice.key, spec.name, reference, made_of(given, choice.key))
         return reference, choice.key
+
+    def _none(self, spec: ModelSpec, warning: str) -> tuple[None, str]:
+        reading = spec.reading
+        if reading.task is Task.MULTICLASS and not (reading.classes or reading.probabilities):
+            raise SourceError(
+                f"its classes are those of the reference, and {warning}: name them in classes.values"
+            )
+        self._warn(spec.name, warning)
+        return None, ""
+
+    def _warn(self, name: str, warning: str) -> None:
+        """Say it once."""
+        text = f'model "{name}": {warning}'
+        if text not in self._warned:
+            logging.getLogger(__name__).warning("%s", text)
+        self._warned.add(text)
 
 
 @contextmanager
@@ -209,6 +242,11 @@ def opened(settings: Settings, base: Path, run: str = LIVE, *, keeps: bool = Tru
         yield app
     finally:
         app.close()
+
+
+def _lacks_reference(monitored: Monitored) -> bool:
+    given = monitored.spec.reference
+    return given is not None and len(monitored.reference_key.split()) <= len(given.versions)
 
 
 def _resolved(configured: Reading, counted: Reading) -> Reading:

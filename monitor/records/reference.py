@@ -8,7 +8,7 @@ import pyarrow as pa
 from monitor.core.clock import HOUR
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
-from monitor.records.counting import Counting, class_grid, number_grid
+from monitor.records.counting import VOLUME, Counting, class_grid, number_grid
 from monitor.records.reading import Reading, Task
 from monitor.records.rows import prediction_of, score_of
 from monitor.records.values import Categories, Numbers, canonical, categories, numbers
@@ -34,6 +34,11 @@ class Reference:
     records: Counters
     labels: Counters
     segments: Strata = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """Its records."""
+        return int(self.records.block("volume")[VOLUME.index("records")])
 
 
 def counting_without_reference(reading: Reading) -> Counting:

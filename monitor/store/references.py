@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from monitor.core.errors import CodecError
-from monitor.records.counting import VOLUME, Counting
+from monitor.records.counting import Counting
 from monitor.records.reading import Arms, Reading, Serving, Task
 from monitor.records.reference import Reference
 from monitor.specs.rows import KeptReference
@@ -68,7 +68,7 @@ def described(connection: Connection, key: str) -> KeptReference | None:
         model=found.model,
         grid=reference.counting.hash,
         made_of=found.made_of,
-        rows=int(reference.records.block("volume")[VOLUME.index("records")]),
+        rows=reference.n,
         created=found.created,
     )
 
