@@ -81,7 +81,7 @@ class Panes:
         asked = [part for part in parts or Part if part is not Part.LABELS or self._counting.reading.labelled]
         starts = {start for part in asked for start in _outdated(self._parts[part])}
         if Part.LABELS in asked:
-            starts.update(_left_behind(self.facts(Part.RECORDS), self.facts(Part.LABELS)))
+            starts.update(left_behind(self.facts(Part.RECORDS), self.facts(Part.LABELS)))
         return sorted(starts)
 
     def lacking(self, waiting: Iterable[int]) -> Ints:
@@ -238,7 +238,7 @@ def _outdated(parts: _Parts) -> list[int]:
     return [start for start, one in parts.facts.items() if one.layout != parts.kept_as]
 
 
-def _left_behind(records: Mapping[int, PaneFacts], labels: Mapping[int, PaneFacts]) -> Iterator[int]:
+def left_behind(records: Mapping[int, PaneFacts], labels: Mapping[int, PaneFacts]) -> Iterator[int]:
     """Panes whose records were counted later than their labels, and are others."""
     for start, one in records.items():
         known = labels.get(start)

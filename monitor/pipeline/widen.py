@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from monitor.core.clock import floor_to
 from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.panes import left_behind
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.specs.rows import PaneFacts, Part, WaitingPane
@@ -19,7 +20,8 @@ def widen(monitored: Monitored, *, token: int | None = None) -> None:
 
     Where it is a multiple of the old one they are merged. What waited goes on waiting, as a part of its wider
     pane; so does a pane of which only a later part was ever counted, where the log or the first horizon
-    began. Else all that they cover within the horizon waits to be counted again.
+    began, and one of which a part cannot be merged, as it has another layout, and which is still measured.
+    Else all that they cover within the horizon waits to be counted again.
     """
     facts = monitored.store.facts(monitored.name, _FIRST)
     counting = monitored.counting
@@ -27,8 +29,14 @@ def widen(monitored: Monitored, *, token: int | None = None) -> None:
     if not facts or layouts & _kept_as(counting):
         return
     old = _old_counting(counting, layouts)
-    merged = {} if old is None else {part: _merged(monitored, old, part, facts) for part in Part}
-    waiting = _covered(monitored, facts) if old is None else _carried(monitored, facts)
+    if old is None:
+        merged, waiting = {}, _covered(monitored, facts)
+    else:
+        dropped = _dropped(counting, old, facts)
+        merged = {part: _merged(monitored, old, part, facts, dropped) for part in Part}
+        needed = monitored.oldest_needed(max(one.counted_as_of for one in facts))
+        again = [start for start in sorted(dropped) if start >= needed]
+        waiting = [*_carried(monitored, facts), *_waiting(again, facts)]
     if merged or waiting:
         monitored.store.replace_panes(monitored.name, counting, merged, waiting, token=token)
 
@@ -71,12 +79,30 @@ def _old_counting(counting: Counting, layouts: set[str]) -> Counting | None:
     return None
 
 
+def _dropped(counting: Counting, old: Counting, facts: list[PaneFacts]) -> set[int]:
+    """Wider panes of which a part that is counted was not counted on the old layout."""
+    layouts = {Part.RECORDS: old.stored_as(old.records)}
+    starts: set[int] = set()
+    if counting.reading.labelled:
+        layouts[Part.LABELS] = old.stored_as(old.labels)
+        records, labels = ({one.start: one for one in facts if one.part is part} for part in Part)
+        starts.update(left_behind(records, labels))
+    starts.update(one.start for one in facts if one.layout != layouts.get(one.part, one.layout))
+    return {floor_to(start, counting.reading.pane) for start in starts}
+
+
 def _merged(
-    monitored: Monitored, old: Counting, part: Part, facts: list[PaneFacts]
+    monitored: Monitored, old: Counting, part: Part, facts: list[PaneFacts], dropped: set[int]
 ) -> tuple[int, list[PanePart]]:
-    """As of the oldest of the counts, and the merged parts."""
-    layout = old.records if part is Part.RECORDS else old.labels
-    known = [one for one in facts if one.part is part and one.layout == old.stored_as(layout)]
+    """As of the oldest of the counts, and the merged parts but those of which a part is dropped."""
+    layout, pane = old.records if part is Part.RECORDS else old.labels, monitored.counting.reading.pane
+    known = [
+        one
+        for one in facts
+        if one.part is part
+        and one.layout == old.stored_as(layout)
+        and floor_to(one.start, pane) not in dropped
+    ]
     parts = monitored.store.load_panes(monitored.name, part, [one.start for one in known], old)
     as_of = min((one.counted_as_of for one in known), default=0)
     return as_of, widened(layout, parts.values(), monitored.counting.reading.pane)

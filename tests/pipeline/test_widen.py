@@ -99,3 +99,31 @@ def test_other_widths_are_counted_again(tmp_path: Path, old: str, new: str) -> N
         assert report.rows_read == 500
         assert stored(app) == stored(other)
         assert cycle_once(app, "late", END).panes_counted <= 3
+
+
+def test_panes_that_cannot_be_merged_wait(tmp_path: Path) -> None:
+    """Before all panes have the new feature, the panes become wider."""
+    bench, scratch = bench_at(tmp_path / "merged", "1h"), bench_at(tmp_path / "scratch", "2h")
+    before = model(options=OPTIONS.format(pane="1h")).replace('["amount"]', "[]")
+    little = model(options=OPTIONS.format(pane="1h")).replace(
+        "ready_after", "recount_rows = 100, ready_after"
+    )
+    bench.configure(before)
+    bench.cycle(END)
+    bench.configure(little)
+    bench.cycle(END)
+    bench.configure(little.replace('"1h"\nreading', '"2h"\nreading'))
+    partial = bench.cycle(END)
+    with bench.app() as app:
+        warnings = {row.warning for _, _, row in app.store.current("late") if row.window == "1d"}
+    bench.configure(model(options=OPTIONS.format(pane="2h")))
+
+    with bench.app() as app, scratch.app() as other:
+        report = cycle_once(app, "late", END)
+        cycle_once(other, "late", END)
+
+        assert partial.reports["late"].panes_waiting > 30
+        assert warnings == {"partial"}
+        assert report.panes_waiting == 0
+        assert stored(app) == stored(other)
+        assert app.store.current("late") == other.store.current("late")
