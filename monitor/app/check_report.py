@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from monitor.app.checks import Checked, CheckedModel, Finding, check_tables
 from monitor.app.clocks import system_clock
-from monitor.config.load import settings_of
+from monitor.config.load import examine
 from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.sources.explain import Query
@@ -26,14 +27,17 @@ def run_check(
         "text" or "json".
     """
     models = 0
+    checked = Checked()
     try:
-        settings = settings_of(path, environ)
-        models = len(settings.models)
-        checked = (
-            Checked() if offline else check_tables(settings, path.parent, system_clock(), explain=explain)
-        )
+        examined = examine(path, environ)
+        of_file = tuple(Finding(model, text, placed=True) for model, text in examined.faults)
+        settings = examined.settings
+        models = 0 if settings is None else len(settings.models)
+        if settings is not None and not offline:
+            checked = check_tables(settings, path.parent, system_clock(), explain=explain)
     except ConfigurationError as error:
-        checked = Checked(faults=tuple(Finding(None, text) for text in error.faults))
+        of_file = tuple(Finding(None, text) for text in error.faults)
+    checked = replace(checked, faults=(*of_file, *checked.faults))
     if form == "json":
         click.echo(json.dumps(as_object(path, checked), indent=2, ensure_ascii=False))
     else:

@@ -33,13 +33,22 @@ _RECENT = 7 * DAY
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault or a warning; `model` is None for what no single model has."""
+    """A fault or a warning.
+
+    Parameters
+    ----------
+    model
+        None for what no single model has.
+    placed
+        the text names its place in the file, and so the model.
+    """
 
     model: str | None
     text: str
+    placed: bool = False
 
     def __str__(self) -> str:
-        return self.text if self.model is None else f'model "{self.model}": {self.text}'
+        return self.text if self.model is None or self.placed else f'model "{self.model}": {self.text}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

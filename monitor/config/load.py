@@ -1,6 +1,7 @@
 """The configuration file, read: secrets filled in, defaults merged, every fault at once."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,40 @@ from monitor.config.checks import Checked, model_faults
 from monitor.config.faults import Fault, meant_key, structural_faults
 from monitor.config.fill import Filling
 from monitor.config.include import Included, document_of, with_included
-from monitor.config.places import Loc, position, printed
+from monitor.config.places import Loc, origin, position, printed, value_at
 from monitor.config.schema import Configuration, Model
 from monitor.config.tables import keys_of, table_at
 from monitor.core.errors import ConfigurationError
 from monitor.specs.settings import Settings
 
 
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What a configuration holds, with faults or without.
+
+    Parameters
+    ----------
+    configuration
+        of the models and sources without a fault; None where no model is.
+    faults
+        each with the name of its model; None where it is no single model's.
+    """
+
+    configuration: Configuration | None
+    filling: Filling
+    faults: tuple[tuple[str | None, str], ...]
+
+    @property
+    def settings(self) -> Settings | None:
+        """Plain settings of the configuration."""
+        found = self.configuration
+        return None if found is None else build(found, hide=self.filling.hide_models)
+
+
 def settings_of(path: Path, environ: Mapping[str, str]) -> Settings:
     """Read a TOML file into plain settings: see `load`."""
-    configuration, filling = _loaded(path, environ)
-    return build(configuration, hide=filling.hide_models)
+    examined = examine(path, environ)
+    return build(_without_faults(examined), hide=examined.filling.hide_models)
 
 
 def load(path: Path, environ: Mapping[str, str]) -> Configuration:
@@ -37,10 +61,17 @@ def load(path: Path, environ: Mapping[str, str]) -> Configuration:
     ConfigurationError
         with every fault of the files, each with its path in its file; secrets are in none of them.
     """
-    return _loaded(path, environ)[0]
+    return _without_faults(examine(path, environ))
 
 
-def _loaded(path: Path, environ: Mapping[str, str]) -> tuple[Configuration, Filling]:
+def examine(path: Path, environ: Mapping[str, str]) -> Examined:
+    """Read as much of a TOML file, and of those that it includes, as has no fault.
+
+    Raises
+    ------
+    ConfigurationError
+        if the file is not there, or is no TOML.
+    """
     filling = Filling(environ)
     written = document_of(path)
     patterns = filling.fill(written.get("include"), ("include",))
@@ -55,8 +86,33 @@ def _loaded(path: Path, environ: Mapping[str, str]) -> tuple[Configuration, Fill
     if not isinstance(validated, Configuration):
         faults = [*validated, *faults]
     if isinstance(validated, Configuration) and not faults and not filling.faults:
-        return validated, filling
-    raise ConfigurationError(_lines(document, filling, faults, included))
+        return Examined(validated, filling, ())
+    sound = _sound_part(merged, [*faults, *filling.faults])
+    return Examined(sound, filling, _lines(document, filling, faults, included))
+
+
+def _without_faults(examined: Examined) -> Configuration:
+    if examined.configuration is None or examined.faults:
+        raise ConfigurationError([text for _, text in examined.faults])
+    return examined.configuration
+
+
+def _sound_part(merged: Mapping[str, Any], faults: Sequence[Fault]) -> Configuration | None:
+    """Models and sources without a fault, and all else that has none."""
+    faulty = {fault.loc[: 2 if fault.loc[0] in ("models", "sources") else 1] for fault in faults}
+    if not isinstance(merged.get("models"), list) or not isinstance(merged.get("sources", {}), dict):
+        return None
+    part = {key: value for key, value in merged.items() if (key,) not in faulty}
+    part["sources"] = {
+        name: table for name, table in merged.get("sources", {}).items() if ("sources", name) not in faulty
+    }
+    part["models"] = [
+        model
+        for at, model in enumerate(merged["models"])
+        if ("models", at) not in faulty and model["source"] in part["sources"]
+    ]
+    inherited = ("defaults",) in faulty  # what could not be filled there stands in every model
+    return None if inherited or not part["models"] else Configuration.model_validate(part)
 
 
 def _with_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,10 +177,22 @@ def _as_meant(loc: Loc, table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _lines(
     document: Mapping[str, Any], filling: Filling, faults: Sequence[Fault], included: Included
-) -> list[str]:
+) -> tuple[tuple[str | None, str], ...]:
     """Print faults in the order of the file; of what could not be filled nothing else is said."""
     unfilled = {printed(fault.loc, document) for fault in filling.faults}
     said = [fault for fault in faults if printed(fault.loc, document) not in unfilled]
     ordered = sorted([*filling.faults, *said], key=lambda fault: position(fault.loc, document))
-    lines = [included.traced(f"{printed(fault.loc, document)}: {fault.text}", fault.loc) for fault in ordered]
-    return list(dict.fromkeys(filling.hide(line) for line in lines))
+    lines = [
+        (
+            _model_of(fault.loc, document),
+            included.traced(f"{printed(fault.loc, document)}: {fault.text}", fault.loc),
+        )
+        for fault in ordered
+    ]
+    return tuple(dict.fromkeys((model and filling.hide(model), filling.hide(line)) for model, line in lines))
+
+
+def _model_of(loc: Loc, document: Mapping[str, Any]) -> str | None:
+    """Name of the model that a place belongs to; None in the defaults of all."""
+    name = value_at((*loc[:2], "name"), document) if origin(loc, document)[0] == "models" else None
+    return name if isinstance(name, str) else None

@@ -46,7 +46,7 @@ def printed(loc: Loc, document: Mapping[str, Any]) -> str:
     'models[0] "late".predictions.score'
     """
     text = ""
-    place = _origin(loc, document)
+    place = origin(loc, document)
     for at, step in enumerate(place):
         if isinstance(step, int):
             text += f"[{step}]{_name_of(place[: at + 1], document)}"
@@ -62,7 +62,7 @@ def position(loc: Loc, document: Mapping[str, Any]) -> tuple[int, ...]:
     >>> position(("b", 1), {"a": 0, "b": [5, 6]})
     (1, 1)
     """
-    place = _origin(loc, document)
+    place = origin(loc, document)
     return tuple(_rank(value_at(place[:at], document), step) for at, step in enumerate(place))
 
 
@@ -78,7 +78,8 @@ def _name_of(place: Loc, document: Mapping[str, Any]) -> str:
     return f" {quoted(name)}" if place[:-1] == ("models",) and isinstance(name, str) else ""
 
 
-def _origin(loc: Loc, document: Mapping[str, Any]) -> Loc:
+def origin(loc: Loc, document: Mapping[str, Any]) -> Loc:
+    """Where a place stands in the file: under `defaults` where a model has the value from there."""
     own, inherited, rest = value_at(loc[:2], document), document.get("defaults"), loc[2:]
     if loc[:1] != ("models",) or not isinstance(own, dict) or not isinstance(inherited, dict):
         return loc

@@ -1,0 +1,83 @@
+"""`check` names every fault at once, of the file and of the tables, each with its model."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from serving import Bench, Database, create_tables, labels, model, predictions
+
+from monitor.cli import main
+from monitor.core.clock import DAY, from_iso
+
+START = from_iso("2024-03-01")
+NO_SCORES = 'table "predictions" has no column "scores" (score); did you mean "score"?'
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """A day of a log."""
+    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'm.db'}")
+    rows = predictions(48, START, START + DAY)
+    create_tables(bench.database)
+    bench.database.insert("predictions", rows)
+    bench.database.insert("labels", labels(rows, end=START + 2 * DAY))
+    yield bench
+    assert not (tmp_path / "m.db").exists()
+
+
+def check(bench: Bench, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml"), *arguments])
+
+
+def without_scores(name: str) -> str:
+    text: str = model(name).replace('score = "score"', 'score = "scores"')
+    return text
+
+
+def test_a_fault_of_one_model_hides_none_of_the_tables_of_another(bench: Bench) -> None:
+    bench.configure(model("late", options="windws = 1"), without_scores("early"), model("fine"))
+    path = bench.directory / "config.toml"
+    path.write_text(f'{path.read_text()}\n[sources.other]\nurl = "other.db"\n', encoding="utf-8")
+
+    done = check(bench)
+
+    assert done.exit_code == 2
+    told = [line for line in done.stderr.splitlines() if not line.startswith("warning")]
+    assert told == [
+        'sources.other.url: a database URL starts as in "sqlite:///monitor.db": got no scheme',
+        'models[0] "late".windws: unknown key; did you mean "windows"?',
+        f'model "early": {NO_SCORES}',
+    ]
+
+
+def test_a_fault_of_the_store_hides_none_of_the_tables(bench: Bench) -> None:
+    bench.configure(without_scores("late"))
+    path = bench.directory / "config.toml"
+    path.write_text(path.read_text().replace("[store]\n", "[store]\nur = 1\n"), encoding="utf-8")
+
+    done = check(bench)
+
+    assert 'store.ur: unknown key; did you mean "url"?' in done.stderr.splitlines()
+    assert f'model "late": {NO_SCORES}' in done.stderr.splitlines()
+
+
+def test_json_names_the_model_of_every_fault(bench: Bench) -> None:
+    bench.configure(model("late", options="windws = 1"), without_scores("early"))
+
+    found = json.loads(check(bench, "--format", "json").stdout)
+
+    assert found["faults"] == [
+        {"model": "late", "text": 'models[0] "late".windws: unknown key; did you mean "windows"?'},
+        {"model": "early", "text": NO_SCORES},
+    ]
+
+
+def test_json_has_no_model_for_a_fault_that_all_inherit(bench: Bench) -> None:
+    bench.configure("[defaults]\nevery = '7h'\n", model("late"), model("early"))
+
+    (fault,) = json.loads(check(bench, "--format", "json").stdout)["faults"]
+
+    assert fault["model"] is None
+    assert fault["text"].startswith("defaults.every: ")
