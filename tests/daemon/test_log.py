@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
-from monitor.daemon.log import LogFormat, configure, hide_secrets
+from monitor.daemon.log import _QUIET, LogFormat, configure, hide_secrets
 
 WORD = "s3cr:t"
 SECRET = f"postgresql+psycopg://monitor:{WORD}@db.example:5432/store"
@@ -17,10 +17,12 @@ SECRET = f"postgresql+psycopg://monitor:{WORD}@db.example:5432/store"
 @pytest.fixture(autouse=True)
 def restored_logging() -> Iterator[None]:
     root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+    libraries = [logging.getLogger(name) for name in _QUIET]
+    handlers, levels = list(root.handlers), [logger.level for logger in (root, *libraries)]
     yield
     root.handlers[:] = handlers
-    root.setLevel(level)
+    for logger, level in zip((root, *libraries), levels, strict=True):
+        logger.setLevel(level)
     logging.captureWarnings(capture=False)
     structlog.reset_defaults()
 

@@ -20,6 +20,10 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, floor_to, from_iso, to
 from monitor.exposition.names import family_name, has_truth
 from monitor.measures.catalogue import BY_NAME
 
+OF_THE_DAEMON = {
+    *("build_info", "start_time_seconds"),
+    *("config_last_reload_successful", "config_last_reload_success_timestamp_seconds"),
+}
 OPTIONS = """
 every = "1s"
 pane = "10m"
@@ -155,7 +159,8 @@ def test_the_daemon_is_ready_healthy_and_measures_both_models(running: Running) 
         assert (
             ("model", "late") in labels_
             or ("model", "spend") in labels_
-            or name in ("build_info", "start_time_seconds")
+            or name in OF_THE_DAEMON
+            or name.startswith("source_")
         )
     assert running.process.value("root_mean_squared_error", model="spend", window="1d", truth="settled")
     assert running.process.value("roc_auc_ratio", model="late", window="1d", truth="settled")
