@@ -53,7 +53,7 @@ class MemorySource:
         return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
 
     def has_records(self, model: ModelSpec, bounds: Range) -> bool:
-        return _between(self.predictions, "event_time", bounds).num_rows > 0
+        return bool(_between(self.predictions, "event_time", bounds).num_rows)
 
     def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         if self.labels is None:
