@@ -29,7 +29,7 @@ class Decision:
 
 
 def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
-    """Hand over the histories of models that were renamed; the new names of those that had one.
+    """Hand over the histories of models that were renamed, all or none; the new names of those that had one.
 
     Parameters
     ----------
@@ -45,10 +45,9 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
     if due and not held:
         with Held(app):
             return rename_models(app, at, held=True)
+    if due:
+        app.store.rename([(_renamed_event(spec, at), _new_keys(app, spec)) for spec in due])
     for spec in due:
-        app.store.rename(
-            Event(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly)), _new_keys(app, spec)
-        )
         app.forget(spec.name)
     return [spec.name for spec in due]
 
@@ -70,6 +69,10 @@ def renamed(app: App, settings: Settings) -> list[ModelSpec]:
                 f"{listed(both)}: take formerly away, or forget one of them by monitor forget --model NAME"
             )
     return due
+
+
+def _renamed_event(spec: ModelSpec, at: int) -> Event:
+    return Event(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly))
 
 
 def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:

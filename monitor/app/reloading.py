@@ -13,6 +13,7 @@ from monitor.core.clock import SECOND
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.daemon.health import Health, patience
 from monitor.daemon.schedule import Schedule
+from monitor.daemon.service import described
 from monitor.exposition.page import Exposition
 from monitor.specs.settings import Settings
 
@@ -45,42 +46,58 @@ class Reloading:
     pace: int | None = None
 
     def __call__(self) -> None:
-        """Read it; where it has a fault, say so and go on with the old one."""
+        """Read it; where it has a fault or cannot be taken over, say so and go on with the old one."""
         log = structlog.stdlib.get_logger(_LOG)
+        before = self.app.settings
         try:
             settings = self.reread()
-            _require_same_store(self.app.settings, settings)
+            _require_same_store(before, settings)
             renamed(self.app, settings)
-        except MonitorError as error:
-            for fault in error.faults if isinstance(error, ConfigurationError) else [str(error)]:
+            self._take_over(settings)
+        except Exception as error:  # noqa: BLE001 -- whatever fails, the old configuration runs on
+            for fault in error.faults if isinstance(error, ConfigurationError) else [described(error)]:
                 log.error("configuration refused", fault=fault)  # noqa: TRY400 -- a fault, no failure of ours
             self.exposition.reloaded(None, at=time.time())
             return
-        for name in _fixed(self.app.settings, settings):
+        for name in _fixed(before, settings):
             log.warning("takes effect at the next start", table=name)
-        told = self._apply(settings)
+        told = self._apply(before, settings)
         log.info("configuration read again", **told)
 
-    def _apply(self, settings: Settings) -> dict[str, list[str]]:
-        before = {model.name: model for model in self.app.settings.models}
-        sources = {source.name: source for source in self.app.settings.sources}
+    def _take_over(self, settings: Settings) -> None:
+        """Put them in use, and rename in the store: both or neither."""
+        before, self.app.settings = self.app.settings, settings  # first: no cycle begins under an old name
+        try:
+            rename_models(self.app, system_clock(), held=True)
+        except BaseException:
+            self.app.settings = before
+            raise
+
+    def _apply(self, old: Settings, settings: Settings) -> dict[str, list[str]]:
+        before = {model.name: model for model in old.models}
+        sources = {source.name: source for source in old.sources}
         after = {model.name: model for model in settings.models}
         changed = {
             name
             for name, model in after.items()
             if before.get(name) != model or sources.get(model.source) != settings.source(model.source)
         }
-        self.app.settings = settings
-        rename_models(self.app, system_clock(), held=True)
         self.exposition.reloaded(settings.models, at=time.time())
         for name in sorted(changed):
-            self.publish(name)
+            self._show(name)
         self._retime(settings, changed)
         return {
             "added": sorted({*after} - {*before}),
             "removed": sorted({*before} - {*after}),
             "changed": sorted(changed & {*before}),
         }
+
+    def _show(self, name: str) -> None:
+        try:
+            self.publish(name)
+        except MonitorError as error:
+            log = structlog.stdlib.get_logger(_LOG)
+            log.warning("not shown before its next cycle", model=name, reason=described(error))
 
     def _retime(self, settings: Settings, changed: set[str]) -> None:
         every = self.ticks(settings)

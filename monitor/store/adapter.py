@@ -244,17 +244,18 @@ class SqlStore:
         with reading(self.engine) as connection:
             return histories.runs(connection, model)
 
-    def rename(self, event: Event, keys: Mapping[str, str]) -> None:
-        """Hand the history of the event's subject over to its model, in one transaction.
+    def rename(self, renamed: Sequence[tuple[Event, Mapping[str, str]]]) -> None:
+        """Hand the histories of the events' subjects over to their models, all in one transaction.
 
         Parameters
         ----------
-        keys
-            new keys of kept references by their old ones.
+        renamed
+            events, each with the new keys of kept references by their old ones.
         """
         with writing(self.engine) as connection:
-            histories.rename(connection, event.subject, event.model, keys)
-            events.append(connection, self.run, [event])
+            for event, keys in renamed:
+                histories.rename(connection, event.subject, event.model, keys)
+            events.append(connection, self.run, [event for event, _ in renamed])
 
     def forget(self, event: Event) -> dict[str, int]:
         """Delete all rows of the event's model but its events, in one transaction; how many, by table."""

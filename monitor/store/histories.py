@@ -26,7 +26,8 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
     Parameters
     ----------
     keys
-        new keys of kept references by their old ones; the others keep theirs.
+        new keys of kept references by their old ones; the others keep theirs. Where one is kept under the
+        new key already, it is the same: it stays, the other goes.
     """
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
     # rows of snapshots refer to those of provenance, whose key may not change below them
@@ -35,6 +36,8 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
         connection.execute(update(table).where(table.c.model == old).values(model=new))
     connection.execute(delete(provenance).where(provenance.c.model == old))
     for before, after in keys.items():
+        if connection.execute(select(references.c.key).where(references.c.key == after)).first() is not None:
+            connection.execute(delete(references).where(references.c.key == before))
         connection.execute(update(references).where(references.c.key == before).values(key=after))
         renamed = func.replace(provenance.c.reference, before, after)
         connection.execute(update(provenance).where(provenance.c.model == new).values(reference=renamed))

@@ -37,7 +37,7 @@ def test_a_renamed_model_has_the_rows_of_the_old_name_in_every_run(store: SqlSto
         fill(SqlStore(store.engine, run), "old")
     before, current = rows_by_table(store, "old"), store.current("old")
 
-    store.rename(RENAMED, {"old-made": "new-made"})
+    store.rename([(RENAMED, {"old-made": "new-made"})])
 
     assert rows_by_table(store, "old") == {}
     assert rows_by_table(store, "new") == before | {"events": 3}
@@ -49,12 +49,22 @@ def test_a_renamed_model_has_the_rows_of_the_old_name_in_every_run(store: SqlSto
     assert store.events("new")[-1] == RENAMED
 
 
+def test_of_the_same_reference_under_both_names_one_is_kept(store: SqlStore) -> None:
+    fill(store, "old")
+    store.save_reference("new-made", "new", reference())
+
+    store.rename([(RENAMED, {"old-made": "new-made"})])
+
+    assert store.reference_keys("new") == ["new-made"]
+    assert store.reference_keys("old") == []
+
+
 def test_another_model_is_not_renamed(store: SqlStore) -> None:
     fill(store, "old")
     fill(store, "other")
     before = rows_by_table(store, "other")
 
-    store.rename(RENAMED, {})
+    store.rename([(RENAMED, {})])
 
     assert rows_by_table(store, "other") == before
 

@@ -1,0 +1,131 @@
+"""A configuration that is read again is taken over whole, or not at all; nothing ends the daemon."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from serving import Bench, Database, create_tables, labels, model, predictions
+
+from monitor.app.reloading import Reloading, limits
+from monitor.app.wiring import App
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.daemon.health import Health
+from monitor.daemon.schedule import Schedule
+from monitor.exposition.page import Exposition
+from monitor.exposition.self_metrics import SelfMetrics
+from monitor.specs.settings import Settings
+
+END = from_iso("2024-03-03")
+OPTIONS = 'every = "1h"\nwindows = ["1d"]\nhorizon = "4d"\nresamples = 20\nreading = { ready_after = "0s" }'
+RENAMED = f'formerly = "late"\n{OPTIONS}'
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A day of a log, one model, one cycle done."""
+    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
+    rows = predictions(50, END - DAY, END)
+    create_tables(bench.database)
+    bench.database.insert("predictions", rows)
+    bench.database.insert("labels", labels(rows, end=END))
+    bench.configure(model(options=OPTIONS))
+    assert bench.cycle(END).error is None
+    return bench
+
+
+@pytest.fixture
+def app(bench: Bench) -> Iterator[App]:
+    """The application of a daemon on it."""
+    with bench.app() as app:
+        yield app
+
+
+def ticks(settings: Settings) -> dict[str, int]:
+    return {one.name: one.every for one in settings.models}
+
+
+def reload(app: App, bench: Bench) -> str:
+    """Read the configuration again; the page."""
+
+    def publish(name: str) -> None:
+        app.store.current(name)
+
+    every = ticks(app.settings)
+    exposition = Exposition(app.settings.models, SelfMetrics("1", time.time()))
+    schedule = Schedule(every, lambda _model, _as_of: None, lambda: END, stopping=threading.Event())
+    Reloading(
+        app,
+        lambda: settings_of(bench.directory / "config.toml", {}),
+        ticks,
+        schedule,
+        Health(limits(every, None), now=time.monotonic),
+        exposition,
+        publish,
+    )()
+    return exposition.render()[0].decode()
+
+
+def successful(page: str) -> bool:
+    return "model_monitor_config_last_reload_successful 1.0" in page
+
+
+def test_a_store_that_fails_while_a_model_is_renamed_leaves_the_old_configuration(
+    bench: Bench, app: App
+) -> None:
+    before = app.settings
+    Database(bench.store_url).run("ALTER TABLE provenance RENAME TO elsewhere")
+    bench.configure(model("delay", options=RENAMED))
+
+    page = reload(app, bench)
+
+    assert not successful(page)
+    assert app.settings is before
+    assert app.store.runs("late") == ["live"]
+
+
+def test_a_store_that_cannot_be_read_keeps_no_valid_configuration_from_use(bench: Bench, app: App) -> None:
+    Database(bench.store_url).run("ALTER TABLE current RENAME TO elsewhere")
+    bench.configure(model(options=OPTIONS.replace("20", "30")))
+
+    page = reload(app, bench)
+
+    assert successful(page)
+    assert app.spec("late").resamples == 30
+
+
+def test_of_two_models_both_are_renamed_or_none(bench: Bench, app: App) -> None:
+    """The database refuses the second one."""
+    bench.configure(model(options=OPTIONS), model("other", options=OPTIONS))
+    bench.cycle(END + HOUR)
+    Database(bench.store_url).run(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON models WHEN new.model = 'another' "
+        "BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    )
+    bench.configure(
+        model("delay", options=RENAMED), model("another", options=f'formerly = "other"\n{OPTIONS}')
+    )
+
+    page = reload(app, bench)
+
+    assert not successful(page)
+    assert {name: app.store.runs(name) for name in ("late", "delay", "other")} == {
+        "late": ["live"],
+        "delay": [],
+        "other": ["live"],
+    }
+
+
+def test_a_model_whose_new_name_has_a_reference_of_a_replay_is_renamed(bench: Bench, app: App) -> None:
+    bench.configure(model("delay", options=OPTIONS))
+    with bench.app() as replay:
+        replay.monitored("delay")  # its reference is read and kept
+    bench.configure(model("delay", options=RENAMED))
+
+    page = reload(app, bench)
+
+    assert successful(page)
+    assert app.store.runs("delay") == ["live"]
+    assert len(app.store.reference_keys("delay")) == 1
