@@ -25,7 +25,7 @@ from monitor.sources.samples import label_traffic, traffic
 from monitor.specs.model import ModelSpec
 from monitor.specs.settings import Settings
 from monitor.states.strata import OTHER, Stratum
-from monitor.store.engine import is_newest, open_store
+from monitor.store.engine import is_newest, open_store, require_usable
 
 _MOST_VERSIONS = 20
 _RECENT = 7 * DAY
@@ -125,10 +125,8 @@ def _of_source(name: str, models: Sequence[ModelSpec], error: SourceError) -> Fi
 
 
 def _store(settings: Settings) -> list[str]:
-    if settings.store_url.startswith("sqlite"):
-        return []  # made and migrated by the first command that writes
     try:
-        open_store(settings.store_url, LIVE).close()
+        require_usable(settings.store_url)
     except StoreError as error:
         return [str(error)]
     return []

@@ -19,6 +19,7 @@ from monitor.config.values import (
     Name,
     Positive,
     Range,
+    StoreUrl,
     Text,
     Url,
     Zone,
@@ -38,7 +39,7 @@ class Store(BaseModel):
 
     model_config = _STRICT
 
-    url: Url = Field(default="sqlite:///monitor.db", repr=False)
+    url: StoreUrl = Field(default="sqlite:///monitor.db", repr=False)
 
 
 class Http(BaseModel):

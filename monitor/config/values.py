@@ -14,6 +14,8 @@ from monitor.windows.units import LONGEST
 
 _LONGEST = 36_500 * DAY  # a century: sums of durations stay far below the ends of int64
 
+_STORES = ("sqlite", "postgresql", "postgres")
+
 
 def _duration(value: object) -> int:
     duration = parse_duration(value if isinstance(value, str) else str(value))
@@ -60,6 +62,14 @@ def _url(value: object) -> object:
     if isinstance(value, str) and not re.match(r"[a-z][a-z0-9_+.]*://", value):
         got = "no scheme" if "://" not in value else quoted(value)
         raise ValueError(f'a database URL starts as in "sqlite:///monitor.db": got {got}')
+    return value
+
+
+def _store_url(value: object) -> object:
+    scheme = str(_url(value)).partition("://")[0].partition("+")[0]
+    if isinstance(value, str) and scheme not in _STORES:
+        hint = did_you_mean(scheme, _STORES)
+        raise ValueError(f"a store is SQLite or PostgreSQL: got {quoted(scheme)}{hint}")
     return value
 
 
@@ -119,6 +129,7 @@ _AS_CLASS = WithJsonSchema({"type": ["string", "number", "boolean"]})
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
+StoreUrl: TypeAlias = Annotated[str, BeforeValidator(_store_url)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(_zone)]
 Id: TypeAlias = Annotated[str | list[str], BeforeValidator(_id)]
 Duration: TypeAlias = Annotated[int, BeforeValidator(_duration), _AS_DURATION]

@@ -1,5 +1,6 @@
 """Open, create and upgrade the store's database."""
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine
+from sqlalchemy import URL, Engine
 
 from monitor.core.errors import StoreError
 from monitor.store.adapter import SqlStore
@@ -84,6 +85,39 @@ def is_newest(url: str) -> bool:
     if found.get_backend_name() == "sqlite" and not Path(found.database or "").is_file():
         return False
     return schema_version(url) == _newest()
+
+
+def require_usable(url: str) -> None:
+    """Say why a store could not be opened, if it could not; nothing is made or upgraded.
+
+    Raises
+    ------
+    StoreError
+        if the database does not answer, is of another version, or its file could not be made.
+    """
+    found = parsed(url)
+    if found.get_backend_name() != "sqlite":
+        open_store(url, "live").close()
+        return
+    name = found.database or ":memory:"
+    if name == ":memory:" or name.startswith("file:"):
+        return
+    file = Path(name)
+    if file.exists():
+        _require_known_file(found)
+    elif not file.parent.is_dir():
+        raise StoreError(f"store {shown(found)}: there is no directory {file.parent}")
+    written = file if file.exists() else file.parent
+    if not os.access(written, os.W_OK):
+        raise StoreError(f"store {shown(found)}: {written} cannot be written")
+
+
+def _require_known_file(url: URL) -> None:
+    engine = connect(url)
+    try:
+        _require_known(engine, _version(engine))
+    finally:
+        engine.dispose()
 
 
 def _require_newest(engine: Engine) -> None:

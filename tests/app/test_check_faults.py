@@ -81,3 +81,34 @@ def test_json_has_no_model_for_a_fault_that_all_inherit(bench: Bench) -> None:
 
     assert fault["model"] is None
     assert fault["text"].startswith("defaults.every: ")
+
+
+def stored_at(bench: Bench, url: str) -> Bench:
+    return Bench(bench.directory, bench.database, url)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--offline",)])
+def test_a_store_is_one_of_two_databases(bench: Bench, arguments: tuple[str, ...]) -> None:
+    stored_at(bench, "sqlit:///x.db").configure(model())
+
+    done = check(bench, *arguments)
+
+    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("warning")]
+    assert done.exit_code == 2
+    assert line == 'store.url: a store is SQLite or PostgreSQL: got "sqlit"; did you mean "sqlite"?'
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("none/m.db", "there is no directory"), ("config.toml", "file is not a database")]
+)
+def test_a_store_that_could_not_be_made_or_opened_is_a_fault(bench: Bench, name: str, told: str) -> None:
+    stored_at(bench, f"sqlite:///{bench.directory / name}").configure(model("late"), without_scores("early"))
+
+    done = check(bench)
+
+    first, *rest = [line for line in done.stderr.splitlines() if not line.startswith("warning")]
+    assert done.exit_code == 2
+    assert first.startswith("store sqlite:///")
+    assert told in first
+    assert rest == [f'model "early": {NO_SCORES}']
+    assert not (bench.directory / "none").exists()
