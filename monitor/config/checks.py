@@ -11,6 +11,7 @@ from monitor.config.resolve import classes_of, id_columns, probabilities_of
 from monitor.config.schema import Labels, Model, Predictions, WindowTable
 from monitor.config.slices import reference_faults, segment_faults, serving_faults
 from monitor.core.clock import DAY, format_duration
+from monitor.records.reading import MOST_CLASSES
 from monitor.windows.ends import window_of
 from monitor.windows.units import LONGEST, largest_pane
 
@@ -195,6 +196,11 @@ def _classes(model: Model) -> Found:
         return
     if classes.values is not None and not 2 <= len(classes.values) == len(set(classes.values)):
         yield loc, f"give at least two classes, each once: got {quoted(classes.values)}"
+    elif len(known := classes_of(model) or probabilities_of(model)) > MOST_CLASSES:
+        yield (
+            loc,
+            f"at most {MOST_CLASSES:,} classes are measured, others count as unseen: got {len(known):,}",
+        )
     elif not classes_of(model) and model.reference is None and model.predictions.probabilities_prefix is None:
         yield loc, "required without a reference and without probabilities: which classes are there?"
 

@@ -10,26 +10,12 @@ import numpy as np
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.ask import Ask, Result
+from monitor.measures.draws import Draws, draws
 from monitor.measures.intervals import percentile, rate
 from monitor.states.views import Confusion
 
 UNSEEN = "(unseen)"
-Statistic: TypeAlias = Callable[[Ints], Floats]
-
-
-def resample(confusion: Confusion, resamples: int, rng: np.random.Generator | None) -> Ints | None:
-    """Multinomial resamples of the counts: int64, shape (resamples, k + 1, k + 1); None where there are none.
-
-    Without `rng` there is no bootstrap. Cost: one binomial for each resample and non-zero cell.
-    """
-    counts = confusion.counts
-    n = int(counts.sum())
-    if n == 0 or resamples == 0 or rng is None:
-        return None
-    used = np.flatnonzero(counts)
-    drawn = np.zeros((resamples, counts.size), dtype=np.int64)
-    drawn[:, used] = rng.multinomial(n, counts.ravel()[used] / n, size=resamples)
-    return drawn.reshape(resamples, *counts.shape)
+Statistic: TypeAlias = Callable[[Draws], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,49 +88,39 @@ def absent_classes(margins: Margins) -> Measurement:
     return Measurement(value=float(margins.actual[:-1].count(0)), n=margins.n)
 
 
-def relative_accuracies(counts: Ints) -> Floats:
-    """Accuracy / share of the most frequent class: of each matrix (last two axes); NaN where undefined."""
-    right = np.trace(counts[..., :-1, :-1], axis1=-2, axis2=-1)
-    return _ratio(right, counts[..., :-1, :].sum(axis=-1).max(axis=-1))
+def relative_accuracies(sums: Draws) -> Floats:
+    """Accuracy / share of the most frequent class: of each draw; NaN where undefined."""
+    return _ratio(sums.right.sum(axis=1), sums.actual.max(axis=1))
 
 
-def f1s(counts: Ints) -> Floats:
-    """F1 of the positive class: of each binary matrix; NaN where nothing is positive."""
-    return _ratio(2 * counts[..., 1, 1], counts[..., 1, :].sum(axis=-1) + counts[..., 1].sum(axis=-1))
+def f1s(sums: Draws) -> Floats:
+    """F1 of the positive class: of each draw of a binary model; NaN where nothing is positive."""
+    return _ratio(2 * sums.right[:, 1], sums.actual[:, 1] + sums.positive)
 
 
-def average_recalls(counts: Ints) -> Floats:
-    """Mean recall over the known classes that have records: of each matrix."""
-    recalls, present = _recalls(counts)
-    return _ratio(np.where(present, recalls, 0.0).sum(axis=-1), present.sum(axis=-1))
+def average_recalls(sums: Draws) -> Floats:
+    """Mean recall over the known classes that have records: of each draw."""
+    recalls = sums.right / np.maximum(sums.actual, 1)
+    return _ratio(recalls.sum(axis=1), np.count_nonzero(sums.actual, axis=1))
 
 
-def harmonic_recalls(counts: Ints) -> Floats:
-    """Harmonic mean recall over the known classes that have records: of each matrix; 0 where one is 0."""
-    recalls, present = _recalls(counts)
-    zero = (present & (recalls == 0)).any(axis=-1)
-    inverse = np.where(present & (recalls > 0), 1 / np.where(recalls > 0, recalls, 1.0), 0.0).sum(axis=-1)
-    return np.where(zero, 0.0, _ratio(present.sum(axis=-1), inverse))
+def harmonic_recalls(sums: Draws) -> Floats:
+    """Harmonic mean recall over the known classes that have records: of each draw; 0 where one is 0."""
+    present = np.count_nonzero(sums.actual, axis=1)
+    inverse = (sums.actual / np.maximum(sums.right, 1)).sum(axis=1)
+    zero = np.count_nonzero(sums.right, axis=1) < present
+    return np.where(zero, 0.0, _ratio(present, inverse))
 
 
-def profits(counts: Ints, amounts: Floats) -> Floats:
-    """Sum of amounts: of each matrix; NaN where there is no record."""
-    total = (counts * amounts).sum(axis=(-2, -1))
-    return np.where(counts.sum(axis=(-2, -1)) > 0, total, np.nan)
-
-
-def of_counts(
-    confusion: Confusion, statistic: Statistic, resampled: Ints | None, level: float = 0.95
-) -> Measurement:
-    """Value of a statistic of the counts, with the percentile interval of its resamples."""
-    n = int(confusion.counts.sum())
-    if n == 0:
+def of_draws(sums: Draws, values: Floats, level: float = 0.95) -> Measurement:
+    """Value of a statistic: that of the counts, with the percentile interval of the resamples'."""
+    if sums.n == 0:
         return Measurement.absent(Reason.NO_LABELS, n=0)
-    value = float(statistic(confusion.counts))
+    value = float(values[0])
     if not math.isfinite(value):
-        return Measurement.absent(Reason.UNDEFINED, n=n)
-    interval = None if resampled is None else percentile(statistic(resampled), level)
-    return Measurement(value=value, n=n, interval=interval)
+        return Measurement.absent(Reason.UNDEFINED, n=sums.n)
+    interval = percentile(values[1:], level) if len(values) > 1 else None
+    return Measurement(value=value, n=sums.n, interval=interval)
 
 
 def results(confusion: Confusion, ask: Ask, rng: np.random.Generator | None) -> Iterator[Result]:
@@ -152,9 +128,10 @@ def results(confusion: Confusion, ask: Ask, rng: np.random.Generator | None) -> 
     margins = Margins.of(confusion)
     yield Result("accuracy", "", accuracy(margins, ask.level))
     yield Result("majority_accuracy", "", majority_accuracy(margins, ask.level))
-    resampled = resample(confusion, ask.resamples, rng)
+    amounts = _amounts(confusion.classes, ask.profit) if ask.profit else None
+    sums = draws(confusion, amounts, 0 if rng is None else ask.resamples, rng or np.random.default_rng(0))
     for name, statistic in _statistics(confusion, ask).items():
-        yield Result(name, "", of_counts(confusion, statistic, resampled, ask.level))
+        yield Result(name, "", of_draws(sums, statistic(sums), ask.level))
     yield Result("absent_classes", "", absent_classes(margins))
     if len(confusion.classes) == 2:
         yield Result("specificity", "", recall(margins, 0, ask.level))
@@ -171,11 +148,8 @@ def _statistics(confusion: Confusion, ask: Ask) -> dict[str, Statistic]:
     if len(confusion.classes) == 2:
         statistics["f1"] = f1s
     if ask.profit:
-        amounts = _amounts(confusion.classes, ask.profit)
-        statistics["profit"] = lambda counts: profits(counts, amounts)
-        statistics["profit_per_record"] = lambda counts: _ratio(
-            profits(counts, amounts), counts.sum(axis=(-2, -1))
-        )
+        statistics["profit"] = lambda sums: sums.profit
+        statistics["profit_per_record"] = lambda sums: sums.profit / max(1, sums.n)
     return statistics
 
 
@@ -191,29 +165,23 @@ def _by_class(margins: Margins, classes: tuple[str, ...], level: float) -> Itera
 
 
 def _cells(confusion: Confusion, n: int) -> Iterator[Result]:
-    names = (*confusion.classes, UNSEEN)
-    binary = len(confusion.classes) == 2
-    for row, (actual, counts) in enumerate(zip(names, confusion.counts.tolist(), strict=True)):
-        for column, (predicted, count) in enumerate(zip(names, counts, strict=True)):
-            if count or (binary and max(row, column) < 2):
-                cell = Measurement(value=float(count), n=n)
-                yield Result("confusion_records", f"actual:{actual},predicted:{predicted}", cell)
+    names, counts = (*confusion.classes, UNSEEN), confusion.counts
+    shown = counts > 0
+    shown[:2, :2] |= len(confusion.classes) == 2
+    rows, columns = np.nonzero(shown)
+    told = zip(rows.tolist(), columns.tolist(), counts[rows, columns].tolist(), strict=True)
+    for row, column, count in told:
+        cell = Measurement(value=float(count), n=n)
+        yield Result("confusion_records", f"actual:{names[row]},predicted:{names[column]}", cell)
 
 
 def _amounts(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
-    side = len(classes) + 1
-    amounts = np.zeros((side, side))
+    place = {name: at for at, name in enumerate(classes)}
+    amounts = np.zeros((len(classes) + 1, len(classes) + 1))
     for (actual, predicted), amount in profit.items():
-        if actual in classes and predicted in classes:
-            amounts[classes.index(actual), classes.index(predicted)] = amount
+        if actual in place and predicted in place:
+            amounts[place[actual], place[predicted]] = amount
     return amounts
-
-
-def _recalls(counts: Ints) -> tuple[Floats, Ints]:
-    known = counts[..., :-1, :]
-    of_class = known.sum(axis=-1)
-    right = np.diagonal(known, axis1=-2, axis2=-1)
-    return right / np.maximum(of_class, 1), of_class > 0
 
 
 def _ratio(above: Ints | Floats, below: Ints | Floats) -> Floats:

@@ -13,6 +13,8 @@ import numpy as np
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 
+MOST_CLASSES = 1_000  # every pane and window has counters for each pair that occurs
+
 
 class Task(StrEnum):
     """What the model predicts."""

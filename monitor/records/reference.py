@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.clock import HOUR
+from monitor.core.errors import SourceError
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import VOLUME, Counting, class_grid, number_grid
-from monitor.records.reading import Reading, Task
+from monitor.records.reading import MOST_CLASSES, Reading, Task
 from monitor.records.rows import prediction_of, score_of
 from monitor.records.values import Categories, Numbers, canonical, categories, numbers
 from monitor.states import grids, sums
@@ -64,8 +65,18 @@ def reference_of(table: pa.Table, reading: Reading) -> Reference:
     table
         role-named columns; ids, times and versions are not needed. Held in memory whole. A feature or an
         output that it lacks is not compared: a feature is not counted, an output counts on fixed cells.
+
+    Raises
+    ------
+    SourceError
+        if it has more classes than are measured.
     """
     reading = replace(reading, classes=reading.classes or _classes(table, reading))
+    if len(reading.classes) > MOST_CLASSES:
+        raise SourceError(
+            f"the reference has {len(reading.classes):,} classes, at most {MOST_CLASSES:,} are measured: "
+            "name the frequent ones in classes.values, others count as unseen"
+        )
     score = score_of(table, reading)
     prediction = prediction_of(table, reading, score)
     has_label = reading.labelled and "label" in table.column_names

@@ -111,6 +111,10 @@ MULTICLASS = [
         '.classes.values: give at least two classes, each once: got ["a", "a"]',
     ),
     (
+        classes_of("multiclass", f"[models.classes]\nvalues = {list(range(1_001))}"),
+        ".classes.values: at most 1,000 classes are measured, others count as unseen: got 1,001",
+    ),
+    (
         classes_of("multiclass", ""),
         ".classes.values: required without a reference and without probabilities: which classes are there?",
     ),

@@ -1,5 +1,6 @@
 """Measures of classes, against scikit-learn."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from measure_states import by_name, class_counting, classified, of_matrix
+from scipy import stats
 from sklearn import metrics
 
 from monitor.core.measurement import Reason
@@ -144,3 +146,51 @@ def test_amounts_of_classes_that_the_model_does_not_know_are_passed_over() -> No
     measured = by_name(performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), ask))
 
     assert measured["profit"].value == 70
+
+
+def test_many_classes_are_resampled_within_bounds() -> None:
+    k, rng = 1_000, np.random.default_rng(5)
+    counting = class_counting(tuple(f"c{at:03}" for at in range(k)))
+    actual = rng.integers(k, size=20_000)
+    predicted = np.where(rng.uniform(size=len(actual)) < 0.7, actual, rng.integers(k, size=len(actual)))
+    names = np.asarray(counting.reading.classes)
+    counters = classified(names[actual].tolist(), names[predicted].tolist(), counting)
+
+    tracemalloc.start()
+    measured = by_name(performance(counting, counters, Ask()))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 300e6
+    interval = measured["average_class_accuracy"].interval
+    assert measured["average_class_accuracy"].value == pytest.approx(
+        metrics.balanced_accuracy_score(actual, predicted)
+    )
+    assert interval is not None
+
+
+def test_cells_that_are_drawn_as_one_have_the_spread_of_cells_that_are_drawn_apart() -> None:
+    matrix = np.asarray([[50, 9, 3], [8, 40, 2], [6, 6, 20]])
+    profit = {("ant", "bee"): -2.0, ("ant", "ant"): 3.0, ("cat", "bee"): -1.0, ("cat", "ant"): -1.0}
+    n, rng = matrix.sum(), np.random.default_rng(3)
+    drawn = rng.multinomial(n, matrix.ravel() / n, size=20_000).reshape(-1, 3, 3)
+    recalls = np.diagonal(drawn, axis1=1, axis2=2) / drawn.sum(axis=2)
+    amounts = np.zeros((3, 3))
+    for (row, column), amount in profit.items():
+        amounts[CLASSES.index(row), CLASSES.index(column)] = amount
+    expected = {
+        "average_class_accuracy": recalls.mean(axis=1),
+        "harmonic_class_accuracy": stats.hmean(recalls, axis=1),
+        "relative_accuracy": np.trace(drawn, axis1=1, axis2=2) / drawn.sum(axis=2).max(axis=1),
+        "profit": (drawn * amounts).sum(axis=(1, 2)),
+    }
+
+    measured = by_name(
+        performance(*of_matrix(CLASSES, matrix.tolist()), Ask(resamples=20_000, profit=profit))
+    )
+
+    for name, draws in expected.items():
+        interval = measured[name].interval
+        assert interval is not None
+        bounds = np.quantile(draws, [0.025, 0.975])
+        assert [interval.lower, interval.upper] == pytest.approx(bounds, abs=0.06 * draws.std())

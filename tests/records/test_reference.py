@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from strategies import reading_of, table_of
 
+from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.grids import CategoryGrid, NumericGrid
@@ -149,6 +150,13 @@ def test_without_a_reference_every_task_has_its_grids(kind: str) -> None:
     assert (counting.score is None) == (kind != "unlabelled")
     assert counting.scale == 2.0
     assert counting.records.size > 0 < counting.labels.size
+
+
+def test_more_classes_than_are_measured_are_refused_with_their_number() -> None:
+    names = [f"c{at}" for at in range(1_001)]
+
+    with pytest.raises(SourceError, match=r"^the reference has 1,001 classes, at most 1,000 are measured"):
+        referenced(replace(reading_of("classes"), classes=()), prediction=names)
 
 
 def test_grids_that_differ_have_different_hashes() -> None:
