@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -99,6 +100,7 @@ def run(path: Path) -> None:
     from monitor.app.serve import serve
     from monitor.app.wiring import opened
 
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves: it is about to read the file anyway
     settings = read_settings(path)
     with opened(settings, path.parent) as app:
         sys.exit(serve(app, reread=lambda: read_settings(path)))

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from contextlib import suppress
-from queue import Empty
+from queue import Empty, SimpleQueue
 from typing import Self
 
 import structlog
@@ -12,7 +12,6 @@ import structlog
 from monitor.app.wiring import LEASE, App
 from monitor.core.clock import SECOND, format_duration
 from monitor.core.errors import StoreError
-from monitor.daemon.service import signals
 
 DAEMON = ""  # in place of a model's name: the lease of the process that has the run
 RETRY = 3.0  # seconds between two looks whether the run is free
@@ -69,14 +68,24 @@ class Held:
                 return
 
 
-def hold_when_free(app: App) -> Held | None:
-    """The run's history as soon as no other process has it; None: a signal to end came first."""
-    held = Held(app)
+def hold_when_free(app: App, received: SimpleQueue[int]) -> Held | None:
+    """The run's history as soon as no other process has it; None: a signal to end came first.
+
+    Parameters
+    ----------
+    received
+        signals; one to read the configuration again is left for the service that follows.
+    """
+    held, reread = Held(app), False
     log = structlog.stdlib.get_logger(__name__)
-    with signals() as received:
-        while not held.claimed():
-            log.info("another process has the run, waiting", run=app.store.run)
-            with suppress(Empty):
-                log.info("stopped", signal=signal.Signals(received.get(timeout=RETRY)).name)
+    while not held.claimed():
+        log.info("another process has the run, waiting", run=app.store.run)
+        with suppress(Empty):
+            number = received.get(timeout=RETRY)
+            if number != signal.SIGHUP:
+                log.info("stopped", signal=signal.Signals(number).name)
                 return None
+            reread = True
+    if reread:
+        received.put(signal.SIGHUP)
     return held

@@ -1,5 +1,6 @@
 """The daemon, wired: ticks, the page, health."""
 
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from monitor.core.clock import SECOND, Clock
 from monitor.daemon.health import Health
 from monitor.daemon.log import LogFormat, configure
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Cycles, Service
+from monitor.daemon.service import Cycles, Service, signals
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.settings import Settings
@@ -51,13 +52,14 @@ def serve(
     settings = app.settings
     configure(LogFormat(settings.log.format), settings.log.level)
     with ExitStack() as stack:
+        received = stack.enter_context(signals(signal.SIGHUP))
         if held is None:
-            held = hold_when_free(app)
+            held = hold_when_free(app, received)
             if held is None:
                 return 0
             stack.enter_context(held)
         rename_models(app, clock(), held=True)
-        code = _service(app, clock, reread, ticking=ticking, pace=pace).run_until_signal()
+        code = _service(app, clock, reread, ticking=ticking, pace=pace).run_until(received)
     return 1 if held.lost else code
 
 

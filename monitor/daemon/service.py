@@ -124,21 +124,25 @@ class Service:
 
     def run_until_signal(self) -> int:
         """Serve until SIGTERM or SIGINT; the exit code. On SIGHUP the configuration is read again."""
-        log = structlog.stdlib.get_logger(_LOG)
         with signals(signal.SIGHUP) as received:
-            self.server.start()
-            try:
-                self.restore()
-                self.health.became_ready()
-                self.schedule.start()
-                log.info("ready")
-                while (number := received.get()) == signal.SIGHUP:
-                    self.reload()
-                log.info("stopping", signal=signal.Signals(number).name)
-            finally:
-                self.health.is_stopping()
-                ended = self.schedule.stop(self.grace)
-                self.server.stop()
+            return self.run_until(received)
+
+    def run_until(self, received: SimpleQueue[int]) -> int:
+        """Serve until one of the signals that are received, or were before, is no SIGHUP; the exit code."""
+        log = structlog.stdlib.get_logger(_LOG)
+        self.server.start()
+        try:
+            self.restore()
+            self.health.became_ready()
+            self.schedule.start()
+            log.info("ready")
+            while (number := received.get()) == signal.SIGHUP:
+                self.reload()
+            log.info("stopping", signal=signal.Signals(number).name)
+        finally:
+            self.health.is_stopping()
+            ended = self.schedule.stop(self.grace)
+            self.server.stop()
         if not ended:
             log.warning("a cycle did not end in time and is given up; nothing of it is kept")
             self.abandon(0)

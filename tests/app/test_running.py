@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 from serving import Bench, Database, create_tables, labels, model, predictions
@@ -15,6 +16,7 @@ from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso
 from monitor.core.errors import StoreError
+from monitor.daemon.service import signals
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = (
@@ -93,7 +95,7 @@ def test_a_held_run_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch)
         with first:
             threading.Timer(0.3, first.__exit__).start()
             began = time.monotonic()
-            second = hold_when_free(other)
+            second = hold_when_free(other, SimpleQueue())
             waited = time.monotonic() - began
         assert second is not None
         with second, pytest.raises(StoreError), Held(one):
@@ -105,13 +107,29 @@ def test_a_held_run_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch)
 def test_a_signal_ends_the_waiting_for_a_held_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "RETRY", 60.0)
     before = signal.getsignal(signal.SIGTERM)
-    with bench.app() as one, bench.app() as other, Held(one):
+    with bench.app() as one, bench.app() as other, Held(one), signals() as received:
         signalling = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
         monkeypatch.setattr(other.store.__class__, "claim", lambda *_arguments: signalling.start())
 
-        assert hold_when_free(other) is None
+        assert hold_when_free(other, received) is None
 
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_wish_to_read_the_configuration_again_waits_for_the_run(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holding, "RETRY", 0.05)
+    received: SimpleQueue[int] = SimpleQueue()
+    received.put(signal.SIGHUP)
+    received.put(signal.SIGHUP)
+    with bench.app() as one, bench.app() as other:
+        first = Held(one)
+        with first:
+            threading.Timer(0.3, first.__exit__).start()
+            assert hold_when_free(other, received) is not None
+
+    assert (received.get(timeout=1), received.empty()) == (signal.SIGHUP, True)
 
 
 def test_a_daemon_whose_run_was_taken_over_ends_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The real `monitor run`, ticking every second over a log of yesterday and today."""
 
 import json
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -223,8 +224,11 @@ def test_a_second_daemon_of_the_same_run_waits_until_it_is_ended(running: Runnin
 def test_a_second_daemon_takes_over_when_the_first_ends(running: Running) -> None:
     second = standby_of(running)
     try:
+        assert second.process is not None
+        second.process.send_signal(signal.SIGHUP)  # remembered until there is something to reload
         assert running.process.stop()[0] == 0
         second.wait(lambda: second.status("/readyz") == 200, "the standby to be ready")
+        second.wait(lambda: len(second.logged("configuration read again")) == 1, "the reload")
         second.wait_cycle("late")
         assert second.stop()[0] == 0
     finally:
