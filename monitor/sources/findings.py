@@ -49,6 +49,26 @@ class Findings:
 
 def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, found: Findings) -> None:
     """Note what some predictions tell."""
+    look_at_times(sample, model, now, title, found)
+    if sample.n == 0:
+        return
+    reading, rows = model.reading, sample.rows
+    about = f"{title}: of {sample.title} rows"
+    found.warnings += _ids(rows, model, about)
+    found.warnings += _scores(rows, reading, about)
+    if reading.task is not Task.REGRESSION:
+        predicted = prediction_of(rows, reading, score_of(rows, reading))
+        if isinstance(predicted, Categories) and "prediction" in rows.column_names:
+            found.warnings += _classes(predicted, reading, "prediction", about)
+    found.warnings += _arms(rows, reading, about)
+    found.warnings += serving_warnings(sample, reading, title)
+    found.strata = {
+        role: texts(rows[role]).levels for role in ("version", "arm") if role in rows.column_names
+    }
+
+
+def look_at_times(sample: Sample, model: ModelSpec, now: int, title: str, found: Findings) -> None:
+    """Note what the times of some predictions tell."""
     if sample.n == 0:
         return
     reading, rows = model.reading, sample.rows
@@ -65,16 +85,6 @@ def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, foun
         if role == "event_time":
             found.newest = _newest(parsed, now)
             found.warnings += _implausible(parsed, reading, now, about)
-    found.warnings += _ids(rows, model, about)
-    found.warnings += _scores(rows, reading, about)
-    if reading.task is not Task.REGRESSION:
-        predicted = prediction_of(rows, reading, score_of(rows, reading))
-        if isinstance(predicted, Categories) and "prediction" in rows.column_names:
-            found.warnings += _classes(predicted, reading, "prediction", about)
-    found.warnings += _arms(rows, reading, about)
-    found.strata = {
-        role: texts(rows[role]).levels for role in ("version", "arm") if role in rows.column_names
-    }
 
 
 def look_at_labels(sample: Sample, model: ModelSpec, title: str, found: Findings) -> None:
@@ -249,6 +259,22 @@ def _arms(rows: pa.Table, reading: Reading, about: str) -> Iterator[str]:
     for key, name in (("control_value", arms.control), ("treatment_value", arms.treatment)):
         if name not in counted and rows.num_rows >= ENOUGH:
             yield f'{about} none has {key} "{name}" in "{arms.column}"; it holds {held}'
+
+
+def serving_warnings(sample: Sample, reading: Reading, title: str) -> Iterator[str]:
+    """Warn of values of rows that serve that do not occur."""
+    rows, serving = sample.rows, reading.serving
+    if serving is None or "serving" not in rows.column_names or rows.num_rows < ENOUGH:
+        return
+    counted = _counts(categories(rows["serving"]))
+    lacking = [value for value in serving.values if value not in counted]
+    if lacking:
+        named = ", ".join(f'"{value}"' for value in lacking)
+        end = "" if len(lacking) < len(serving.values) else ": no row serves, the whole model has no record"
+        yield (
+            f'{title}: of {sample.title} rows none has {named} (serving.values) in "{serving.column}"; '
+            f"it holds {_held(counted)}{end}"
+        )
 
 
 def _orphans(there: Sequence[bool] | np.ndarray, model: ModelSpec, about: str) -> Iterator[str]:

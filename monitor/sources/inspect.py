@@ -16,11 +16,17 @@ from monitor.sources import casts
 from monitor.sources.bounds import Shape
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, look, nearest
-from monitor.sources.findings import Findings, look_at_labels, look_at_records
+from monitor.sources.findings import (
+    Findings,
+    look_at_labels,
+    look_at_records,
+    serving_warnings,
+    look_at_times,
+)
 from monitor.sources.indexes import MANY, Rows, count_rows, missing_id_index, missing_time_index
 from monitor.sources.moments import comparable
 from monitor.sources.reference import load_reference
-from monitor.sources.samples import sample_labels, sample_records
+from monitor.sources.samples import sample_labels, sample_records, sample_times
 from monitor.sources.scan import feature_column, has_own_table, outcome
 from monitor.sources.source import SqlSource
 from monitor.sources.statements import Output, Session, Statement
@@ -120,13 +126,15 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
     found = looking.found
     looking.noting(lambda session: _predictions(session, looking))
     looking.noting(lambda session: _labels(session, looking))
-    if not found.faults:
+    if found.faults:
+        looking.noting(lambda session: _times_sample(session, looking, now), found.warnings)
+    else:
         looking.noting(lambda session: _records_sample(session, looking, now), found.warnings)
         looking.noting(lambda session: _labels_sample(session, looking, now), found.warnings)
-        _reference(looking, base_dir)
+    _reference(looking, base_dir)
     return Inspection(
         faults=tuple(dict.fromkeys(found.faults)),
-        warnings=tuple(dict.fromkeys(found.warnings)),
+        warnings=tuple(dict.fromkeys(one for one in found.warnings if one not in found.faults)),
         columns={} if looking.predictions is None else looking.predictions.types,
         rows=looking.rows,
         labels=looking.label_rows,
@@ -136,6 +144,18 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         settling=found.settling,
         reference=looking.reference,
     )
+
+
+def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
+    """Warn of a configured value of rows that serve that does not occur; nothing where that cannot be read."""
+    dialect = source.reader.dialect
+    try:
+        with source.reader.session() as session:
+            title = look(session, dialect, model.predictions, "p").title
+            sample = sample_records(session, dialect, model, now)
+    except SourceError:
+        return ()
+    return tuple(serving_warnings(sample, model.reading, title))
 
 
 def _predictions(session: Session, looking: _Looking) -> None:
@@ -290,6 +310,16 @@ def _records_sample(session: Session, looking: _Looking, now: int) -> None:
         look_at_records(sample, looking.model, now, looked.title, looking.found)
 
 
+def _times_sample(session: Session, looking: _Looking, now: int) -> None:
+    """Whatever else is wrong: event times that nobody understands are a fault of their own."""
+    looked = looking.predictions
+    if looked is None:
+        return
+    sample = sample_times(session, looking.source.reader.dialect, looking.model, now)
+    if sample is not None:
+        look_at_times(sample, looking.model, now, looked.title, looking.found)
+
+
 def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
     if looking.labels is None or (looking.rows is not None and looking.rows.n == 0):
         return
@@ -304,7 +334,9 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
 
 
 def _reference(looking: _Looking, base_dir: Path) -> None:
-    if looking.model.reference is None:
+    given = looking.model.reference
+    of_the_log = given is not None and given.file is None and given.relation is None
+    if given is None or (looking.found.faults and of_the_log):  # whose faults are known
         return
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)

@@ -1,7 +1,7 @@
 """A bounded look at the rows of a model: the newest where an index finds them, else some."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -58,6 +58,18 @@ def sample_records(session: Session, dialect: Dialect, model: ModelSpec, now: in
     if sample.n or order is None:
         return sample
     return Sample(session.read(Statement(outputs, f"FROM {_some(looked, '')}")), newest=False)
+
+
+def sample_times(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample | None:
+    """The times alone of the newest predictions; None without a column of event times."""
+    types = look(session, dialect, model.predictions, "p").types
+    roles = ("event_time", "logged_at")
+    columns = tuple(pair for pair in model.predictions.columns if pair[0] in roles and pair[1] in types)
+    if "event_time" not in dict(columns):
+        return None
+    reading = replace(model.reading, versioned=False, arms=None, serving=None, segments=(), probabilities=())
+    predictions = replace(model.predictions, columns=columns)
+    return sample_records(session, dialect, replace(model, predictions=predictions, reading=reading), now)
 
 
 def sample_labels(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample | None:

@@ -113,8 +113,9 @@ def test_json_holds_faults_of_the_file_and_of_tables(bench: Bench) -> None:
     assert json.loads(tables.stdout)["faults"] == [
         {
             "model": "late",
-            "text": 'table "predictions" has no column "scores" (score); did you mean "score"?',
+            "text": f'table "{table}" has no column "scores" (score); did you mean "score"?',
         }
+        for table in ("predictions", "reference")
     ]
     assert "unknown key" in json.loads(file.stdout)["faults"][0]["text"]
 

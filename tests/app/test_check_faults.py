@@ -12,7 +12,7 @@ from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
 
 START = from_iso("2024-03-01")
-NO_SCORES = 'table "predictions" has no column "scores" (score); did you mean "score"?'
+NO_VERSION = 'table "predictions" has no column "versionn" (version)'
 
 
 @pytest.fixture
@@ -31,13 +31,13 @@ def check(bench: Bench, *arguments: str) -> Result:
     return CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml"), *arguments])
 
 
-def without_scores(name: str) -> str:
-    text: str = model(name).replace('score = "score"', 'score = "scores"')
+def misnamed(name: str) -> str:
+    text: str = model(name, predictions='version = "versionn"')
     return text
 
 
 def test_a_fault_of_one_model_hides_none_of_the_tables_of_another(bench: Bench) -> None:
-    bench.configure(model("late", options="windws = 1"), without_scores("early"), model("fine"))
+    bench.configure(model("late", options="windws = 1"), misnamed("early"), model("fine"))
     path = bench.directory / "config.toml"
     path.write_text(f'{path.read_text()}\n[sources.other]\nurl = "other.db"\n', encoding="utf-8")
 
@@ -48,29 +48,29 @@ def test_a_fault_of_one_model_hides_none_of_the_tables_of_another(bench: Bench) 
     assert told == [
         'sources.other.url: a database URL starts as in "sqlite:///monitor.db": got no scheme',
         'models[0] "late".windws: unknown key; did you mean "windows"?',
-        f'model "early": {NO_SCORES}',
+        f'model "early": {NO_VERSION}',
     ]
 
 
 def test_a_fault_of_the_store_hides_none_of_the_tables(bench: Bench) -> None:
-    bench.configure(without_scores("late"))
+    bench.configure(misnamed("late"))
     path = bench.directory / "config.toml"
     path.write_text(path.read_text().replace("[store]\n", "[store]\nur = 1\n"), encoding="utf-8")
 
     done = check(bench)
 
     assert 'store.ur: unknown key; did you mean "url"?' in done.stderr.splitlines()
-    assert f'model "late": {NO_SCORES}' in done.stderr.splitlines()
+    assert f'model "late": {NO_VERSION}' in done.stderr.splitlines()
 
 
 def test_json_names_the_model_of_every_fault(bench: Bench) -> None:
-    bench.configure(model("late", options="windws = 1"), without_scores("early"))
+    bench.configure(model("late", options="windws = 1"), misnamed("early"))
 
     found = json.loads(check(bench, "--format", "json").stdout)
 
     assert found["faults"] == [
         {"model": "late", "text": 'models[0] "late".windws: unknown key; did you mean "windows"?'},
-        {"model": "early", "text": NO_SCORES},
+        {"model": "early", "text": NO_VERSION},
     ]
 
 
@@ -102,7 +102,7 @@ def test_a_store_is_one_of_two_databases(bench: Bench, arguments: tuple[str, ...
     ("name", "told"), [("none/m.db", "there is no directory"), ("config.toml", "file is not a database")]
 )
 def test_a_store_that_could_not_be_made_or_opened_is_a_fault(bench: Bench, name: str, told: str) -> None:
-    stored_at(bench, f"sqlite:///{bench.directory / name}").configure(model("late"), without_scores("early"))
+    stored_at(bench, f"sqlite:///{bench.directory / name}").configure(model("late"), misnamed("early"))
 
     done = check(bench)
 
@@ -110,5 +110,36 @@ def test_a_store_that_could_not_be_made_or_opened_is_a_fault(bench: Bench, name:
     assert done.exit_code == 2
     assert first.startswith("store sqlite:///")
     assert told in first
-    assert rest == [f'model "early": {NO_SCORES}']
+    assert rest == [f'model "early": {NO_VERSION}']
     assert not (bench.directory / "none").exists()
+
+
+def test_a_fault_of_the_table_hides_no_missing_reference_file(bench: Bench) -> None:
+    bench.configure(misnamed("late").replace('table = "reference"', 'file = "none.parquet"'))
+
+    done = check(bench)
+
+    first, second = [line for line in done.stderr.splitlines() if not line.startswith("warning")]
+    assert first == f'model "late": {NO_VERSION}'
+    assert second == f'model "late": there is no reference file {bench.directory / "none.parquet"}'
+
+
+def test_a_missing_column_does_not_hide_that_no_time_is_understood(bench: Bench) -> None:
+    bench.database.run("UPDATE predictions SET event_time = 'yesterday'")
+    bench.configure(misnamed("late"))
+
+    done = check(bench)
+
+    first, second = [line for line in done.stderr.splitlines() if not line.startswith("warning")]
+    assert first == f'model "late": {NO_VERSION}'
+    assert "100.0% hold no time that is understood" in second
+    assert second.endswith('as in "yesterday" (digits as 0): nothing can be counted')
+
+
+def test_a_table_that_is_not_there_is_said_once(bench: Bench) -> None:
+    bench.configure(model("late").replace('table = "predictions"', 'table = "prediction"'))
+
+    done = check(bench)
+
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("warning")]
+    assert lines == ['model "late": there is no table or view "prediction"; did you mean "predictions"?']
