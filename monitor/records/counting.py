@@ -123,6 +123,8 @@ class Counting:
             "pane": reading.pane if reading.pane != HOUR else None,
             "threshold": reading.threshold,
             "serving": reading.serving and [reading.serving.column, reading.serving.values],
+            "zone": reading.zone if reading.zone != "UTC" else None,
+            "time_units": reading.time_units,
         }
         told = {name: slice_ for name, slice_ in slices.items() if slice_ not in (None, False, ())}
         return grids.content_hash([layout.hash, told]) if told else layout.hash

@@ -140,3 +140,27 @@ def test_labels_that_come_back_are_counted_for_every_pane(bench: Bench, tmp_path
 
     with bench.app() as app, scratch.app() as other:
         assert in_windows(app) == in_windows(other)
+
+
+def test_another_zone_or_unit_of_times_reads_all_rows_again(bench: Bench, tmp_path: Path) -> None:
+    bench.database.run(
+        "UPDATE predictions SET event_time = replace(event_time, 'Z', '')",
+        "UPDATE predictions SET logged_at = replace(logged_at, 'Z', '')",
+        "UPDATE labels SET reported_at = replace(reported_at, 'Z', '')",
+    )
+    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
+    scratch.directory.mkdir()
+    for one in (bench, scratch):
+        one.configure(model(options=OPTIONS))
+        file = one.directory / "config.toml"
+        text = file.read_text(encoding="utf-8")
+        zoned = text.replace("[sources.log]", '[sources.log]\ntimezone = "America/New_York"')
+        file.write_text(zoned, encoding="utf-8")
+
+    later = END + 6 * HOUR  # by which all rows have been logged in that zone
+    report = bench.cycle(later).reports["late"]
+    scratch.cycle(later)
+
+    assert (report.error, report.rows_read) == (None, ROWS)
+    with bench.app() as app, scratch.app() as other:
+        assert in_windows(app) == in_windows(other)
