@@ -22,6 +22,7 @@ from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
 from monitor.sources import SqlSource, open_source
+from monitor.sources.inspect import unserved
 from monitor.sources.meter import UNUSED
 from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec, ReferenceSpec, SourceSpec
@@ -112,6 +113,8 @@ class App:
         known, monitored = self._models.get(name, (None, None))
         if monitored is None or known != configured:
             monitored = self._make(spec, at)
+            for warning in unserved(spec, self.source(spec.source), at) if spec.reading.serving else ():
+                self._warn(name, warning)
         elif _lacks_reference(monitored):
             again = self._make(spec, at)
             monitored = monitored if again.reference_key == monitored.reference_key else again

@@ -20,8 +20,8 @@ from monitor.sources.findings import (
     Findings,
     look_at_labels,
     look_at_records,
-    serving_warnings,
     look_at_times,
+    serving_warnings,
 )
 from monitor.sources.indexes import MANY, Rows, count_rows, missing_id_index, missing_time_index
 from monitor.sources.moments import comparable
@@ -147,7 +147,7 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
 
 
 def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
-    """Warn of a configured value of rows that serve that does not occur; nothing where that cannot be read."""
+    """Warn of a configured value of rows that serve that does not occur, as far as can be read."""
     dialect = source.reader.dialect
     try:
         with source.reader.session() as session:

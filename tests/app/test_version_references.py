@@ -97,3 +97,25 @@ def test_segments_without_a_reference_are_said_to_be_none(
     assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == [
         f'model "late": {said}'
     ]
+
+
+def test_values_of_rows_that_serve_that_never_occur_are_warned_of(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = model(options=OPTIONS, predictions='version = "group"')
+    bench.configure(text + '[models.serving]\ncolumn = "group"\nvalues = ["A", "b"]\n')
+    some = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")]).stderr
+    bench.configure(text + '[models.serving]\ncolumn = "group"\nvalues = ["A"]\n')
+    none = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")]).stderr
+
+    with bench.app() as app:
+        cycle_once(app, "late", END)
+        cycle_once(app, "late", END)
+
+    said = 'rows none has "A" (serving.values) in "group"; it holds '
+    assert said in some
+    assert "no row serves" not in some
+    assert said in none
+    assert ": no row serves, the whole model has no record" in none
+    (logged,) = [record.message for record in caplog.records if record.levelno == logging.WARNING]
+    assert f"warning: {logged}\n" in none
