@@ -76,6 +76,7 @@ def test_check_names_every_fault_of_the_tables_and_exits_with_2(bench: Bench, mo
     assert done.exit_code == 2
     assert done.stderr.splitlines() == [
         'model "late": table "predictions" has no column "scores" (score); did you mean "score"?',
+        'model "late": table "reference" has no column "scores" (score); did you mean "score"?',
         'model "broken": there is no table or view "prediction"; did you mean "predictions"?',
     ]
 

@@ -100,9 +100,12 @@ def has_index(session: Session, dialect: Dialect, item: str, condition: str) -> 
         plan = session.rows(f"EXPLAIN QUERY PLAN {sql}")
         return any(str(row[3]).startswith("SEARCH") for row in plan)
     if dialect.name == "postgresql":
-        session.settle("SET LOCAL enable_seqscan = off")
+        settings = ("enable_seqscan", "enable_partition_pruning")  # a condition may hit no partition
+        for setting in settings:
+            session.settle(f"SET LOCAL {setting} = off")
         plan = session.rows(f"EXPLAIN {sql}")
-        session.settle("SET LOCAL enable_seqscan TO DEFAULT")
+        for setting in settings:
+            session.settle(f"SET LOCAL {setting} TO DEFAULT")
         return any("Index Cond" in str(row[0]) for row in plan)
     if mysql.is_mysql(dialect.name):
         return '"possible_keys"' in str(session.rows(f"EXPLAIN FORMAT=JSON {sql}")[0][0])

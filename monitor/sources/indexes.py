@@ -35,6 +35,23 @@ def count_rows(session: Session, item: str, condition: str = "1 = 1", most: int 
     return Rows(min(n, most), n > most)
 
 
+def rows_of_partition(session: Session, looked: Looked, relation: Relation, column: str) -> Rows | None:
+    """Rows of the largest partition of a table of PostgreSQL that is partitioned by a column of times."""
+    if looked.dialect.name != "postgresql" or relation.table is None:
+        return None
+    regclass = f"to_regclass({text(looked.dialect.table(relation.table))})"
+    of_column = (
+        "SELECT 1 FROM pg_partitioned_table AS p JOIN pg_attribute AS a ON a.attrelid = p.partrelid "
+        f"AND a.attnum = p.partattrs[0] WHERE p.partstrat = 'r' AND p.partrelid = {regclass} "
+        f"AND a.attname = {text(column)}"
+    )
+    largest = session.rows(
+        f"SELECT relid::regclass::text AS name FROM pg_partition_tree({regclass}) "
+        f"WHERE isleaf AND EXISTS ({of_column}) ORDER BY pg_relation_size(relid) DESC LIMIT 1"
+    )
+    return count_rows(session, f"{largest[0][0]} AS {looked.alias}") if largest else None
+
+
 def missing_time_index(
     session: Session, looked: Looked, relation: Relation, column: str, time: Comparable
 ) -> str | None:

@@ -1,6 +1,6 @@
 """What `check` looks at: tables, columns and their types, times, rows, indexes, the reference."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -13,7 +13,7 @@ from monitor.core.typing import Ints
 from monitor.records.reading import Reading
 from monitor.records.values import numbers
 from monitor.sources import casts
-from monitor.sources.bounds import Shape
+from monitor.sources.bounds import Comparable, Shape
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, look, nearest
 from monitor.sources.findings import (
@@ -23,7 +23,14 @@ from monitor.sources.findings import (
     look_at_times,
     serving_warnings,
 )
-from monitor.sources.indexes import MANY, Rows, count_rows, missing_id_index, missing_time_index
+from monitor.sources.indexes import (
+    MANY,
+    Rows,
+    count_rows,
+    missing_id_index,
+    missing_time_index,
+    rows_of_partition,
+)
 from monitor.sources.moments import comparable
 from monitor.sources.reference import load_reference
 from monitor.sources.samples import sample_labels, sample_records, sample_times
@@ -278,9 +285,25 @@ def _times(session: Session, looked: Looked, relation: Relation, looking: _Looki
         elif time.shape is Shape.NOTHING and rows.n:
             found.warnings.append(f"{looked.title}: {named} has no value in any row")
         elif rows.n >= MANY:
-            remedy = missing_time_index(session, looked, relation, column, time)
-            if remedy is not None:
-                found.warnings.append(_no_index(looked, named, _COST[role], rows, remedy))
+            found.warnings += _time_index(session, looked, relation, (column, role), time, rows)
+
+
+def _time_index(
+    session: Session,
+    looked: Looked,
+    relation: Relation,
+    named: tuple[str, str],
+    time: Comparable,
+    rows: Rows,
+) -> Iterator[str]:
+    column, role = named
+    part = rows_of_partition(session, looked, relation, column)
+    if part is not None and part.n < MANY:
+        return
+    remedy = missing_time_index(session, looked, relation, column, time)
+    if remedy is not None:
+        cost = _COST[role] if part is None else f"{_COST[role]} whole partitions, the largest with"
+        yield _no_index(looked, f'"{column}" ({role})', cost, part or rows, remedy)
 
 
 def _values(session: Session, looked: Looked, outputs: Iterable[_Asked], looking: _Looking) -> None:

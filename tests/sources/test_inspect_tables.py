@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,31 @@ def test_the_index_to_make_is_told_where_it_matters_and_helps(database: Database
         'table "predictions": no index on "id" (id)',
     ]
     assert (after.faults, after.warnings) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "key", ["PRIMARY KEY (id, event_time)", "UNIQUE (event_time, id)", "CHECK (id >= 0)"]
+)
+@pytest.mark.parametrize("many", [False, True])
+def test_partitions_by_time_need_no_index_on_it_until_they_are_large(
+    postgres_database: Database, tmp_path: Path, key: str, *, many: bool
+) -> None:
+    days = (0, 7, 20) if many else (0, 4, 8, 12, 20)
+    columns = COLUMNS | {"event_time": "timestamptz"}
+    typed = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+    postgres_database.run(f"CREATE TABLE predictions ({typed}, {key}) PARTITION BY RANGE (event_time)")
+    for at, (first, last) in enumerate(pairwise(days)):
+        bounds = f"FROM ('{iso(START + first * DAY)}') TO ('{iso(START + last * DAY)}')"
+        postgres_database.run(f"CREATE TABLE p{at} PARTITION OF predictions FOR VALUES {bounds}")
+    postgres_database.create("filled", columns, rows_of(21_000))
+    postgres_database.run("INSERT INTO predictions SELECT * FROM filled")
+
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, AS_OF)
+
+    told = [one for one in found.warnings if '"event_time"' in one]
+    assert len(told) == (many and key.startswith("CHECK"))
+    cost = "each cycle reads whole partitions, the largest with all 10,920 rows; run: "
+    assert all(cost in one for one in told)
 
 
 def test_small_tables_need_no_index(database: Database, tmp_path: Path) -> None:
