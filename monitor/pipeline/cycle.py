@@ -12,6 +12,7 @@ from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldes
 from monitor.pipeline.housekeeping import audit
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored, NewestSettled, restore
+from monitor.pipeline.reach import reach_back
 from monitor.pipeline.versions import first_seen_rows, newly_seen
 from monitor.pipeline.widen import widen
 from monitor.specs.protocols import Commit, CycleReport, Lease
@@ -57,12 +58,13 @@ def run_cycle(
     if state.as_of is not None and as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
     token = None if lease is None else lease.token
-    if not monitored.restored:
+    if is_new := not monitored.restored:
         widen(monitored, token=token)
         restore(monitored)
     monitored.panes.load(monitored.oldest_needed(as_of))
 
     changes = find_changes(monitored, state, as_of)
+    changes = reach_back(monitored, changes, as_of) if is_new else changes
     audited = audit(monitored, changes, as_of)
     noted = [*changes.waiting, *audited.waiting]
     store.note_waiting(monitored.name, changes.state, noted, token=token)

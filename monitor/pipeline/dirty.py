@@ -53,14 +53,21 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
     starts = sorted({*_unseen(monitored, Part.RECORDS, found), *always})
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in starts]
     if state.oldest is None and found.changed:
-        state = replace(state, oldest=_oldest(monitored, found.oldest, bounds[0]), first_as_of=as_of)
+        state = replace(state, oldest=oldest_of(monitored, found.oldest, bounds[0]), first_as_of=as_of)
     if has_logged_at and found.newest:
         state = replace(state, logged_cursor=min(as_of, found.newest))
     changes = Changes(state, waiting, found.changed, found.read, found.invalid)
     return _with_labels(monitored, changes, as_of, bounds) if reading.labelled else changes
 
 
-def _oldest(monitored: Monitored, found: int, first: int) -> int:
+def changed_rows(monitored: Monitored, bounds: tuple[int, int], as_of: int) -> "Found":
+    """All rows within bounds, whenever they were logged."""
+    spec, reading = monitored.spec, monitored.counting.reading
+    batches = monitored.source.changed_records(spec, since=None, as_of=as_of, bounds=bounds)
+    return _found(dated(batches, "logged_at", reading), _Span(bounds, None, as_of, None), reading.pane)
+
+
+def oldest_of(monitored: Monitored, found: int, first: int) -> int:
     """Oldest event time of the log as far as the horizon reaches: its cut, where there are older rows."""
     older = (first - monitored.counting.reading.horizon, first)
     return first if monitored.source.has_records(monitored.spec, older) else found
@@ -95,7 +102,7 @@ class _Span:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """Rows of a span, added up: `changed` and `new` ones by pane start; `newest` is at least the cursor.
 
     Parameters
@@ -113,7 +120,7 @@ class _Found:
     newest: int
 
 
-def _found(batches: Iterator[Dated], span: _Span, pane: int) -> _Found:
+def _found(batches: Iterator[Dated], span: _Span, pane: int) -> Found:
     """Add the rows up batch by batch: memory does not grow with them."""
     changed: Counter[int] = Counter()
     new: Counter[int] = Counter()
@@ -133,10 +140,10 @@ def _found(batches: Iterator[Dated], span: _Span, pane: int) -> _Found:
         invalid += batch.event.invalid
         oldest = int(batch.event.us[wanted].min(initial=oldest))
         newest = int(batch.seen[wanted].max(initial=newest))
-    return _Found(dict(changed), dict(new), last, read, invalid, oldest, newest)
+    return Found(dict(changed), dict(new), last, read, invalid, oldest, newest)
 
 
-def _unseen(monitored: Monitored, part: Part, found: _Found) -> list[int]:
+def _unseen(monitored: Monitored, part: Part, found: Found) -> list[int]:
     """Panes, ascending, with changed rows that their last count may not have seen.
 
     While a log or a label feed is quiet its cursor stands, and so does the overlap: its panes would be
@@ -154,7 +161,7 @@ def _unseen(monitored: Monitored, part: Part, found: _Found) -> list[int]:
     ]
 
 
-def _relabelled(monitored: Monitored, found: _Found, as_of: int) -> list[WaitingPane]:
+def _relabelled(monitored: Monitored, found: Found, as_of: int) -> list[WaitingPane]:
     """Panes with changed labels, those counted as of this moment left out.
 
     Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up.
