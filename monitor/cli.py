@@ -6,7 +6,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from getpass import getuser
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -181,10 +181,11 @@ def replay(
 @click.option("--as-of", type=Moment(), help="What was known then.")
 @click.option("--history", is_flag=True, help="All kept revisions.")
 @click.option("--provenance", is_flag=True, help="Also what stands behind the numbers.")
+@click.option("--all", "everything", is_flag=True, help="Every measure, feature, version and segment.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @told
-def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any) -> None:
-    """Print current or kept measurements."""
+def show(path: Path, form: str, run_name: str, *, provenance: bool, everything: bool, **asked: Any) -> None:
+    """Print current or kept measurements; as a table the headlines, unless more is asked for."""
     from monitor.app.provenance import with_provenance
     from monitor.app.running import chosen_rows, refuse_unknown
     from monitor.app.wiring import opened
@@ -194,8 +195,10 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any
     with opened(settings, path.parent, run_name) as app:
         refuse_unknown(app, asked["model"], asked["window"], asked["measure"])
         rows = chosen_rows(app, **asked)
-        forms = {"table": as_table, "json": as_json, "csv": as_csv}
-        text = with_provenance(app.store, rows, form) if provenance else forms[form](rows)
+        chosen = any(asked[name] is not None for name in ("measure", "subject", "segment", "version"))
+        table = partial(as_table, everything=everything or chosen or asked["history"])
+        forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
+        text = with_provenance(app.store, rows, form, table) if provenance else forms[form](rows)
     click.echo(text.rstrip("\n"))
 
 

@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from monitor.core.clock import SECOND, to_iso
 from monitor.measures.catalogue import BY_NAME, Family, Unit
@@ -15,6 +17,9 @@ from monitor.windows.ends import nominal_length
 Shown = tuple[str, int, MeasurementRow]
 
 _NEGLIGIBLE = 1e-9
+_LEADING = {"feature:": "stability_index", "class:": "base_rate"}  # by which a few are chosen
+_MANY = tuple(_LEADING)
+_FEW = 3
 _MOMENTS = ("to", "as of")
 _NUMBER = re.compile(r"(-?[\d,.]*|-?\d+[dhm]( \d+[hms])?|-?[\d.]+s)")
 ALIASES = {
@@ -107,26 +112,60 @@ def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     return out.getvalue()
 
 
-def as_table(rows: Iterable[Shown]) -> str:
+def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:
     """Groups of aligned lines, a heading for each window: values with intervals, and what limits them.
 
     One measure of several windows or revisions is a line for each of them instead.
+
+    Parameters
+    ----------
+    everything
+        False: headline measures of the whole model, and of its few most shifted features and most frequent
+        classes; how many lines are left out is said.
     """
     found = ordered(rows)
     if not found:
         return "nothing has been measured yet"
     if len(found) > 1 and len({(row.measure, row.subject) for _, _, row in found}) == 1:
         return _one_measure(found)
+    shown = found if everything else _overview(found)
     header = ("  measure", "subject", "value", "interval", "n", "note")
-    lines = iter(aligned([header, *(_line(row) for _, _, row in found)]).split("\n"))
-    text = [next(lines)]
-    heading = ""
-    for one in found:
-        if _heading(*one) != heading:
-            heading = _heading(*one)
-            text += ["", heading]
-        text.append(next(lines))
-    return "\n".join(text)
+    lines = iter(aligned([header, *(_line(row) for _, _, row in shown)]).split("\n"))
+    text, left = [next(lines)], Counter(_heading(*one) for one in found)
+    for heading, group in groupby(shown, key=lambda one: _heading(*one)):
+        told = [next(lines) for _ in group]
+        more = left.pop(heading) - len(told)
+        text += ["", heading, *told, *([f"  … {more:,} more: --all"] if more else [])]
+    others = left.total()
+    return "\n".join([*text, *(["", f"… {others:,} more: --all"] if others else [])])
+
+
+def _overview(rows: Sequence[Shown]) -> list[Shown]:
+    """Headlines of whole models, and of a few of their features and classes in each window."""
+    whole = [
+        one
+        for one in rows
+        if one[2].version is None
+        and one[2].segment is None
+        and one[2].measure in BY_NAME
+        and BY_NAME[one[2].measure].headline
+    ]
+    chosen: list[Shown] = []
+    for _, group in groupby(whole, key=lambda one: _heading(*one)):
+        told = list(group)
+        few = {subject for kind in _LEADING for subject in _few(told, kind)}
+        chosen += [one for one in told if one[2].subject in few or not one[2].subject.startswith(_MANY)]
+    return chosen
+
+
+def _few(rows: Iterable[Shown], kind: str) -> list[str]:
+    """Subjects of a kind that lead in its measure."""
+    leading = {
+        row.subject: -1.0 if row.measurement.value is None else row.measurement.value
+        for _, _, row in rows
+        if row.measure == _LEADING[kind] and row.subject.startswith(kind)
+    }
+    return sorted(leading, key=lambda subject: -leading[subject])[:_FEW]
 
 
 def _one_measure(found: Sequence[Shown]) -> str:

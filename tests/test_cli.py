@@ -175,8 +175,8 @@ def test_a_bug_in_one_model_does_not_stop_the_others(
 
     sound = App.monitored
 
-    def buggy(app: App, name: str) -> object:
-        return 1 // 0 if name == "first" else sound(app, name)
+    def buggy(app: App, name: str, as_of: int) -> object:
+        return 1 // 0 if name == "first" else sound(app, name, as_of)
 
     bench.configure(model("first", options=OPTIONS), LATE)
     monkeypatch.setattr(App, "monitored", buggy)

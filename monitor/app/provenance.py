@@ -1,7 +1,7 @@
 """What stands behind numbers: data, moment, code, configuration, grids and references, decisions."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from monitor.core.clock import to_iso
@@ -50,7 +50,9 @@ def behind(store: SqlStore, rows: Iterable[Shown]) -> list[Behind]:
     return found
 
 
-def with_provenance(store: SqlStore, rows: Sequence[Shown], form: str) -> str:
+def with_provenance(
+    store: SqlStore, rows: Sequence[Shown], form: str, table: Callable[[Sequence[Shown]], str] = as_table
+) -> str:
     """Rows as table, JSON or CSV, and what stands behind them."""
     found = behind(store, rows)
     by_moment = {(one.model, one.provenance.as_of): one for one in found}
@@ -69,7 +71,7 @@ def with_provenance(store: SqlStore, rows: Sequence[Shown], form: str) -> str:
         case "csv":
             return as_csv(rows, Further(_FLAT, flat))
     events = [event for model in sorted({row[0] for row in rows}) for event in store.events(model)]
-    return "\n\n".join(part for part in (as_table(rows), as_text(found, events)) if part)
+    return "\n\n".join(part for part in (table(rows), as_text(found, events)) if part)
 
 
 def plain(one: Behind) -> dict[str, object]:
