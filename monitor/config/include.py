@@ -139,9 +139,9 @@ def _take_sources(included: Included, sources: object, name: str, loc: Loc) -> N
     before = included.document.get("sources", {})
     if not isinstance(sources, dict) or not isinstance(before, dict):
         return
-    twice: Sequence[str] = [source for source in sources if source in before]
+    twice: Sequence[str] = [name for name, table in sources.items() if before.get(name, table) != table]
     if twice:
-        text = f"{name}: every source has a name of its own: {listed(twice)} stood in a file before"
+        text = f"{name}: every source has a name of its own: {listed(twice)} stood otherwise in a file before"
         included.faults.append(Fault(loc, text))
     new = {source: table for source, table in sources.items() if source not in before}
     included.sources |= dict.fromkeys(new, name)

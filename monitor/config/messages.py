@@ -43,8 +43,10 @@ def suggestion(word: str, known: Iterable[str]) -> str | None:
     ('score', None)
     """
     cutoff = 0.75 if len(word) <= len("scale") else 0.8  # two letters exchanged in a short word
-    found = get_close_matches(word.lower(), list(known), n=1, cutoff=cutoff)
-    return found[0] if found else None
+    options = list(known)
+    same_letters = (one for one in options if sorted(one) == sorted(word.lower()))
+    found = get_close_matches(word.lower(), options, n=1, cutoff=cutoff)
+    return next(same_letters, found[0] if found else None)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -25,8 +25,16 @@ def _duration(value: object) -> int:
 
 
 def _length(value: object) -> object:
-    if isinstance(value, str) and value not in LONGEST:
+    if not isinstance(value, str) or value in LONGEST:
+        return value
+    try:
         _duration(value)
+    except ValueError as error:
+        if any(sign.isdigit() for sign in value):
+            raise
+        units = ", ".join(map(quoted, LONGEST))
+        hint = did_you_mean(value, LONGEST)
+        raise ValueError(f"{error}{hint}" if hint else f"{error}; or a calendar unit ({units})") from None
     return value
 
 

@@ -114,6 +114,27 @@ def test_an_unknown_key_is_named_with_the_one_that_was_meant(file: File, key: st
     assert f'models[0] "late".predictions.{key}: unknown key{expected}' in file.faults_of(text)
 
 
+def test_letters_in_another_order_are_what_was_meant(file: File) -> None:
+    text = model(tables='[models.labels]\nreported_at = "seen"\nlable = "late"')
+
+    assert file.faults_of(text) == ['models[0] "late".labels.lable: unknown key; did you mean "label"?']
+
+
+@pytest.mark.parametrize(("unit", "meant"), [("monh", "month"), ("dya", "day"), ("qarter", "quarter")])
+def test_a_mistyped_calendar_unit_is_named_with_the_one_that_was_meant(
+    file: File, unit: str, meant: str
+) -> None:
+    (fault,) = file.faults_of(model(keys=f'windows = ["{unit}"]'))
+
+    assert fault == f'models[0] "late".windows[0]: {DURATION}: got "{unit}"; did you mean "{meant}"?'
+
+
+def test_a_window_that_is_no_duration_may_have_been_meant_as_a_calendar_unit(file: File) -> None:
+    (fault,) = file.faults_of(model(keys='windows = ["soon"]'))
+
+    assert fault.endswith('got "soon"; or a calendar unit ("day", "week", "month", "quarter")')
+
+
 @pytest.mark.parametrize("key", ["challenger", "alerts", "measures", "dependence", "owner"])
 def test_no_nonsense_is_suggested_for_a_key_of_a_later_version(file: File, key: str) -> None:
     assert file.faults_of(model(keys=f"{key} = []")) == [f'models[0] "late".{key}: unknown key']

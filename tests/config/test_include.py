@@ -37,6 +37,16 @@ def test_included_models_have_the_defaults_and_may_bring_their_source(file: File
     assert (spec.source, spec.every) == ("weather", 7_200_000_000)
 
 
+def test_a_source_that_stands_alike_in_several_files_is_one(file: File, more: Path) -> None:
+    (more / "a.toml").write_text(SOURCE + model(name="early"))
+    (more / "b.toml").write_text(SOURCE + model(name="soon"))
+
+    settings = file.settings(INCLUDE + SOURCE + model())
+
+    assert [source.name for source in settings.sources] == ["flights"]
+    assert [spec.name for spec in settings.models] == ["late", "early", "soon"]
+
+
 def test_places_of_included_files_are_filled(file: File, more: Path) -> None:
     (more / "a.toml").write_text(SOURCE.replace("flights.db", "${PLACE}.db") + model())
 
@@ -75,17 +85,18 @@ def test_a_pattern_that_matches_nothing_is_a_fault(file: File) -> None:
 
 
 def test_an_included_file_holds_models_and_sources_only(file: File, more: Path) -> None:
-    (more / "a.toml").write_text("[http]\nport = 1\n" + SOURCE + "[model]\n")
+    (more / "a.toml").write_text("[http]\nport = 1\n" + SOURCE + "audit = '2d'\n[model]\n")
     (more / "b.toml").write_text('sources = 1\n[models]\nname = "x"\n')
     (more / "c.toml").write_text("nothing")
 
     faults = file.faults(INCLUDE + SOURCE + model())
 
+    other = 'every source has a name of its own: "flights" stood otherwise in a file before'
     rule = "an included file holds [[models]] and [sources.NAME] only"
     assert faults[:-1] == [
         f'include[0]: models.d/a.toml: {rule}: got "http"',
         f'include[0]: models.d/a.toml: {rule}: got "model"; did you mean "models"?',
-        'include[0]: models.d/a.toml: every source has a name of its own: "flights" stood in a file before',
+        f"include[0]: models.d/a.toml: {other}",
         'include[0]: models.d/b.toml: models: must be a list of tables: "[[models]]" instead of "[models]"',
         "include[0]: models.d/b.toml: sources: must be a table: got 1",
     ]
