@@ -76,7 +76,7 @@ def _reads(model: CheckedModel) -> Iterator[str]:
         yield "  reads: not known: no index finds the rows of the last week, or there are none"
         return
     yield (
-        f"  reads: about {model.reads.per_cycle:,.0f} rows a cycle for new predictions "
+        f"  reads: about {counted(round(model.reads.per_cycle), 'row')} a cycle for new predictions "
         f"({model.reads.per_hour:,.1f} come in an hour)"
     )
     if model.reads.per_label is not None:

@@ -281,11 +281,20 @@ def _times(session: Session, looked: Looked, relation: Relation, looking: _Looki
         if time.shape is Shape.UNKNOWN:
             found.warnings.append(
                 f"{looked.title}: {named} holds no time that is understood: every row is read"
+                f"{_unit_hint(role, looking)}"
             )
         elif time.shape is Shape.NOTHING and rows.n:
             found.warnings.append(f"{looked.title}: {named} has no value in any row")
         elif rows.n >= MANY:
             found.warnings += _time_index(session, looked, relation, (column, role), time, rows)
+
+
+def _unit_hint(role: str, looking: _Looking) -> str:
+    unit = looking.model.reading.unit(role)
+    if unit is None:
+        return ""
+    other = "leave event_time_unit out" if role == "event_time" else f'say {role}_unit = "none"'
+    return f'; whole numbers in "{unit}" are looked for: of other times {other}'
 
 
 def _time_index(

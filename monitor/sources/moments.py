@@ -92,6 +92,8 @@ def _sqlite(
     if not rows:
         return replace(found, shape=Shape.NOTHING)
     if epochs:
+        if kinds == {"text"} and not any(_is_number(str(value)) for _, value in rows):
+            return found  # as on other engines: parsing decides
         if "text" not in kinds:
             return replace(found, shape=Shape.EPOCH, odd=f"typeof({ref}) IN ('text', 'blob')")
         return replace(found, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
@@ -99,6 +101,14 @@ def _sqlite(
         _require_unit(looked, *title, None)
     samples = [str(value) for kind, value in rows if kind == "text"]
     return _text(found, samples, f"{ref} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'")
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _postgres_text(session: Session, looked: Looked, found: Comparable) -> Comparable:

@@ -163,6 +163,24 @@ def test_partitions_by_time_need_no_index_on_it_until_they_are_large(
     assert all(cost in one for one in told)
 
 
+def test_texts_where_a_unit_is_inherited_get_a_hint_and_no_index_of_casts(
+    database: Database, tmp_path: Path
+) -> None:
+    epochs = [START // 1_000_000 + at for at in range(10_000)]
+    columns = COLUMNS | {"event_time": "bigint", "logged_at": "text"}
+    database.create("predictions", columns, rows_of(10_000, event_time=epochs))
+    reading = replace(READING, time_units=(("event_time", "s"), ("logged_at", "s")))
+
+    found = inspect_model(model_of(labels=None, reading=reading), database.source(), tmp_path, AS_OF)
+
+    told = [one for one in found.warnings if '"logged_at"' in one]
+    assert told[0] == (
+        'table "predictions": "logged_at" (logged_at) holds no time that is understood: every row is read; '
+        'whole numbers in "s" are looked for: of other times say logged_at_unit = "none"'
+    )
+    assert not any("CREATE INDEX" in one for one in told)
+
+
 def test_small_tables_need_no_index(database: Database, tmp_path: Path) -> None:
     database.create("predictions", COLUMNS, rows_of(9_999))
 
