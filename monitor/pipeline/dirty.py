@@ -8,6 +8,7 @@ import numpy as np
 
 from monitor.core.clock import floor_to
 from monitor.core.typing import Ints
+from monitor.pipeline.again import Again
 from monitor.pipeline.monitored import Monitored
 from monitor.records.rows import Dated, dated
 from monitor.specs.rows import ModelState, Part, WaitingPane
@@ -84,10 +85,12 @@ def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tup
     span = _Span(bounds, since, as_of, state.reported_cursor)
     if not has_reported_at:
         span = _Span(bounds, None, bounds[1], None)
-    found = _found(dated(batches, "reported_at", reading), span, reading.pane)
+    again = Again(spec.overlap, span.cursor or 0)
+    found = _found(dated(batches, "reported_at", reading), span, reading.pane, again)
     if has_reported_at and found.newest:
         state = replace(state, reported_cursor=min(as_of, found.newest))
     waiting = _relabelled(monitored, found, as_of)
+    monitored.seen_again = again.by_pane() if has_reported_at else {}
     return replace(changes, state=state, waiting=[*changes.waiting, *waiting], read=changes.read + found.read)
 
 
@@ -120,7 +123,7 @@ class Found:
     newest: int
 
 
-def _found(batches: Iterator[Dated], span: _Span, pane: int) -> Found:
+def _found(batches: Iterator[Dated], span: _Span, pane: int, again: Again | None = None) -> Found:
     """Add the rows up batch by batch: memory does not grow with them."""
     changed: Counter[int] = Counter()
     new: Counter[int] = Counter()
@@ -136,6 +139,8 @@ def _found(batches: Iterator[Dated], span: _Span, pane: int) -> Found:
         if span.since is not None:
             for start, seen in _newest_by_pane(batch.event.us[wanted], batch.seen[wanted], pane):
                 last[start] = max(seen, last.get(start, seen))
+        if again is not None:
+            again.add(batch.event.us[wanted] // pane * pane, batch.seen[wanted])
         read += len(wanted)
         invalid += batch.event.invalid
         oldest = int(batch.event.us[wanted].min(initial=oldest))
@@ -164,11 +169,17 @@ def _unseen(monitored: Monitored, part: Part, found: Found) -> list[int]:
 def _relabelled(monitored: Monitored, found: Found, as_of: int) -> list[WaitingPane]:
     """Panes with changed labels, those counted as of this moment left out.
 
-    Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up.
+    Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up. Those
+    that the search before this one did not see are new, and all of them where it is not known what it saw.
     """
-    facts = monitored.panes.facts(Part.LABELS)
+    facts, before = monitored.panes.facts(Part.LABELS), monitored.seen_again or {}
     return [
-        WaitingPane(start=start, part=Part.LABELS, since=as_of, labels=found.new.get(start, 0))
+        WaitingPane(
+            start=start,
+            part=Part.LABELS,
+            since=as_of,
+            labels=max(found.changed[start] - before.get(start, 0), found.new.get(start, 0)),
+        )
         for start in _unseen(monitored, Part.LABELS, found)
         if start not in facts or facts[start].counted_as_of != as_of
     ]

@@ -58,6 +58,8 @@ class Monitored:
         the audit's last figures.
     memory
         what need not be measured again.
+    seen_again
+        labels by pane that the next search for changes sees again; None: not known.
     restored
         whether `settled` and `audit` are those that were committed last, or newer.
     """
@@ -76,6 +78,7 @@ class Monitored:
     settled: dict[str, NewestSettled] = field(default_factory=dict)
     audit: tuple[MeasurementRow, ...] = ()
     memory: Memory = field(default_factory=Memory)
+    seen_again: dict[int, int] | None = None
     restored: bool = False
 
     @property

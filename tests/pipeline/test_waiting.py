@@ -163,3 +163,20 @@ def test_a_pane_about_to_settle_is_counted_once_more_whatever_its_labels(fresh_s
         (True, 0),
     ]
     assert [(waiting, count) for age, waiting, count in seen if age >= 0] == [(False, 1)] * 3
+
+
+def test_labels_that_become_visible_late_but_within_the_overlap_are_new(fresh_store: SqlStore) -> None:
+    """A batch is stamped 10 minutes before it can be seen; a newer label of another pane was seen before."""
+    asked = NOON + 3 * DAY
+    batch = [(f"p{number}", asked - 10 * MINUTE, 0, "1") for number in range(100)]
+    other = ("p450", asked - 5 * MINUTE, 0, "0")
+    before, after = busy_hour([other]), busy_hour([*batch, other])
+    monitored = monitored_of(before, fresh_store, windows=(), every=HOUR)
+    for as_of in ticks(asked - 2 * HOUR, asked, HOUR):
+        run_cycle(monitored, as_of)
+
+    before.labels = after.labels
+    run_cycle(monitored, asked + HOUR)
+
+    assert labelled(fresh_store, NOON) == 100
+    assert not waits(fresh_store, NOON)
