@@ -67,8 +67,9 @@ def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result
     ):
         yield Truth.NONE, result
     arms = comparison(counting, labels, labels, ask) if whole and counting.reading.arms is not None else []
+    told = label_quality(counting, labels, ask, delays=whole)
     for truth in (Truth.PROVISIONAL, Truth.SETTLED) if counting.reading.labelled else ():
-        for result in (*performance(counting, labels, ask), *label_quality(counting, labels, ask), *arms):
+        for result in (*performance(counting, labels, ask), *told, *arms):
             yield truth, result
 
 

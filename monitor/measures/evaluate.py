@@ -95,13 +95,20 @@ def quality(
     return found
 
 
-def label_quality(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
-    """Coverage, delays and oddities of the labels; none for a model without labels."""
+def label_quality(counting: Counting, labels: Counters, ask: Ask, *, delays: bool = True) -> list[Result]:
+    """Coverage, delays and oddities of the labels; none for a model without labels.
+
+    Parameters
+    ----------
+    delays
+        False for versions, segments and arms, whose delays are not counted.
+    """
     if counting.label is None:
         return []
     _require(counting.labels, labels)
     opened = labels.opened()
-    return list(label_measures.results(opened.block("tally"), counting.delays(opened), ask.level))
+    table = counting.delays(opened) if delays else None
+    return list(label_measures.results(opened.block("tally"), table, ask.level))
 
 
 def comparison(

@@ -43,13 +43,21 @@ def label_delay(delays: DelayTable, share: float) -> Measurement:
     return Measurement(value=delays.edges[cell], n=n, resolution=delays.edges[cell] - lower)
 
 
-def results(tally: Ints, delays: DelayTable, level: float) -> Iterator[Result]:
-    """All measures of the labels; versions and arms do not count delays."""
+def results(tally: Ints, delays: DelayTable | None, level: float) -> Iterator[Result]:
+    """All measures of the labels.
+
+    Parameters
+    ----------
+    delays
+        None: of versions, segments and arms, whose delays are not counted.
+    """
     counted = dict(zip(TALLY, tally.tolist(), strict=True))
     records, labelled = counted["records"], counted["labelled"]
     yield Result("coverage", "", rate(labelled, records, level, Reason.NO_RECORDS))
     for name, measure in TALLY_MEASURES.items():
         yield Result(measure, "", Measurement(value=float(counted[name]), n=records))
+    if delays is None:
+        return
     for measure, share in SHARES.items():
         delay = label_delay(delays, share)
         if delay.reason is Reason.NO_LABELS and labelled:

@@ -218,7 +218,8 @@ def _of_stratum(
     counting = target.monitored.counting
     tally = counting.tally(counters)
     coverage = tally.labelled / tally.records if tally.records else None
-    results = [*performance(counting, counters, ask), *label_quality(counting, counters, ask)]
+    labels = label_quality(counting, counters, ask, delays=stratum == WHOLE)
+    results = [*performance(counting, counters, ask), *labels]
     return [target.row(result, truth, stratum, coverage) for result in _wanted(stratum, results)]
 
 

@@ -140,10 +140,7 @@ def of_labels(log: Log, told: pd.DataFrame, *, delays: bool = True) -> dict[Key,
     families += [_class_rates, _class_averages, _cells] if log.classes else [_errors]
     families += [_scores] if log.binary and log.scored else []
     families += [_delays] if delays else []
-    found = {key: expected for family in families for key, expected in family(log, told)}
-    if not delays:
-        found |= {(name, ""): Expected(None) for name in ("label_delay_median", "label_delay_p90")}
-    return found
+    return {key: expected for family in families for key, expected in family(log, told)}
 
 
 def rate(count: int, n: int) -> Expected:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure_states import binary_counting, binary_reading, by_name, labels_part, table
+from measure_states import binary_counting, binary_reading, by_name, labels_part, scored, table
 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
@@ -87,6 +87,19 @@ def test_labels_whose_delays_were_not_counted_say_so() -> None:
     found = by_name(list(results(tally, delays, 0.95)))
 
     assert found["label_delay_median"] == Measurement.absent(Reason.NOT_COUNTED, n=9)
+
+
+def test_strata_have_no_measures_of_delays() -> None:
+    counting = binary_counting()
+    counters = scored([0.2, 0.7], [0, 1], counting)
+
+    whole, stratum = (
+        {result.measure for result in label_quality(counting, counters, Ask(), delays=delays)}
+        for delays in (True, False)
+    )
+
+    assert whole - stratum == {"label_delay_median", "label_delay_p90"}
+    assert "coverage" in stratum
 
 
 def test_a_model_without_labels_has_no_measures_of_them() -> None:
