@@ -28,7 +28,8 @@ class _Parts:
     strata: dict[int, Strata] = field(default_factory=dict)
     days: dict[int, Strata] = field(default_factory=dict)
     delays: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
-    columns: Ints | None = None  # start, counted_as_of, rows, records, labelled, checksum
+    columns: Ints = field(default_factory=lambda: columns_of([]))  # of the facts
+    outdated: set[int] = field(default_factory=set)  # starts of facts of another layout
 
 
 class Panes:
@@ -62,8 +63,9 @@ class Panes:
             return
         for part, parts in self._parts.items():
             facts = [one for one in self._store.facts(self._model, since) if one.part is part]
-            parts.facts = {one.start: one for one in facts}
-            known = [one.start for one in facts if one.layout == parts.kept_as]
+            parts.facts, parts.columns = {one.start: one for one in facts}, columns_of(facts)
+            parts.outdated = {one.start for one in facts if one.layout != parts.kept_as}
+            known = [one.start for one in facts if one.start not in parts.outdated]
             for pane in self._store.load_panes(self._model, part, known, self._counting).values():
                 self._keep(part, pane)
         self._loaded = True
@@ -79,9 +81,10 @@ class Panes:
             which parts; none: any.
         """
         asked = [part for part in parts or Part if part is not Part.LABELS or self._counting.reading.labelled]
-        starts = {start for part in asked for start in _outdated(self._parts[part])}
+        starts = {start for part in asked for start in self._parts[part].outdated}
         if Part.LABELS in asked:
-            starts.update(left_behind(self.facts(Part.RECORDS), self.facts(Part.LABELS)))
+            behind = left_behind(*(self._parts[part].columns for part in (Part.RECORDS, Part.LABELS)))
+            starts.update(behind.tolist())
         return sorted(starts)
 
     def lacking(self, waiting: Iterable[int]) -> Ints:
@@ -100,12 +103,12 @@ class Panes:
 
     def put(self, part: Part, panes: Sequence[PanePart], as_of: int, *, token: int | None = None) -> None:
         """Save counted parts, under the lease that the token is of, and keep them."""
-        layout = self._parts[part].kept_as
+        parts = self._parts[part]
+        layout = parts.kept_as
         self._store.save_panes(self._model, part, panes, layout=layout, as_of=as_of, token=token)
-        self._parts[part].columns = None
         for pane in panes:
             self._keep(part, pane)
-            self._parts[part].facts[pane.start] = PaneFacts(
+            parts.facts[pane.start] = PaneFacts(
                 start=pane.start,
                 part=part,
                 counted_as_of=as_of,
@@ -116,6 +119,8 @@ class Panes:
                 labelled=pane.labelled,
                 checksum=pane.checksum,
             )
+        parts.outdated.difference_update(pane.start for pane in panes)
+        parts.columns = _replaced(parts.columns, columns_of(parts.facts[pane.start] for pane in panes))
 
     def facts(self, part: Part) -> Mapping[int, PaneFacts]:
         """Facts by start."""
@@ -134,14 +139,14 @@ class Panes:
 
     def seen(self, part: Part, start: int, end: int) -> int:
         """Rows counted in [start, end), or a number that changes with every label, and with late records."""
-        starts, _, rows, records, _, checksum = self._columns(part)
+        starts, _, rows, records, _, checksum = self._parts[part].columns
         first, last = np.searchsorted(starts, [start, end])
         seen = rows if part is Part.RECORDS else records + checksum
         return int(wrapped(seen[first:last].sum()))
 
     def records(self, start: int, end: int) -> int:
         """Records counted in [start, end)."""
-        starts, _, _, records, _, _ = self._columns(Part.RECORDS)
+        starts, _, _, records, _, _ = self._parts[Part.RECORDS].columns
         first, last = np.searchsorted(starts, [start, end])
         return int(records[first:last].sum())
 
@@ -153,7 +158,7 @@ class Panes:
         waiting
             labels reported since the last count, by start, of the panes that wait.
         """
-        starts, counted, _, records, labelled, _ = self._columns(Part.LABELS)
+        starts, counted, _, records, labelled, _ = self._parts[Part.LABELS].columns
         uncounted = np.zeros_like(starts)
         late = np.zeros(len(starts), dtype=bool)
         for at, start in zip(np.searchsorted(starts, _ints(waiting)).tolist(), waiting, strict=True):
@@ -192,16 +197,6 @@ class Panes:
             age=np.repeat(ages, [len(one) for one in index]),
         )
 
-    def _columns(self, part: Part) -> Ints:
-        parts = self._parts[part]
-        if parts.columns is None:
-            facts = sorted(
-                (one.start, one.counted_as_of, one.rows, one.records, one.labelled, one.checksum)
-                for one in parts.facts.values()
-            )
-            parts.columns = np.asarray(facts, dtype=np.int64).reshape(-1, 6).T.copy()
-        return parts.columns
-
     def _keep(self, part: Part, pane: PanePart) -> None:
         parts = self._parts[part]
         parts.strata[pane.start] = pane.strata
@@ -213,10 +208,13 @@ class Panes:
 
     def _forget(self, since: int) -> None:
         for parts in self._parts.values():
-            parts.columns = None
-            for table in (parts.facts, parts.strata, parts.days, parts.delays):
-                for start in [start for start in table if start < since]:
-                    del table[start]
+            old = int(np.searchsorted(parts.columns[0], since))
+            for start in parts.columns[0, :old].tolist():
+                for table in (parts.facts, parts.strata, parts.delays):
+                    table.pop(start, None)
+            parts.columns = parts.columns[:, old:]
+            parts.outdated = {start for start in parts.outdated if start >= since}
+            parts.days = {day: strata for day, strata in parts.days.items() if day >= since}
 
     def _pane(self, parts: _Parts, start: int) -> Strata:
         return parts.strata.get(start, {})
@@ -234,16 +232,33 @@ def _whole(strata: Strata) -> Strata:
     return {WHOLE: strata[WHOLE]} if WHOLE in strata else {}
 
 
-def _outdated(parts: _Parts) -> list[int]:
-    return [start for start, one in parts.facts.items() if one.layout != parts.kept_as]
+def columns_of(facts: Iterable[PaneFacts]) -> Ints:
+    """Columns of facts: start (ascending), counted_as_of, rows, records, labelled, checksum; int64."""
+    rows = sorted(
+        (one.start, one.counted_as_of, one.rows, one.records, one.labelled, one.checksum) for one in facts
+    )
+    return np.asarray(rows, dtype=np.int64).reshape(-1, 6).T.copy()
 
 
-def left_behind(records: Mapping[int, PaneFacts], labels: Mapping[int, PaneFacts]) -> Iterator[int]:
-    """Panes whose records were counted later than their labels, and are others."""
-    for start, one in records.items():
-        known = labels.get(start)
-        if known is None or (known.counted_as_of < one.counted_as_of and known.records != one.records):
-            yield start
+def left_behind(records: Ints, labels: Ints) -> Ints:
+    """Starts of panes whose records were counted later than their labels, and are others.
+
+    Parameters
+    ----------
+    records, labels
+        columns of the facts of both parts.
+    """
+    if labels.shape[1] == 0:
+        return records[0]
+    known = labels[:, np.minimum(np.searchsorted(labels[0], records[0]), labels.shape[1] - 1)]
+    behind = (known[1] < records[1]) & (known[3] != records[3])
+    return records[0, (known[0] != records[0]) | behind]
+
+
+def _replaced(columns: Ints, new: Ints) -> Ints:
+    """Columns with those of the same start replaced."""
+    joined = np.concatenate([columns[:, ~np.isin(columns[0], new[0])], new], axis=1)
+    return joined[:, np.argsort(joined[0])]
 
 
 def _delays_of(pane: PanePart, layout: Layout) -> tuple[Ints, Ints]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from monitor.core.clock import floor_to
 from monitor.pipeline.monitored import Monitored
-from monitor.pipeline.panes import left_behind
+from monitor.pipeline.panes import columns_of, left_behind
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.specs.rows import PaneFacts, Part, WaitingPane
@@ -85,8 +85,8 @@ def _dropped(counting: Counting, old: Counting, facts: list[PaneFacts]) -> set[i
     starts: set[int] = set()
     if counting.reading.labelled:
         layouts[Part.LABELS] = old.stored_as(old.labels)
-        records, labels = ({one.start: one for one in facts if one.part is part} for part in Part)
-        starts.update(left_behind(records, labels))
+        records, labels = (columns_of(one for one in facts if one.part is part) for part in Part)
+        starts.update(left_behind(records, labels).tolist())
     starts.update(one.start for one in facts if one.layout != layouts.get(one.part, one.layout))
     return {floor_to(start, counting.reading.pane) for start in starts}
 

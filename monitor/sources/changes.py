@@ -67,7 +67,9 @@ def has_rows(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range
     """Whether predictions have event times within bounds (text: widened to a minute)."""
     looked = look(session, dialect, model.predictions, "p")
     event = _event_time(session, looked, model)
-    return bool(session.rows(f"SELECT 1 AS there FROM {looked.item} WHERE {event.condition(*bounds)} LIMIT 1"))
+    return bool(
+        session.rows(f"SELECT 1 AS there FROM {looked.item} WHERE {event.condition(*bounds)} LIMIT 1")
+    )
 
 
 def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> int | None:

@@ -48,9 +48,14 @@ def normalise(hi: Ints, lo: Ints) -> tuple[Ints, Ints]:
     return hi + carry, lo - (carry << BITS)
 
 
+def units(hi: int, lo: int) -> int:
+    """Value of a sum in units of 2^-40 of its scale."""
+    return (int(hi) << BITS) + int(lo)
+
+
 def exact(hi: int, lo: int, scale: float) -> Fraction:
     """Value of a sum as an exact fraction, in the unit of its terms."""
-    return Fraction((int(hi) << BITS) + int(lo), HALF) * Fraction(scale)
+    return Fraction(units(hi, lo), HALF) * Fraction(scale)
 
 
 def power_of_two(spread: float) -> float:

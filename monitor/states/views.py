@@ -107,6 +107,15 @@ class Sums:
         """Count the records whose term was too large to be added."""
         return int(self.counts[1, self.terms.index(term)])
 
+    def scale(self, term: str) -> float:
+        """Power of two that the term is measured in."""
+        return self.scales[self.terms.index(term)]
+
+    def units(self, term: str) -> int:
+        """Exact sum of the rounded terms in units of 2^-40 of its scale."""
+        at = self.terms.index(term)
+        return sums.units(int(self.counts[2, at]), int(self.counts[3, at]))
+
     def total(self, term: str) -> Fraction:
         """Exact sum of the rounded terms."""
         at = self.terms.index(term)
