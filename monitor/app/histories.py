@@ -1,14 +1,16 @@
 """Decisions about histories: a renamed model keeps its own, panes are recounted, a model is forgotten."""
 
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from monitor.app.holding import Held
 from monitor.app.references import reference_key
-from monitor.app.wiring import App
+from monitor.app.wiring import LEASE, App
 from monitor.config.messages import listed
 from monitor.core.clock import floor_to, to_iso
-from monitor.core.errors import MonitorError
+from monitor.core.errors import LeaseLost, MonitorError
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.monitored import Monitored
 from monitor.specs.model import ModelSpec
@@ -125,12 +127,26 @@ def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
     """
     if not app.store.runs(name):
         raise MonitorError(f'nothing is kept of a model "{name}"')
-    with app.held(name):
+    with _held_everywhere(app, name):
         gone = app.store.forget(
             Event(model=name, at=decision.at, kind="forgotten", who=decision.who, why=decision.why)
         )
     app.forget(name)
     return gone
+
+
+@contextmanager
+def _held_everywhere(app: App, name: str) -> Iterator[None]:
+    """Hold the model's lease in every run in which it has a history."""
+    with ExitStack() as stack:
+        stack.enter_context(app.held(name))
+        for run in {*app.store.runs(name)} - {app.store.run}:
+            store = replace(app.store, run=run)
+            token = store.claim(name, app.owner, LEASE)
+            if token is None:
+                raise LeaseLost(f'another process runs a cycle of this model in the run "{run}"')
+            stack.callback(store.release, name, token)
+        yield
 
 
 def _panes(monitored: Monitored, start: int, end: int, as_of: int) -> list[int]:

@@ -87,17 +87,18 @@ def refuse_second_history(app: App, names: Iterable[str]) -> None:
 
 
 def refuse_unknown(app: App, model: str | None, window: str | None, measure: str | None) -> None:
-    """Refuse names that no row can have.
+    """Refuse names that no row can have; a model that is configured no more, but kept, has rows.
 
     Raises
     ------
     ConfigurationError
         with a suggestion.
     """
-    specs = [app.spec(name) for name in app.names(model)]
+    gone = app.is_history(model)
+    specs = [] if gone else [app.spec(name) for name in app.names(model)]
     windows = list(dict.fromkeys(window.name for spec in specs for window in spec.windows))
     faults = []
-    if window and window not in windows:
+    if window and window not in windows and not gone:
         faults.append(
             f'there is no window "{window}": the configuration has {listed(windows)}'
             f"{did_you_mean(window, windows)}"

@@ -14,7 +14,7 @@ from uuid import uuid4
 from monitor.app.clocks import system_clock
 from monitor.app.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.config.messages import did_you_mean, listed
-from monitor.core.clock import MINUTE
+from monitor.core.clock import MINUTE, format_duration
 from monitor.core.errors import ConfigurationError, LeaseLost, SourceError
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.panes import Panes
@@ -69,9 +69,17 @@ class App:
         for model in self.settings.models:
             if model.name == name:
                 return model
+        if self.is_history(name):
+            kept = "its history is kept, but it is not configured, or enabled = false"
+            raise ConfigurationError([f'model "{name}": {kept}: it cannot be counted'])
         names = [model.name for model in self.settings.models]
         known = f"the configuration has {listed(names)}{did_you_mean(name, names)}"
         raise ConfigurationError([f'there is no model "{name}": {known}'])
+
+    def is_history(self, name: str | None) -> bool:
+        """Whether there is nothing but a history of a model: it was removed, or is disabled."""
+        configured = name is None or any(model.name == name for model in self.settings.models)
+        return not configured and bool(self.store.runs(str(name)))
 
     def names(self, chosen: str | None = None) -> list[str]:
         """Names of all models, or the chosen one."""
@@ -143,7 +151,8 @@ class App:
         """
         token = self.store.claim(name, self.owner, LEASE)
         if token is None:
-            raise LeaseLost("another process runs a cycle of this model")
+            ended = f"one that was killed has it for at most {format_duration(LEASE)} more"
+            raise LeaseLost(f"another process runs a cycle of this model ({ended})")
         if token != self._tokens.get(name, token - 1) + 1:
             self.forget(name)
         self._tokens[name] = token

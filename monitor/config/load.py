@@ -82,7 +82,7 @@ def examine(path: Path, environ: Mapping[str, str]) -> Examined:
     }
     merged = _with_defaults(document)
     validated = _validated(merged)
-    faults = [*included.faults, *_semantic_faults(merged, filling.faults)]
+    faults = [*included.faults, *_faults_of_defaults(document), *_semantic_faults(merged, filling.faults)]
     if not isinstance(validated, Configuration):
         faults = [*validated, *faults]
     if isinstance(validated, Configuration) and not faults and not filling.faults:
@@ -113,6 +113,12 @@ def _sound_part(merged: Mapping[str, Any], faults: Sequence[Fault]) -> Configura
     ]
     inherited = ("defaults",) in faulty  # what could not be filled there stands in every model
     return None if inherited or not part["models"] else Configuration.model_validate(part)
+
+
+def _faults_of_defaults(document: Mapping[str, Any]) -> list[Fault]:
+    defaults = document.get("defaults")
+    named = isinstance(defaults, dict) and "name" in defaults
+    return [Fault(("defaults", "name"), "each model has a name of its own")] if named else []
 
 
 def _with_defaults(document: Mapping[str, Any]) -> dict[str, Any]:

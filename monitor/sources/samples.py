@@ -14,7 +14,13 @@ from monitor.sources.dialects import Dialect
 from monitor.sources.ids import same_id
 from monitor.sources.indexes import MANY, Rows, count_rows
 from monitor.sources.moments import comparable
-from monitor.sources.scan import has_own_table, label_outputs, look_labels, prediction_outputs
+from monitor.sources.scan import (
+    feature_outputs,
+    has_own_table,
+    label_outputs,
+    look_labels,
+    prediction_outputs,
+)
 from monitor.sources.statements import Output, Session, Statement
 from monitor.specs.model import ModelSpec
 
@@ -48,12 +54,12 @@ class Sample:
 
 
 def sample_records(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample:
-    """Newest predictions up to now, without features; some, where all lie in the future."""
+    """Newest predictions up to now; some, where all lie in the future."""
     looked = look(session, dialect, model.predictions, "p")
     column = str(model.predictions.column("event_time"))
     time = comparable(session, looked, column, "event_time", model.reading)
     order = _newest_first(session, looked, time, now)
-    outputs = prediction_outputs(looked, model)
+    outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
     sample = Sample(session.read(Statement(outputs, f"FROM {_some(looked, order or '')}")), order is not None)
     if sample.n or order is None:
         return sample
@@ -67,7 +73,16 @@ def sample_times(session: Session, dialect: Dialect, model: ModelSpec, now: int)
     columns = tuple(pair for pair in model.predictions.columns if pair[0] in roles and pair[1] in types)
     if "event_time" not in dict(columns):
         return None
-    reading = replace(model.reading, versioned=False, arms=None, serving=None, segments=(), probabilities=())
+    reading = replace(
+        model.reading,
+        versioned=False,
+        arms=None,
+        serving=None,
+        segments=(),
+        probabilities=(),
+        numeric=(),
+        categorical=(),
+    )
     predictions = replace(model.predictions, columns=columns)
     return sample_records(session, dialect, replace(model, predictions=predictions, reading=reading), now)
 

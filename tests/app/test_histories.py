@@ -1,6 +1,7 @@
 """Renamed, recounted and forgotten models."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,10 @@ from serving import Bench, Database, create_tables, labels, model, predictions
 
 from monitor.app.histories import Decision, forget_model, recount, rename_models
 from monitor.app.holding import Held
-from monitor.app.running import cycle_once
+from monitor.app.running import chosen_rows, cycle_once, refuse_unknown
+from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
-from monitor.core.errors import MonitorError, StoreError
+from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError, StoreError
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = (
@@ -149,4 +151,31 @@ def test_a_model_that_is_no_longer_configured_keeps_its_history_and_can_be_forgo
         forget_model(app, "late", ADA)
 
         assert kept == ["live"]
+        assert app.store.runs("late") == []
+
+
+def test_a_model_that_is_no_longer_configured_can_be_shown_and_not_counted(bench: Bench) -> None:
+    bench.configure(model("other", options=OPTIONS))
+
+    with bench.app() as app:
+        refuse_unknown(app, "late", "1d", "accuracy")
+
+        assert chosen_rows(app, model="late", measure="accuracy")
+        with pytest.raises(
+            ConfigurationError, match=r'model "late": its history is kept, .* enabled = false'
+        ):
+            app.spec("late")
+        with pytest.raises(ConfigurationError, match='there is no model "lat"'):
+            refuse_unknown(app, "lat", None, None)
+
+
+def test_nothing_is_forgotten_while_another_run_counts(bench: Bench) -> None:
+    with bench.app() as app:
+        replay = App(app.settings, app.base, replace(app.store, run="try"))
+        cycle_once(replay, "late", END)
+        with replay.held("late"), pytest.raises(LeaseLost, match='in the run "try"'):
+            forget_model(app, "late", ADA)
+
+        assert app.store.runs("late") == ["live", "try"]
+        forget_model(app, "late", ADA)
         assert app.store.runs("late") == []

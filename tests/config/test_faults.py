@@ -38,6 +38,7 @@ from monitor.core.errors import ConfigurationError
             "sources.a.max_connections: must be a whole number: got true",
         ),
         ("defaults = 5", "defaults: must be a table: got 5"),
+        ('[defaults]\nname = "late"', "defaults.name: each model has a name of its own"),
     ],
 )
 def test_a_fault_outside_the_models_says_so_too(file: File, text: str, expected: str) -> None:

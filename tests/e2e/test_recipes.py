@@ -204,7 +204,8 @@ def test_a_day_that_is_loaded_at_night_is_whole_when_it_is_first_kept(
     made.save("predictions", log.assign(loaded_at=(midnight + pd.Timedelta("4h")).dt.tz_convert("UTC")))
     made.configure({'ready_after = "6h"': ready})
 
-    made.check()
+    if ready:  # else it warns
+        made.check()
     rows = made.cycle(*ticks(START + 4 * DAY, START + 6 * DAY, HOUR))
 
     day = from_iso("2024-01-05T23:00:00Z")  # midnight in Vienna

@@ -19,7 +19,7 @@ from flight_models import (
 )
 from source_databases import Database
 
-from monitor.core.clock import DAY, MINUTE
+from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.sources.inspect import Inspection, inspect_model
 from monitor.specs.model import ModelSpec
 from monitor.windows.ends import Window
@@ -243,3 +243,45 @@ def test_labels_in_the_prediction_table_tell_of_delays_too(database: Database, t
     assert [warning.partition(" labels ")[2][:24] for warning in found.warnings] == [
         'none is of the class "0"'
     ]
+
+
+def test_features_that_often_hold_no_number_or_nothing_are_told(database: Database, tmp_path: Path) -> None:
+    temps = [str(at) if at % 3 else "warm" for at in range(99)]
+    rows = rows_of(99, temp=temps, carrier=[None] * 99)
+    database.create("predictions", COLUMNS | {"temp": "text"}, rows)
+
+    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
+
+    assert found.faults == ()
+    assert found.warnings == (
+        (
+            'table "predictions": of the 99 newest rows 33.3% hold no number in the numeric feature "temp": '
+            "these are invalid"
+        ),
+        'table "predictions": of the 99 newest rows none has a value of the feature "carrier"',
+    )
+
+
+@pytest.mark.parametrize(("ready", "told"), [(HOUR // 4, True), (6 * HOUR, False)])
+def test_a_nightly_load_wants_windows_that_wait_for_it(
+    database: Database, tmp_path: Path, ready: int, *, told: bool
+) -> None:
+    events = [START + at * HOUR for at in range(24 * 4)]
+    nights = [at // DAY * DAY + DAY + 4 * HOUR for at in events]
+    rows = rows_of(96, event_time=[iso(at) for at in events], logged_at=[iso(at) for at in nights])
+    database.create("predictions", COLUMNS, rows)
+    model = replace(model_of(labels=None), ready_after=ready)
+
+    found = inspect_model(model, database.source(), tmp_path, AS_OF)
+
+    assert (
+        found.warnings
+        == (
+            (
+                'table "predictions": of the 96 newest rows all come by 4 loads, each at least 5h after its '
+                "newest event: windows are first measured 15m after their end, without them; "
+                'reading.ready_after = "8h" waits'
+            ),
+        )
+        * told
+    )
