@@ -11,7 +11,8 @@ from monitor.states.views import Sums
 def mean(sums: Sums, term: str, square: str, level: float) -> Measurement:
     """Mean of a non-negative term, with the normal interval that the mean of its square gives.
 
-    The scale of the square is that of the term, squared. In integers, divided once: as exact as fractions, at a tenth of their cost.
+    The scale of the square is that of the term, squared. In integers, divided once: as exact as fractions,
+    at a tenth of their cost.
     """
     n = sums.n(term)
     if n == 0:

@@ -1,6 +1,6 @@
 """Counted panes in memory: a cache of the store, with sums of whole days."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -249,10 +249,12 @@ def left_behind(records: Ints, labels: Ints) -> Ints:
         columns of the facts of both parts.
     """
     if labels.shape[1] == 0:
-        return records[0]
+        everything: Ints = records[0]
+        return everything
     known = labels[:, np.minimum(np.searchsorted(labels[0], records[0]), labels.shape[1] - 1)]
     behind = (known[1] < records[1]) & (known[3] != records[3])
-    return records[0, (known[0] != records[0]) | behind]
+    found: Ints = records[0, (known[0] != records[0]) | behind]
+    return found
 
 
 def _replaced(columns: Ints, new: Ints) -> Ints:
