@@ -143,6 +143,39 @@ def _own_postgres(programs: Path, directory: Path) -> Iterator[int]:
         yield port
 
 
+@contextlib.contextmanager
+def standby() -> Iterator[tuple[URL, URL]]:
+    """A PostgreSQL server of our own and a hot standby of it, which cancels what is in recovery's way."""
+    programs, account = _postgres_programs(), _account("postgres", _POSTGRES_MISSING)
+    with tempfile.TemporaryDirectory(prefix="monitor-standby-", ignore_cleanup_errors=True) as directory:
+        place, port = Path(directory), free_port()
+        (place / "copy").mkdir()
+        with _own_postgres(programs, place) as primary:
+            copy = [str(programs / "pg_basebackup"), "-D", str(place / "copy" / "data"), "-R", "-X", "stream"]
+            copy += [
+                "-h",
+                "127.0.0.1",
+                "-p",
+                str(primary),
+                "-U",
+                "postgres",
+                "--checkpoint=fast",
+                "--no-sync",
+            ]
+            if account is not None:
+                os.chown(place / "copy", account.pw_uid, account.pw_gid)
+            with _started(copy, place / "copy", account) as copying:
+                if copying.wait(_START_TIMEOUT) != 0:
+                    raise RuntimeError(f"pg_basebackup failed: {_log(place / 'copy')}")
+            run = [str(programs / "postgres"), "-D", str(place / "copy" / "data"), "-p", str(port)]
+            run += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={place / 'copy'}"]
+            run += ["-c", "max_standby_streaming_delay=300ms", "-c", "fsync=off"]
+            with _started(run, place / "copy", account) as server:
+                _wait_for(server, lambda: _postgres_answers(port), place / "copy")
+                own = URL.create("postgresql+psycopg", "postgres", host="127.0.0.1", database="postgres")
+                yield own.set(port=primary), own.set(port=port)
+
+
 @dataclass(frozen=True, slots=True)
 class MariadbServer:
     """A MariaDB server and an account that may create databases.

@@ -1,0 +1,79 @@
+"""A real hot standby, whose recovery cancels a read in mid-statement."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+from servers import standby
+from sqlalchemy import URL
+
+from monitor.core.clock import DAY, from_iso
+from monitor.records.reading import Reading, Task
+from monitor.sources import open_source
+from monitor.specs.model import ModelSpec, Relation, SourceSpec
+
+START = from_iso("2026-01-01")
+ROWS = 3_000
+SLOW = Relation(
+    table="predictions",
+    where="pg_sleep(0.001) IS NOT NULL",
+    columns=(("id", "id"), ("event_time", "ts"), ("score", "score")),
+)
+READING = Reading(task=Task.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), threshold=0.5)
+
+
+@pytest.fixture(scope="module")
+def databases() -> Iterator[tuple[URL, URL]]:
+    with standby() as urls:
+        yield urls
+
+
+def run(url: URL, *statements: str) -> list[tuple[object, ...]]:
+    plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(plain, autocommit=True) as connection:
+        found = [connection.execute(statement.encode()) for statement in statements][-1]
+        return found.fetchall() if found.description else []
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def conflicts(url: URL) -> int:
+    (row,) = run(url, "SELECT sum(confl_snapshot) FROM pg_stat_database_conflicts")
+    return int(str(row[0]))
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("reader", ["adbc", "fetchmany"])
+def test_a_read_that_recovery_cancels_is_tried_again_and_whole(
+    databases: tuple[URL, URL], reader: str
+) -> None:
+    primary, copy = databases
+    run(
+        primary,
+        "DROP TABLE IF EXISTS predictions",
+        "CREATE TABLE predictions AS SELECT g::text AS id, 0.5::float8 AS score,"
+        f" timestamptz '2026-01-01 UTC' + g * interval '1 second' AS ts FROM generate_series(1, {ROWS}) g",
+    )
+    (here,) = run(primary, "SELECT pg_current_wal_lsn()::text")
+    until(lambda: run(copy, f"SELECT pg_last_wal_replay_lsn() >= '{here[0]}'") == [(True,)])
+    before = conflicts(copy)
+    source = open_source(
+        SourceSpec(name="copy", url=copy.render_as_string(hide_password=False)), reader=reader
+    )
+    spoil = threading.Timer(1.0, run, (primary, "UPDATE predictions SET score = score", "VACUUM predictions"))
+    spoil.start()
+
+    model = ModelSpec(name="late", source="copy", reading=READING, predictions=SLOW)
+    table = source.records(model, [(START, START + DAY)])
+
+    spoil.join()
+    source.close()
+    until(lambda: conflicts(copy) > before)
+    assert table.num_rows == len(set(table["id"].to_pylist())) == ROWS
