@@ -23,6 +23,22 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Detail:
+    """A small table behind a value: a curve, the cells that moved, deciles.
+
+    Parameters
+    ----------
+    columns
+        names.
+    rows
+        plain values in the order of the columns: numbers are finite, None where there is none.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[float | str | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """A value or a reason, the number of records behind it, and how sure it is.
 
@@ -38,6 +54,8 @@ class Measurement:
         where theory or a bootstrap gives one.
     resolution
         bound of the error due to cells, in the value's unit; 0 when exact.
+    detail
+        table behind the value: stored and shown, never exposed to Prometheus.
     """
 
     value: float | None
@@ -45,6 +63,7 @@ class Measurement:
     reason: Reason | None = None
     interval: Interval | None = None
     resolution: float = 0.0
+    detail: Detail | None = None
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):
