@@ -34,7 +34,9 @@ def run_check(
         settings = examined.settings
         models = 0 if settings is None else len(settings.models)
         if settings is not None and not offline:
-            checked = check_tables(settings, path.parent, system_clock(), explain=explain)
+            checked = check_tables(
+                settings, path.parent, system_clock(), faulty=examined.faulty, explain=explain
+            )
     except ConfigurationError as error:
         of_file = tuple(Finding(None, text) for text in error.faults)
     checked = replace(checked, faults=(*of_file, *checked.faults))

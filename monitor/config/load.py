@@ -1,7 +1,7 @@
 """The configuration file, read: secrets filled in, defaults merged, every fault at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,14 @@ from pydantic import ValidationError
 
 from monitor.config.build import build
 from monitor.config.checks import Checked, model_faults
-from monitor.config.faults import Fault, meant_key, structural_faults
+from monitor.config.faults import Fault, structural_faults
 from monitor.config.fill import Filling
 from monitor.config.include import Included, document_of, with_included
+from monitor.config.mend import as_meant, mended_model, mended_source, without_unknown
 from monitor.config.places import Loc, origin, position, printed, value_at
-from monitor.config.schema import Configuration, Model
-from monitor.config.tables import keys_of, table_at
+from monitor.config.schema import Configuration, Model, Store
 from monitor.core.errors import ConfigurationError
+from monitor.specs.model import ModelSpec
 from monitor.specs.settings import Settings
 
 
@@ -29,16 +30,30 @@ class Examined:
         of the models and sources without a fault; None where no model is.
     faults
         each with the name of its model; None where it is no single model's.
+    left
+        of the other models, and of all sources, what can be read in spite of their faults.
     """
 
     configuration: Configuration | None
     filling: Filling
     faults: tuple[tuple[str | None, str], ...]
+    left: Configuration | None = None
 
     @property
     def settings(self) -> Settings | None:
-        """Plain settings of the configuration."""
-        found = self.configuration
+        """Plain settings of the models without a fault, and of every source that can be read."""
+        sound, left = self._built(self.configuration), self._built(self.left)
+        if sound is None or left is None:
+            return sound or (left and replace(left, models=()))
+        return replace(sound, sources=left.sources)
+
+    @property
+    def faulty(self) -> tuple[ModelSpec, ...]:
+        """The other models as far as their tables can be looked at."""
+        left = self._built(self.left)
+        return () if left is None else tuple(without_unknown(model) for model in left.models)
+
+    def _built(self, found: Configuration | None) -> Settings | None:
         return None if found is None else build(found, hide=self.filling.hide_models)
 
 
@@ -87,8 +102,9 @@ def examine(path: Path, environ: Mapping[str, str]) -> Examined:
         faults = [*validated, *faults]
     if isinstance(validated, Configuration) and not faults and not filling.faults:
         return Examined(validated, filling, ())
-    sound = _sound_part(merged, [*faults, *filling.faults])
-    return Examined(sound, filling, _lines(document, filling, faults, included))
+    found = [*faults, *filling.faults]
+    lines = _lines(document, filling, faults, included)
+    return Examined(_sound_part(merged, found), filling, lines, _left(document, merged, found))
 
 
 def _without_faults(examined: Examined) -> Configuration:
@@ -97,22 +113,61 @@ def _without_faults(examined: Examined) -> Configuration:
     return examined.configuration
 
 
+def _faulty(faults: Sequence[Fault]) -> set[Loc]:
+    """Models, sources and other tables that have faults."""
+    return {fault.loc[: 2 if fault.loc[0] in ("models", "sources") else 1] for fault in faults}
+
+
+def _is_sound(at: int, model: Mapping[str, Any], faulty: set[Loc]) -> bool:
+    inherited = ("defaults",) in faulty  # what could not be filled there stands in every model
+    return not inherited and ("models", at) not in faulty and ("sources", model["source"]) not in faulty
+
+
 def _sound_part(merged: Mapping[str, Any], faults: Sequence[Fault]) -> Configuration | None:
     """Models and sources without a fault, and all else that has none."""
-    faulty = {fault.loc[: 2 if fault.loc[0] in ("models", "sources") else 1] for fault in faults}
-    if not isinstance(merged.get("models"), list) or not isinstance(merged.get("sources", {}), dict):
+    faulty = _faulty(faults)
+    models, sources = merged.get("models"), merged.get("sources", {})
+    if not isinstance(models, list) or not isinstance(sources, dict):
         return None
     part = {key: value for key, value in merged.items() if (key,) not in faulty}
-    part["sources"] = {
-        name: table for name, table in merged.get("sources", {}).items() if ("sources", name) not in faulty
+    part["sources"] = {name: table for name, table in sources.items() if ("sources", name) not in faulty}
+    part["models"] = [model for at, model in enumerate(models) if _is_sound(at, model, faulty)]
+    return Configuration.model_validate(part) if part["models"] else None
+
+
+def _left(
+    document: Mapping[str, Any], merged: Mapping[str, Any], faults: Sequence[Fault]
+) -> Configuration | None:
+    """Models with a fault, and of faulty sources, without it; the other sources too."""
+    faulty = _faulty(faults)
+    models, sources = merged.get("models"), merged.get("sources")
+    if not isinstance(models, list) or not isinstance(sources, dict):
+        return None
+    known = {
+        name: source
+        for name, table in sources.items()
+        if isinstance(table, dict)
+        and (source := mended_source(name, table, _within(("sources", name), faults)))
     }
-    part["models"] = [
-        model
-        for at, model in enumerate(merged["models"])
-        if ("models", at) not in faulty and model["source"] in part["sources"]
+    found = [
+        mended_model(at, model, _within(("models", at), faults) + _inherited(at, document, faults))
+        for at, model in enumerate(models)
+        if isinstance(model, dict) and not _is_sound(at, model, faulty)
     ]
-    inherited = ("defaults",) in faulty  # what could not be filled there stands in every model
-    return None if inherited or not part["models"] else Configuration.model_validate(part)
+    left = [model for model in found if model is not None and model.source in known]
+    store = Store() if ("store",) in faulty else Store.model_validate(merged.get("store", {}))
+    return Configuration.model_construct(store=store, sources=known, models=left) if left else None
+
+
+def _within(place: Loc, faults: Sequence[Fault]) -> list[Loc]:
+    """Where a model or source has faults."""
+    return [fault.loc[2:] for fault in faults if fault.loc[:2] == place]
+
+
+def _inherited(at: int, document: Mapping[str, Any], faults: Sequence[Fault]) -> list[Loc]:
+    """Where a model has what could not be filled in the defaults."""
+    places = [("models", at, *fault.loc[1:]) for fault in faults if fault.loc[0] == "defaults"]
+    return [loc[2:] for loc in places if origin(loc, document)[0] == "defaults"]
 
 
 def _faults_of_defaults(document: Mapping[str, Any]) -> list[Fault]:
@@ -152,7 +207,7 @@ def _semantic_faults(merged: Mapping[str, Any], unfilled: Sequence[Fault]) -> li
 
 def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checked:
     """Make a model of those keys that are well-formed by themselves, and name the others."""
-    meant = _as_meant(("models", at), table)
+    meant = as_meant(("models", at), table)
     own = (loc[2:3] for loc in failed if loc[:2] == ("models", at))
     inherited = (loc[1:2] for loc in failed if loc[0] == "defaults")
     unsound = {key for keys in (*own, *inherited) for key in keys}
@@ -166,19 +221,6 @@ def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checked:
         except ValidationError:
             unsound.add(key)
     return Checked(at, model, frozenset(unsound))
-
-
-def _as_meant(loc: Loc, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Put mistyped keys right, so that they cause no faults beyond their own."""
-    schema = table_at(loc)
-    if schema is None:
-        return dict(table)
-    meant: dict[str, Any] = {}
-    for key, value in table.items():
-        place = (*loc, key) if key in keys_of(schema) else meant_key((*loc, key))
-        if place is not None and (place[-1] == key or place[-1] not in table):
-            meant[str(place[-1])] = _as_meant(place, value) if isinstance(value, dict) else value
-    return meant
 
 
 def _lines(

@@ -116,13 +116,17 @@ class _Looking:
             (self.found.faults if notes is None else notes).append(str(error))
 
 
-def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int) -> Inspection:
+def inspect_model(
+    model: ModelSpec, source: SqlSource, base_dir: Path, now: int, *, partly: bool = False
+) -> Inspection:
     """Every fault of a model's tables and reference at once.
 
     Parameters
     ----------
     now
         event times after it lie in the future.
+    partly
+        not all is known of the model: of its rows only the times are looked at.
 
     Raises
     ------
@@ -133,12 +137,12 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
     found = looking.found
     looking.noting(lambda session: _predictions(session, looking))
     looking.noting(lambda session: _labels(session, looking))
-    if found.faults:
+    if found.faults or partly:
         looking.noting(lambda session: _times_sample(session, looking, now), found.warnings)
     else:
         looking.noting(lambda session: _records_sample(session, looking, now), found.warnings)
         looking.noting(lambda session: _labels_sample(session, looking, now), found.warnings)
-    _reference(looking, base_dir)
+    _reference(looking, base_dir, partly=partly)
     return Inspection(
         faults=tuple(dict.fromkeys(found.faults)),
         warnings=tuple(dict.fromkeys(one for one in found.warnings if one not in found.faults)),
@@ -365,10 +369,10 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
         look_at_labels(sample, looking.model, looking.labels.title, looking.found)
 
 
-def _reference(looking: _Looking, base_dir: Path) -> None:
+def _reference(looking: _Looking, base_dir: Path, *, partly: bool) -> None:
     given = looking.model.reference
     of_the_log = given is not None and given.file is None and given.relation is None
-    if given is None or (looking.found.faults and of_the_log):  # whose faults are known
+    if given is None or (of_the_log and (partly or looking.found.faults)):  # whose faults are known
         return
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)

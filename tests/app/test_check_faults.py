@@ -143,3 +143,109 @@ def test_a_table_that_is_not_there_is_said_once(bench: Bench) -> None:
 
     lines = [line for line in done.stderr.splitlines() if not line.startswith("warning")]
     assert lines == ['model "late": there is no table or view "prediction"; did you mean "predictions"?']
+
+
+def told(done: Result) -> list[str]:
+    return [line for line in done.stderr.splitlines() if not line.startswith("warning")]
+
+
+def test_a_misspelt_key_does_not_hide_a_misspelt_column_of_the_same_model(bench: Bench) -> None:
+    bench.configure(misnamed("late").replace('task = "binary"', 'task = "binary"\nwindws = ["1d"]'))
+
+    done = check(bench)
+
+    assert done.exit_code == 2
+    assert told(done) == [
+        'models[0] "late".windws: unknown key; did you mean "windows"?',
+        f'model "late": {NO_VERSION}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "fault"),
+    [
+        ('score = "score"', 'scroe = "scores"', 'no column "scores" (score)'),
+        ('score = "score"', "score = 7", None),
+        ('task = "binary"', 'task = "binray"', None),
+        ('task = "binary"', 'task = "regression"', None),
+        ('name = "late"', "", None),
+        ('event_time = "event_time"', "", None),
+        ('event_time = "event_time"', 'event_time = "event_time"\nevent_time_unit = "h"', None),
+        ('id = "id"\nevent', 'id = ""\nevent', None),
+        ('id = "id"\nlabel', 'id = ["id", "leg"]\nlabel', None),
+        ('label = "late"', "label = 1", None),
+        ('label = "late"', 'lable = "lates"', 'no column "lates" (label)'),
+        ('table = "labels"', 'table = "labels"\nquery = "SELECT 1"', None),
+        ('[models.reference]\ntable = "reference"', "[models.reference]", None),
+        ('numeric = ["amount"]', "numeric = 1", None),
+        ('[models.features]\nnumeric = ["amount"]', "[models.features]\nnumeric = ['amount', 'group']", None),
+        ("[models.features]", "[models.serving]\ncolumn = 'score'\n[models.features]", None),
+        ('prediction = "pred"', 'prediction = "${UNSET}"', None),
+    ],
+)
+def test_a_fault_of_the_file_and_one_of_the_table_are_each_said_once(
+    bench: Bench, right: str, wrong: str, fault: str | None
+) -> None:
+    whole = misnamed("late")
+    assert right in whole
+    bench.configure(whole.replace(right, wrong))
+
+    file = check(bench, "--offline")
+    both = check(bench)
+
+    assert (file.exit_code, both.exit_code) == (2, 2)
+    of_tables = told(both)[len(told(file)) :]
+    assert told(both)[: len(told(file))] == told(file)
+    assert [line.partition(": ")[2] for line in of_tables if "versionn" in line] == [NO_VERSION]
+    assert [line for line in of_tables if "versionn" not in line and (not fault or fault not in line)] == []
+    assert any("versionn" not in line for line in of_tables) == (fault is not None)
+
+
+def test_a_fault_that_all_inherit_hides_no_table(bench: Bench) -> None:
+    bench.configure("[defaults]\nevery = '7h'\n", misnamed("late"), misnamed("early"))
+
+    first, *rest = told(check(bench))
+
+    assert first.startswith("defaults.every: ")
+    assert rest == [f'model "late": {NO_VERSION}', f'model "early": {NO_VERSION}']
+
+
+def test_a_misspelt_key_of_a_source_hides_none_of_its_tables(bench: Bench) -> None:
+    bench.configure(misnamed("late"))
+    path = bench.directory / "config.toml"
+    path.write_text(path.read_text().replace("[sources.log]\n", "[sources.log]\nmax_conections = 1\n"))
+
+    first, *rest = told(check(bench))
+
+    assert first.startswith("sources.log.max_conections: unknown key")
+    assert rest == [f'model "late": {NO_VERSION}']
+
+
+def test_a_source_whose_url_is_not_known_is_not_looked_at(bench: Bench) -> None:
+    bench.configure(misnamed("late"))
+    path = bench.directory / "config.toml"
+    path.write_text(path.read_text().replace(bench.database.url, "sqlite:///${UNSET}"))
+
+    (line,) = told(check(bench))
+
+    assert line == "sources.log.url: the environment variable UNSET is not set"
+
+
+def test_a_source_that_does_not_answer_is_one_fault_for_sound_and_faulty_models(bench: Bench) -> None:
+    bench.configure(model("late", options="windws = 1"), model("early"))
+    (bench.directory / "log.db").unlink()
+
+    first, second = told(check(bench))
+
+    assert "windws" in first
+    assert second.startswith('source "log" (of "early", "late"): ')
+
+
+def test_warnings_of_the_columns_of_a_faulty_model_are_said_too(bench: Bench) -> None:
+    bench.configure(model("late", options="windws = 1").replace('["amount"]', '["amuont"]'))
+
+    lines = check(bench).stderr.splitlines()
+
+    assert (
+        'warning: model "late": table "predictions" has no column "amuont" (feature); did you mean "amount"?'
+    ) in lines
