@@ -8,7 +8,16 @@ from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
 from monitor.exposition.selection import Group, expose
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.evaluate import Ask, Result, comparison, label_quality, performance, quality, shift
+from monitor.measures.evaluate import (
+    Ask,
+    Result,
+    comparison,
+    expectation,
+    label_quality,
+    performance,
+    quality,
+    shift,
+)
 from monitor.records.counting import Counting
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import MeasurementRow, Truth
@@ -62,7 +71,7 @@ def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result
     ask = Ask(resamples=0)
     records, labels = Counters.empty(counting.records), Counters.empty(counting.labels)
     for result in (
-        *shift(counting, records, records, ask, features=whole),
+        *shift(counting, expectation(counting, records, features=whole), records, ask),
         *quality(counting, records, features=whole),
     ):
         yield Truth.NONE, result

@@ -11,13 +11,14 @@ from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
 from monitor.measures import shift as shifts
 from monitor.measures.ask import Ask, Result, generator
+from monitor.measures.cells import Expected, Subject
 from monitor.measures.mixture import Mixture
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.reading import Task
 from monitor.states.counters import Counters, Layout
 from monitor.states.views import Histogram
 
-__all__ = ["Ask", "Result", "comparison", "label_quality", "performance", "quality", "shift"]
+__all__ = ["Ask", "Result", "comparison", "expectation", "label_quality", "performance", "quality", "shift"]
 
 
 def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
@@ -40,38 +41,41 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
     return found
 
 
-def shift(
-    counting: Counting,
-    reference: Counters | Mixture | None,
-    records: Counters,
-    ask: Ask,
-    *,
-    features: bool = True,
-) -> list[Result]:
-    """Shift of score, prediction and each feature of a records part against the reference's.
+def expectation(counting: Counting, reference: Counters | Mixture, *, features: bool = True) -> Expected:
+    """What a reference, or several, lead one to expect of outputs and features: made once, used often.
 
     Parameters
     ----------
     reference
-        records part of the reference, or of several; None: score and prediction are absent for that reason.
+        records part.
     features
-        False for versions and arms, whose features are not counted.
+        False for versions, segments and arms, whose features are not counted.
     """
-    now = _Decoded.of(counting, records)
-    then = None if reference is None else _dense(counting, reference)
+    subjects = tuple(
+        Subject(name, grid, counting.records.offsets[name])
+        for name, grid in counting.outputs.items()
+        if features or not name.startswith("feature:")
+    )
+    return Expected(subjects, _dense(counting, reference))
+
+
+def shift(counting: Counting, expected: Expected | None, records: Counters, ask: Ask) -> list[Result]:
+    """Shift of score, prediction and each feature of a records part against what is expected.
+
+    Parameters
+    ----------
+    expected
+        None: score and prediction are absent for want of a reference.
+    """
+    _require(counting.records, records)
+    if expected is not None:
+        absent = Reason.NOT_COUNTED if _records(records) else Reason.NO_RECORDS
+        return list(shifts.results(expected, records.index, records.value, ask, absent))
     found: list[Result] = []
     for name, grid in counting.outputs.items():
-        if name.startswith("feature:") and (then is None or not features):
-            continue
-        current = now.histogram(name)
-        n = current.n
-        if then is None:
+        if not name.startswith("feature:"):
+            n = counting.histogram(records, name).n
             found += shifts.absent_results(name, grid, Reason.NO_REFERENCE, n)
-        elif n == 0 and now.records:
-            found += shifts.absent_results(name, grid, Reason.NOT_COUNTED, n)
-        else:
-            before = Histogram(grid, then[counting.records.slice(name)])
-            found += shifts.results(name, before, current, ask)
     return found
 
 
@@ -151,6 +155,10 @@ class _Decoded:
 
     def histogram(self, name: str) -> Histogram:
         return Histogram(self.counting.outputs[name], self.dense[self.counting.records.slice(name)])
+
+
+def _records(records: Counters) -> int:
+    return int(records.block("volume")[VOLUME.index("records")])
 
 
 def _dense(counting: Counting, reference: Counters | Mixture) -> Counts:

@@ -1,4 +1,4 @@
-"""Shift: how far the distribution of an output or a feature has moved from the reference's."""
+"""Shift: how far the distributions of outputs and features have moved from the reference's, all at once."""
 
 import hashlib
 import math
@@ -7,98 +7,148 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import chdtri, kolmogorov
+from scipy.special import chdtri
 
 from monitor.core.errors import GridMismatch
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures.ask import Ask, Result
-from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
-from monitor.states.views import Histogram, by_decile
+from monitor.measures.cells import Expected
+from monitor.measures.distances import NUMERIC_NAMES, distances
+from monitor.states.grids import Grid, NumericGrid
+from monitor.states.views import Histogram
 
-NAMED = 19  # levels of the stability index, the rest merged
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
 SIMULATIONS = 1_000
+MOVED = 5  # cells that are told to have moved most
+NAMES = ("stability_index", "stability_index_critical", "stability_index_bias")
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """Counts of both sides on the cells of the stability index; cells empty on both are left out.
+class Sides:
+    """Counts of both sides in the cells of the stability index.
 
     Parameters
     ----------
-    m, n
-        records of the reference (of several: as many as are worth as much) and of the window.
-    held
-        counts of the cells that hold reference records.
+    current
+        float64, shape (subjects, width): the window's counts.
+    n
+        int64: records of the window.
+    absent
+        why a subject without any has none.
     """
 
-    reference: Counts
-    current: Counts
-    m: float
-    n: int
-    held: list[float]
+    expected: Expected
+    current: Floats
+    n: Ints
+    absent: Reason = Reason.NO_RECORDS
+
+    @classmethod
+    def of(cls, expected: Expected, index: Ints, value: Counts, absent: Reason) -> "Sides":
+        """Sides of counts at positions of a vector."""
+        current = expected.tabled(index, value)
+        return cls(expected, current, current.sum(axis=1).astype(np.int64), absent)
+
+    def reason(self, row: int) -> Reason | None:
+        """Why a subject can not be compared."""
+        if self.expected.m[row] == 0:
+            return Reason.NO_REFERENCE
+        return self.absent if self.n[row] == 0 else None
 
 
-def cells_of(reference: Histogram, current: Histogram) -> Cells:
-    """Deciles of numbers; of levels the 19 most frequent in the reference, and the rest; and the extra cells.
+def compare(reference: Histogram, current: Histogram, ask: Ask) -> dict[str, Measurement]:
+    """All measures of one subject's shift, by name.
 
     Raises
     ------
     GridMismatch
         if the two were counted on different grids.
     """
-    _require_same_grid(reference, current)
-    if isinstance(reference.grid, NumericGrid):
-        sides = [_joined(by_decile(side, reference.grid.deciles), side) for side in (reference, current)]
-    else:
-        order = np.argsort(-reference.regular[:-1], kind="stable")
-        sides = [_joined(_named(side.regular, order), side) for side in (reference, current)]
-    used = (sides[0] + sides[1]) > 0
-    reference_counts, current_counts = sides[0][used], sides[1][used]
-    held = [count for count in reference_counts.tolist() if count]
-    return Cells(reference_counts, current_counts, sum(held), int(current_counts.sum()), held)
+    if reference.grid is not current.grid and reference.grid != current.grid:
+        raise GridMismatch("the reference and the window were counted on different grids")
+    found = results(Expected.of_one(reference), np.arange(len(current.counts)), current.counts, ask)
+    return {result.measure: result.measurement for result in found}
 
 
-def stability_index(
-    reference: Histogram, current: Histogram, *, pseudocount: float = 0.5, min_per_cell: float = 10
-) -> Measurement:
-    """Σ (p - q)·ln(p / q), q and p the shares of the reference and the window [1]_.
+def results(
+    expected: Expected, index: Ints, value: Counts, ask: Ask, absent: Reason = Reason.NO_RECORDS
+) -> Iterator[Result]:
+    """All measures of the shift of every subject; K-S for numbers only.
 
     Parameters
     ----------
-    reference, current
-        counts on one grid.
-    pseudocount
-        added to each cell on both sides; 0 gives the textbook's value, and none where a cell is empty on one
-        side. A cell empty on both sides contributes nothing and gets none.
-    min_per_cell
-        records that the window must have for each cell that is not empty on both sides.
+    index, value
+        counts of the window at positions of the vector that the subjects lie in.
+    absent
+        reason of a subject without a record.
+    """
+    sides = Sides.of(expected, index, value, absent)
+    columns = [stability_indices(sides, ask), critical_indices(sides, ask), index_biases(sides)]
+    by_row = distances(expected, index, value, [sides.reason(row) for row in range(len(sides.n))])
+    for row, subject in enumerate(expected.subjects):
+        for name, column in zip(NAMES, columns, strict=True):
+            yield Result(name, subject.name, column[row])
+        for name, measurement in zip(NUMERIC_NAMES, by_row.get(row, ()), strict=False):
+            yield Result(name, subject.name, measurement)
+
+
+def absent_results(subject: str, grid: Grid, reason: Reason, n: int) -> Iterator[Result]:
+    """Give the same names, all absent for one reason."""
+    names = (*NAMES, *NUMERIC_NAMES) if isinstance(grid, NumericGrid) else NAMES
+    for name in names:
+        yield Result(name, subject, Measurement.absent(reason, n=n))
+
+
+def stability_indices(sides: Sides, ask: Ask) -> list[Measurement]:
+    """Σ (p - q)·ln(p / q), q and p the shares of the reference and the window [1]_, of each subject.
+
+    Cells: the reference's deciles, or its 19 most frequent levels and the rest; unseen, missing, invalid.
+    `ask.pseudocount` is added to each cell on both sides; 0 gives the textbook's value, and none where a cell
+    is empty on one side. A cell empty on both sides contributes nothing and gets none. The window must have
+    `ask.min_per_cell` records for each cell that is not empty on both sides.
 
     Returns
     -------
-    Measurement
-        or ``no_reference``, ``no_records``, ``too_few``, ``undefined``.
+    list of Measurement
+        or ``no_reference``, ``no_records``, ``too_few``, ``undefined``. With resamples its detail are the
+        cells that contribute most, and their shares.
 
     Notes
     -----
-    Without any shift it is about (B - 1)·(1/n + 1/m), never 0: see `stability_index_bias`.
+    Without any shift it is about (B - 1)·(1/n + 1/m), never 0: see `index_biases`.
 
     References
     ----------
     .. [1] Siddiqi (2006). Credit Risk Scorecards. Wiley.
     """
-    return _index(cells_of(reference, current), pseudocount, min_per_cell)
+    expected = sides.expected
+    q, p, terms = _terms(expected.table, sides.current, ask.pseudocount)
+    values = terms.sum(axis=1).tolist()
+    used = ((expected.table + sides.current) > 0).sum(axis=1)
+    few = (sides.n < ask.min_per_cell * used).tolist()
+    order = np.argsort(-terms, axis=1, kind="stable")[:, :MOVED].tolist() if ask.resamples else None
+    found = []
+    for row, value in enumerate(values):
+        n, reason = int(sides.n[row]), sides.reason(row)
+        reason = reason or (Reason.TOO_FEW if few[row] else None)
+        reason = reason or (None if math.isfinite(value) else Reason.UNDEFINED)
+        if reason is not None:
+            found.append(Measurement.absent(reason, n=n))
+            continue
+        detail = None if order is None else _moved(expected, row, order[row], (q[row], p[row], terms[row]))
+        found.append(Measurement(value=value, n=n, detail=detail))
+    return found
 
 
-def stability_index_bias(cells: Cells) -> Measurement:
+def index_biases(sides: Sides) -> list[Measurement]:
     """Index to expect where nothing has shifted: (B - 1)·(1/n + 1/m), B the cells with reference records."""
-    absent = _absent(cells)
-    return absent or Measurement(value=(len(cells.held) - 1) * (1 / cells.n + 1 / cells.m), n=cells.n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = ((sides.expected.held - 1) * (1 / sides.n + 1 / sides.expected.m)).tolist()
+    return [_unless(sides, row, value) for row, value in enumerate(values)]
 
 
-def stability_index_critical(cells: Cells, *, pseudocount: float = 0.5, level: float = 0.95) -> Measurement:
-    """Quantile of the index where nothing has shifted: (1/n + 1/m)·χ²(B - 1) [1]_.
+def critical_indices(sides: Sides, ask: Ask) -> list[Measurement]:
+    """Quantile of the index where nothing has shifted: (1/n + 1/m)·χ²(B - 1) [1]_, of each subject.
 
     Where a cell expects fewer than 50 records, 1,000 pairs of samples are drawn from the reference's shares,
     all rounded to two digits, so that windows of about one size share one simulation.
@@ -108,19 +158,17 @@ def stability_index_critical(cells: Cells, *, pseudocount: float = 0.5, level: f
     .. [1] Yurdakul & Naranjo (2020). Statistical properties of the population stability index.
        J. Risk Model Validation 14(4).
     """
-    absent = _absent(cells)
-    if absent is not None:
-        return absent
-    held = cells.held
-    if min(held) * min(1.0, cells.n / cells.m) >= ENOUGH:
-        value = (1 / cells.n + 1 / cells.m) * _chi_squared(len(held) - 1, level)
-    else:
-        shares = tuple(_two_digits(share) for share in sorted(count / cells.m for count in held))
-        sizes = int(_two_digits(cells.n)), int(_two_digits(cells.m))
-        value = simulated_critical(*sizes, shares, pseudocount, level)
-    if not math.isfinite(value):
-        return Measurement.absent(Reason.UNDEFINED, n=cells.n)
-    return Measurement(value=value, n=cells.n)
+    expected = sides.expected
+    with np.errstate(divide="ignore", invalid="ignore"):
+        enough = expected.least * np.minimum(1.0, sides.n / expected.m) >= ENOUGH
+        both = 1 / sides.n + 1 / expected.m
+        limits = [_chi_squared(held - 1, ask.level) for held in expected.held.tolist()]
+        values = (both * np.asarray(limits)).tolist()
+    for row in np.flatnonzero(~enough).tolist():
+        if sides.reason(row) is None:
+            sizes = int(_two_digits(sides.n[row])), int(_two_digits(expected.m[row]))
+            values[row] = simulated_critical(*sizes, expected.shares(row), ask.pseudocount, ask.level)
+    return [_unless(sides, row, value) for row, value in enumerate(values)]
 
 
 @lru_cache(maxsize=4096)
@@ -142,95 +190,38 @@ def _samples(size: int, shares: tuple[float, ...], side: str) -> Ints:
 
 def index_of(reference: Counts, current: Counts, pseudocount: float) -> Floats:
     """Index of each row of counts (last axis: cells); inf where a cell is empty on one side alone."""
-    used = (reference + current) > 0
-    added = used * pseudocount
-    q, p = reference + added, current + added
-    q, p = q / q.sum(axis=-1, keepdims=True), p / p.sum(axis=-1, keepdims=True)
-    q, p = np.where(used, q, 1.0), np.where(used, p, 1.0)
-    with np.errstate(divide="ignore"):
-        terms = (p - q) * (np.log(p) - np.log(q))
-    total: Floats = terms.sum(axis=-1)
+    total: Floats = _terms(reference, current, pseudocount)[2].sum(axis=-1)
     return total
 
 
-def ks_distance(reference: Histogram, current: Histogram) -> Measurement:
-    """Largest absolute difference of the cumulative shares of the regular cells, at their edges.
-
-    Missing, unseen and invalid values are left out. Never above the distance of the raw values; the
-    resolution bounds what is lost: within a cell the difference is at most one side's share at the upper edge
-    less the other's at the lower one.
-    """
-    _require_same_grid(reference, current)
-    q, p = reference.regular, current.regular
-    m, n = float(q.sum()), int(p.sum())
-    if m == 0 or n == 0:
-        return Measurement.absent(Reason.NO_REFERENCE if m == 0 else Reason.NO_RECORDS, n=n)
-    difference = np.cumsum(p) / n - np.cumsum(q) / m
-    value = float(np.abs(difference).max())
-    bound = float(np.maximum(difference + q / m, p / n - difference).max())
-    return Measurement(value=value, n=n, resolution=max(0.0, bound - value))
+def _terms(reference: Counts, current: Counts, pseudocount: float) -> tuple[Floats, Floats, Floats]:
+    """Shares of both sides and the index's terms; cells empty on both sides have the term 0."""
+    used = (reference + current) > 0
+    added = used * pseudocount
+    q, p = reference + added, current + added
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q, p = q / q.sum(axis=-1, keepdims=True), p / p.sum(axis=-1, keepdims=True)
+        terms = (p - q) * np.log(np.where(used, p, 1.0) / np.where(used, q, 1.0))
+    return q, p, np.where(used, terms, 0.0)
 
 
-def ks_p_value(distance: Measurement, m: float) -> Measurement:
-    """Probability of such a distance if nothing has shifted: Kolmogorov's limit; m reference records."""
-    if distance.value is None:
-        return distance
-    effective = distance.n * m / (distance.n + m)
-    return Measurement(value=float(kolmogorov(distance.value * math.sqrt(effective))), n=distance.n)
+def _moved(
+    expected: Expected, row: int, order: list[int], columns: tuple[Floats, Floats, Floats]
+) -> Detail | None:
+    q, p, terms = (column[order].tolist() for column in columns)
+    told = zip(order, q, p, terms, strict=True)
+    rows = [
+        (expected.name_of(row, slot), round(before, 6), round(now, 6), round(term, 6))
+        for slot, before, now, term in told
+        if term > 0
+    ]
+    return Detail(("cell", "expected", "actual", "contribution"), tuple(rows)) if rows else None
 
 
-def results(subject: str, reference: Histogram, current: Histogram, ask: Ask) -> Iterator[Result]:
-    """All measures of one output's or feature's shift; K-S for numbers only."""
-    cells = cells_of(reference, current)
-    yield Result("stability_index", subject, _index(cells, ask.pseudocount, ask.min_per_cell))
-    critical = stability_index_critical(cells, pseudocount=ask.pseudocount, level=ask.level)
-    yield Result("stability_index_critical", subject, critical)
-    yield Result("stability_index_bias", subject, stability_index_bias(cells))
-    if isinstance(reference.grid, NumericGrid):
-        distance = ks_distance(reference, current)
-        yield Result("ks_distance", subject, distance)
-        yield Result("ks_p_value", subject, ks_p_value(distance, float(reference.regular.sum())))
-
-
-def absent_results(subject: str, grid: Grid, reason: Reason, n: int) -> Iterator[Result]:
-    """Give the same names, all absent for one reason."""
-    names = ["stability_index", "stability_index_critical", "stability_index_bias"]
-    if isinstance(grid, NumericGrid):
-        names += ["ks_distance", "ks_p_value"]
-    for name in names:
-        yield Result(name, subject, Measurement.absent(reason, n=n))
-
-
-def _require_same_grid(reference: Histogram, current: Histogram) -> None:
-    if reference.grid is not current.grid and reference.grid != current.grid:
-        raise GridMismatch("the reference and the window were counted on different grids")
-
-
-def _joined(regular: Counts, side: Histogram) -> Counts:
-    return np.concatenate([regular, side.counts[-EXTRA_CELLS:]])
-
-
-def _named(regular: Counts, order: Ints) -> Counts:
-    levels = regular[:-1][order]
-    return np.append(levels[:NAMED], levels[NAMED:].sum() + regular[-1])
-
-
-def _index(cells: Cells, pseudocount: float, min_per_cell: float) -> Measurement:
-    absent = _absent(cells)
-    if absent is not None:
-        return absent
-    if cells.n < min_per_cell * len(cells.current):
-        return Measurement.absent(Reason.TOO_FEW, n=cells.n)
-    value = float(index_of(cells.reference, cells.current, pseudocount))
-    if not math.isfinite(value):
-        return Measurement.absent(Reason.UNDEFINED, n=cells.n)
-    return Measurement(value=value, n=cells.n)
-
-
-def _absent(cells: Cells) -> Measurement | None:
-    if cells.m == 0:
-        return Measurement.absent(Reason.NO_REFERENCE, n=cells.n)
-    return Measurement.absent(Reason.NO_RECORDS, n=0) if cells.n == 0 else None
+def _unless(sides: Sides, row: int, value: float) -> Measurement:
+    reason = sides.reason(row) or (None if math.isfinite(value) else Reason.UNDEFINED)
+    n = int(sides.n[row])
+    return Measurement(value=value, n=n) if reason is None else Measurement.absent(reason, n=n)
 
 
 def _two_digits(number: float) -> float:
@@ -239,4 +230,4 @@ def _two_digits(number: float) -> float:
 
 @lru_cache(maxsize=256)
 def _chi_squared(freedom: int, level: float) -> float:
-    return float(chdtri(freedom, 1 - level)) if freedom else 0.0
+    return float(chdtri(freedom, 1 - level)) if freedom > 0 else 0.0

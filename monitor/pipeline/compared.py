@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from monitor.measures.cells import Expected
+from monitor.measures.evaluate import expectation
 from monitor.measures.mixture import Mixture
 from monitor.pipeline.monitored import Monitored
 from monitor.records.counting import Counting
@@ -45,6 +47,24 @@ class Compared:
         if reference is None:
             return None
         return reference.segments.get(stratum) if self._is_segment(stratum) else reference.records
+
+    def expected(
+        self, stratum: Stratum, counting: Counting, known: dict[tuple[int, bool], Expected]
+    ) -> Expected | None:
+        """What the reference of a stratum leads one to expect.
+
+        Parameters
+        ----------
+        known
+            expectations of single references, by the identity of their counters: filled here, used again.
+        """
+        reference, features = self.of(stratum), stratum == WHOLE
+        if not isinstance(reference, Counters):
+            return None if reference is None else expectation(counting, reference, features=features)
+        key = (id(reference), features)
+        if key not in known:
+            known[key] = expectation(counting, reference, features=features)
+        return known[key]
 
     def warning(self, stratum: Stratum) -> str:
         """Of a version that has no reference of its own although others have."""

@@ -81,7 +81,8 @@ def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[
     )
     for stratum, records in in_order(measured):
         features = stratum == WHOLE
-        shifted = shift(counting, references.of(stratum), records, ask, features=features)
+        expected = references.expected(stratum, counting, target.monitored.expected)
+        shifted = shift(counting, expected, records, ask)
         checked = quality(counting, records, level=ask.level, features=features)
         warned = replace(target, warning=target.warning or references.warning(stratum))
         rows += [warned.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, shifted)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from monitor.core.clock import DAY, floor_to
+from monitor.measures.cells import Expected
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference
@@ -60,6 +61,8 @@ class Monitored:
         what need not be measured again.
     seen_again
         labels by pane that the next search for changes sees again; None: not known.
+    expected
+        what single references lead one to expect, with and without features.
     restored
         whether `settled` and `audit` are those that were committed last, or newer.
     """
@@ -79,6 +82,7 @@ class Monitored:
     audit: tuple[MeasurementRow, ...] = ()
     memory: Memory = field(default_factory=Memory)
     seen_again: dict[int, int] | None = None
+    expected: dict[tuple[int, bool], Expected] = field(default_factory=dict)
     restored: bool = False
 
     @property

@@ -15,7 +15,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Unit
 from monitor.measures.documentation import markdown
-from monitor.measures.evaluate import comparison, label_quality, performance, quality, shift
+from monitor.measures.evaluate import comparison, expectation, label_quality, performance, quality, shift
 from monitor.measures.volume import volume_ratio
 from monitor.records.count_labels import count_labels
 from monitor.records.counting import VOLUME, Counting
@@ -107,7 +107,7 @@ def measured(case: Example) -> dict[Key, Measurement]:
     n = int(case.records.block("volume")[VOLUME.index("records")])
     results = [
         *performance(counting, case.labels, ask),
-        *shift(counting, case.reference.records, case.records, ask),
+        *shift(counting, expectation(counting, case.reference.records), case.records, ask),
         *quality(counting, case.records),
         *label_quality(counting, case.labels, ask),
         *comparison(counting, case.arms["control"], case.arms["treatment"], ask),

@@ -20,7 +20,7 @@ from measure_states import (
 
 from monitor.measures.comparison import mean_of
 from monitor.measures.evaluate import Ask, comparison, performance
-from monitor.measures.shift import stability_index
+from monitor.measures.shift import compare
 from monitor.states.grids import EXTRA_CELLS, category_grid
 from monitor.states.views import Histogram
 
@@ -257,9 +257,8 @@ def histograms(original: list[int], new: list[int]) -> tuple[Histogram, Histogra
 def test_stability_index_without_pseudocounts(name: str) -> None:
     case = CASES[name]
 
-    measured = stability_index(
-        *histograms(case["inputs"]["original"], case["inputs"]["new"]), pseudocount=0, min_per_cell=0
-    )
+    sides = histograms(case["inputs"]["original"], case["inputs"]["new"])
+    measured = compare(*sides, Ask(pseudocount=0, min_per_cell=0))["stability_index"]
 
     assert measured.value == close(case["expected"]["si"])
 
@@ -267,7 +266,8 @@ def test_stability_index_without_pseudocounts(name: str) -> None:
 def test_stability_index_of_a_new_level() -> None:
     case = CASES["own_si_zero_level"]
 
-    measured = stability_index(*histograms(case["inputs"]["original"], case["inputs"]["new"]))
+    sides = histograms(case["inputs"]["original"], case["inputs"]["new"])
+    measured = compare(*sides, Ask())["stability_index"]
 
     assert measured.value == close(case["expected"]["si_plus_half_count"])
 

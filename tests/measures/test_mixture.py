@@ -5,7 +5,7 @@ import pytest
 
 from monitor.core.typing import Ints
 from monitor.measures.ask import Ask
-from monitor.measures.evaluate import shift
+from monitor.measures.evaluate import expectation, shift
 from monitor.measures.mixture import Mixture
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
@@ -33,7 +33,7 @@ def of_x(counts: Ints) -> Counters:
 
 
 def x_of(reference: Counters | Mixture, counts: Ints, measure: str) -> float:
-    results = shift(COUNTING, reference, of_x(counts), Ask())
+    results = shift(COUNTING, expectation(COUNTING, reference), of_x(counts), Ask())
     (value,) = (
         one.measurement.value for one in results if (one.measure, one.subject) == (measure, "feature:x")
     )
@@ -64,7 +64,9 @@ def test_a_block_that_one_reference_lacks_is_not_compared() -> None:
     counts = np.full(10, 100)
     empty = Counters.empty(COUNTING.records)
 
-    results = shift(COUNTING, Mixture(((0.5, of_x(counts)), (0.5, empty))), of_x(counts), Ask())
+    results = shift(
+        COUNTING, expectation(COUNTING, Mixture(((0.5, of_x(counts)), (0.5, empty)))), of_x(counts), Ask()
+    )
 
     reasons = {one.measurement.reason for one in results if one.subject == "feature:x"}
     assert reasons == {"no_reference"}

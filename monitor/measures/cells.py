@@ -1,0 +1,192 @@
+"""Cells: the two sides of a comparison, all subjects at once, the reference's side prepared once."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from monitor.core.typing import Counts, Floats, Ints
+from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
+from monitor.states.views import Histogram
+
+NAMED = 19  # levels of the stability index, the rest merged
+OTHER, EXTRA = "(other)", ("(unseen)", "(missing)", "(invalid)")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An output or a feature: its grid, and where its cells begin in a vector of counts."""
+
+    name: str
+    grid: Grid
+    start: int
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The reference's side of the comparison of some subjects. Cost: one pass over the cells, once.
+
+    Parameters
+    ----------
+    subjects
+        in the order of the rows of every table here.
+    counts
+        shape (cells of a vector,): the reference's counts, or those expected of several references.
+    """
+
+    subjects: tuple[Subject, ...]
+    counts: Counts
+
+    @classmethod
+    def of_one(cls, reference: Histogram) -> "Expected":
+        """A single subject."""
+        return cls((Subject("", reference.grid, 0),), reference.counts)
+
+    @cached_property
+    def numeric(self) -> list[int]:
+        """Rows of the subjects that are numbers."""
+        return [row for row, one in enumerate(self.subjects) if isinstance(one.grid, NumericGrid)]
+
+    @cached_property
+    def width(self) -> int:
+        """Cells of the stability index that a row has place for."""
+        return max((self._cells(one.grid) for one in self.subjects), default=0)
+
+    @cached_property
+    def slots(self) -> Ints:
+        """Place of every cell of a vector in the flat table of the index's cells; the last one: none."""
+        slots = np.full(len(self.counts), len(self.subjects) * self.width, dtype=np.int64)
+        for row, one in enumerate(self.subjects):
+            found = self._slots_of(one)
+            slots[one.start : one.start + len(found)] = row * self.width + found
+        return slots
+
+    @cached_property
+    def table(self) -> Floats:
+        """The reference's counts in the index's cells, shape (subjects, width)."""
+        return self.tabled(np.arange(len(self.counts)), self.counts)
+
+    @cached_property
+    def m(self) -> Floats:
+        """Records of the reference, missing ones too; of several: as many as are worth as much."""
+        total: Floats = self.table.sum(axis=1)
+        return total
+
+    @cached_property
+    def held(self) -> Ints:
+        """Cells of the index that hold reference records."""
+        held: Ints = (self.table > 0).sum(axis=1, dtype=np.int64)
+        return held
+
+    @cached_property
+    def least(self) -> Floats:
+        """Fewest reference records of a cell that holds any; infinite without any."""
+        least: Floats = np.where(self.table > 0, self.table, np.inf).min(axis=1, initial=np.inf)
+        return least
+
+    def shares(self, row: int) -> tuple[float, ...]:
+        """Shares of the cells that hold reference records, ascending, to two digits."""
+        if row not in self._shares:
+            held = sorted((self.table[row][self.table[row] > 0] / self.m[row]).tolist())
+            self._shares[row] = tuple(float(f"{share:.2g}") for share in held)
+        return self._shares[row]
+
+    @cached_property
+    def _shares(self) -> dict[int, tuple[float, ...]]:
+        return {}
+
+    @cached_property
+    def fine(self) -> "Fine":
+        """The reference's regular cells of the numbers."""
+        grids = [self.subjects[row].grid for row in self.numeric]
+        starts = [self.subjects[row].start for row in self.numeric]
+        spans = [np.arange(start, start + grid.regular) for start, grid in zip(starts, grids, strict=True)]
+        positions = np.concatenate(spans) if spans else np.empty(0, dtype=np.int64)
+        lengths = np.asarray([grid.regular for grid in grids], dtype=np.int64)
+        return Fine(positions, lengths, self.counts[positions].astype(np.float64))
+
+    def tabled(self, index: Ints, value: Counts) -> Floats:
+        """Counts, sparse or dense, in the cells of the index: shape (subjects, width)."""
+        size = len(self.subjects) * self.width
+        flat = np.bincount(self.slots[index], weights=value, minlength=size + 1)
+        shape = (len(self.subjects), self.width)
+        return flat[:size].reshape(shape).astype(np.float64, copy=False)
+
+    def name_of(self, row: int, slot: int) -> str:
+        """What a cell of the index holds: a range of numbers, a level, or what is none."""
+        grid = self.subjects[row].grid
+        regular = self._cells(grid) - EXTRA_CELLS
+        if slot >= regular:
+            return EXTRA[slot - regular]
+        if isinstance(grid, NumericGrid):
+            borders = ["-∞", *(f"{grid.edges[at]:.6g}" for at in grid.deciles), "∞"]
+            return f"[{borders[slot]}, {borders[slot + 1]})"
+        return OTHER if slot == regular - 1 else grid.levels[int(self._order(row)[slot])]
+
+    def _cells(self, grid: Grid) -> int:
+        regular = len(grid.deciles) + 1 if isinstance(grid, NumericGrid) else min(NAMED, grid.regular - 1) + 1
+        return regular + EXTRA_CELLS
+
+    def _slots_of(self, one: Subject) -> Ints:
+        grid = one.grid
+        if isinstance(grid, NumericGrid):
+            regular = np.searchsorted(np.asarray(grid.deciles, dtype=np.int64), np.arange(grid.regular))
+        else:
+            regular = np.full(grid.regular, min(NAMED, grid.regular - 1))
+            order = self._order(self.subjects.index(one))[:NAMED]
+            regular[order] = np.arange(len(order))
+        last = self._cells(grid) - EXTRA_CELLS
+        return np.concatenate([regular, np.arange(last, last + EXTRA_CELLS)])
+
+    def _order(self, row: int) -> Ints:
+        """Levels of a row by falling frequency in the reference."""
+        one = self.subjects[row]
+        levels = self.counts[one.start : one.start + one.grid.regular - 1]
+        return np.argsort(-levels, kind="stable")
+
+
+@dataclass(frozen=True)
+class Fine:
+    """Regular cells of the numbers, one subject behind the other.
+
+    Parameters
+    ----------
+    positions
+        in a vector of counts.
+    lengths
+        cells of each subject.
+    counts
+        float64, shape (sum of lengths,).
+    """
+
+    positions: Ints
+    lengths: Ints
+    counts: Floats
+
+    def at(self, dense: Counts) -> "Fine":
+        """Return the same cells of another vector."""
+        return Fine(self.positions, self.lengths, dense[self.positions].astype(np.float64))
+
+    @cached_property
+    def starts(self) -> Ints:
+        """First cell of each subject."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Records of each subject that have a number."""
+        return np.add.reduceat(self.counts, self.starts) if len(self.lengths) else np.empty(0)
+
+    @cached_property
+    def cumulative(self) -> Floats:
+        """Counts up to and with each cell, within its subject."""
+        total = np.cumsum(self.counts)
+        return total - self.spread(total[self.starts] - self.counts[self.starts])
+
+    def spread(self, values: Floats) -> Floats:
+        """A value of each subject for each of its cells."""
+        return np.repeat(values, self.lengths)
+
+    def greatest(self, values: Floats) -> Floats:
+        """Largest value of each subject."""
+        return np.maximum.reduceat(values, self.starts) if len(self.lengths) else np.empty(0)
