@@ -262,20 +262,21 @@ def recount(path: Path, model: str, run_name: str, start: int, end: int, **decid
 @_why
 @told
 def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
-    """Delete all that is kept of a model, in every run; what people decided of it is kept."""
+    """Delete the history of a model, in every run; its configurations, references and events are kept."""
     from monitor.app.clocks import system_clock
     from monitor.app.histories import Decision, forget_model
     from monitor.app.wiring import opened
 
     settings = read_settings(path)
     if not yes:
-        click.confirm(f'delete all that is kept of the model "{model}"?', abort=True)
+        click.confirm(f'delete the history of the model "{model}"?', abort=True)
     with opened(settings, path.parent) as app:
         gone = forget_model(app, model, Decision(system_clock(), **decided))
         still = model in app.names()
-    click.echo(f"{model}: {_counted(sum(gone.values()), 'row')} deleted")
+    rows = _counted(sum(gone.values()), "row")
+    click.echo(f"{model}: {rows} deleted; its configurations, references and events are kept")
     if still:
-        click.echo(f"{model} is still configured: its next cycle begins anew", err=True)
+        click.echo(f"{model} is still configured: its next cycle begins anew, with its references", err=True)
 
 
 @main.command()

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +25,7 @@ OPTIONS = (
 )
 LATE = model(options=OPTIONS)
 BROKEN = model("broken", options=OPTIONS).replace('table = "predictions"', 'table = "prediction"')
+WARNED = LATE.replace("resamples", "max_series = 20\nresamples")
 KEYS = [
     "model", "version", "window", "window_end", "as_of", "truth", "segment", "measure", "subject",
     "value", "reason", "n", "lower", "upper", "resolution", "coverage", "warning",
@@ -92,6 +95,17 @@ def test_check_warns_and_fails_on_warnings_only_if_strict(bench: Bench, monitor:
 
     assert lenient.stderr == 'warning: model "late": table "predictions" is empty\n'
     assert [done.exit_code for done in (lenient, strict, offline)] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(("text", "code"), [(LATE, 0), (WARNED, 1), (BROKEN, 2)])
+def test_the_process_of_a_strict_check_tells_by_its_exit_code(bench: Bench, text: str, code: int) -> None:
+    bench.configure(text)
+    command = [sys.executable, "-m", "monitor.cli", "check", "--strict", "--config", "config.toml"]
+
+    done = subprocess.run(command, cwd=bench.directory, capture_output=True, text=True, check=False)
+
+    assert done.returncode == code, done.stderr
+    assert done.stderr.count("\n") == bool(code)
 
 
 def test_check_offline_looks_at_no_database(bench: Bench, monitor: Monitor) -> None:

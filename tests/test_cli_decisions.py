@@ -71,8 +71,8 @@ def test_forget_deletes_and_says_that_a_configured_model_begins_anew(bench: Benc
     result = monitor("forget", "--model", "late", "--yes", "--who", "ada")
 
     assert result.exit_code == 0
-    assert "rows deleted" in result.stdout
-    assert "late is still configured: its next cycle begins anew" in result.stderr
+    assert "rows deleted; its configurations, references and events are kept" in result.stdout
+    assert "late is still configured: its next cycle begins anew, with its references" in result.stderr
     with bench.app() as app:
         assert (app.store.runs("late"), app.store.current("late")) == ([], [])
 

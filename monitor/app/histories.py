@@ -118,7 +118,10 @@ def recount(app: App, name: str, start: int, end: int, decision: Decision) -> tu
 
 
 def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
-    """Delete all that is kept of a model in every run, but its events; how many rows, by table.
+    """Delete the history of a model in every run; how many rows, by table.
+
+    Its configurations, references and events are kept for ever: a model that is configured still begins
+    anew, compared with the same reference.
 
     Raises
     ------

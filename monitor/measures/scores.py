@@ -54,11 +54,15 @@ def roc_auc(table: ScoreTable, level: float = 0.95) -> Measurement:
         variance = float(positive @ of_positive**2) / ((p - 1) * p) + float(negative @ of_negative**2) / (
             (n - 1) * n
         )
-    if min(p, n) < FEW or variance <= 0 or not 0 < value < 1:
-        interval = newcombe_auc(value, p, n, level)
-    else:
-        interval = _logit(value, variance, level)
+    interval = auc_interval(value, variance, (p, n), level)
     return Measurement(value=value, n=n + p, interval=interval, resolution=tied / (2 * p * n))
+
+
+def auc_interval(value: float, variance: float, sizes: tuple[int, int], level: float = 0.95) -> Interval:
+    """DeLong's interval on the logit scale; Newcombe's of few (positives, negatives) or without variance."""
+    if min(sizes) < FEW or variance <= 0 or not 0 < value < 1:
+        return newcombe_auc(value, *sizes, level)
+    return logit(value, variance, level)
 
 
 def newcombe_auc(value: float, positives: int, negatives: int, level: float = 0.95) -> Interval:
@@ -69,6 +73,14 @@ def newcombe_auc(value: float, positives: int, negatives: int, level: float = 0.
     """
     lower = 1 - _newcombe_upper(1 - value, positives, negatives, level)
     return Interval(lower, _newcombe_upper(value, positives, negatives, level), level)
+
+
+def logit(value: float, variance: float, level: float) -> Interval:
+    """Normal interval on the logit scale of a value between 0 and 1, by the delta method."""
+    centre = math.log(value / (1 - value))
+    half = normal_quantile(level) * math.sqrt(variance) / (value * (1 - value))
+    lower, upper = (float(expit(bound)) for bound in (centre - half, centre + half))
+    return Interval(lower, upper, level)
 
 
 def ks_separation(
@@ -133,13 +145,6 @@ def _newcombe_upper(value: float, positives: int, negatives: int, level: float) 
 
 def _reason(n: int) -> Reason:
     return Reason.ONE_CLASS if n else Reason.NO_LABELS
-
-
-def _logit(value: float, variance: float, level: float) -> Interval:
-    centre = math.log(value / (1 - value))
-    half = normal_quantile(level) * math.sqrt(variance) / (value * (1 - value))
-    lower, upper = (float(expit(bound)) for bound in (centre - half, centre + half))
-    return Interval(lower, upper, level)
 
 
 def _ks_interval(

@@ -9,9 +9,10 @@ from monitor.core.clock import SECOND
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.checksum import Bits, bits_of_numbers, bits_of_texts, checksum
 from monitor.records.count_records import by_stratum, cells_of, newest_by_pane
-from monitor.records.counting import DELAY_EDGES, ERRORS, LOSSES, Counting
+from monitor.records.counting import DELAY_EDGES, ERRORS, Counting
 from monitor.records.dedupe import distinct, smallest
 from monitor.records.pane import PanePart
+from monitor.records.probabilities import Probabilities, loss_terms, probabilities_of, probability_terms
 from monitor.records.reading import Reading, Task
 from monitor.records.rows import Rows, prediction_of, read_rows, score_of, times
 from monitor.records.tabulate import Table
@@ -20,7 +21,6 @@ from monitor.states.counters import Counters
 from monitor.states.grids import lookup
 from monitor.states.strata import Stratum
 
-_CLIP = 2.0**-52  # of probabilities in the log loss, as scikit-learn does
 _NEVER = np.iinfo(np.int64).max
 _NONE = np.iinfo(np.int64).min
 
@@ -159,6 +159,11 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
         cells["scores"] = (labels.cell * counting.score.regular + cell, valid)
         if counting.probabilistic:
             sums["losses"], clipped = _losses(score.values, labels.cell, valid)
+    found = probabilities_of(chosen, reading) if counting.probable else None
+    if found is not None and counting.score is not None:
+        actual = _position(labels, found, reading.classes)
+        held, sums["losses"], clipped = probability_terms(found, actual, labels.known, counting.score)
+        cells |= held
     return Terms(cells, sums, clipped)
 
 
@@ -241,6 +246,13 @@ def _confusion(prediction: Categories, labels: Labels, classes: tuple[str, ...])
     return np.minimum(labels.cell, unseen) * (unseen + 1) + predicted, labels.known & (predicted >= 0)
 
 
+def _position(labels: Labels, found: Probabilities, classes: tuple[str, ...]) -> Ints:
+    """Position of each label's class among those that have probabilities; -1: none."""
+    place = {name: at for at, name in enumerate(found.names)}
+    of_class = np.asarray([*(place.get(name, -1) for name in classes), -1], dtype=np.int64)
+    return of_class[np.minimum(labels.cell, len(classes))]
+
+
 def _errors(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> _Terms:
     """Terms in the order of ERRORS, from products alone: they round alike on every machine."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -255,10 +267,7 @@ def _losses(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:
     """Terms in the order of LOSSES, and where a probability was clipped."""
     p = np.where(mask, score, 0.5)
     right, wrong = np.where(actual == 1, (p, 1.0 - p), (1.0 - p, p))
-    kept = np.clip(right, _CLIP, 1.0 - _CLIP)
-    brier, loss = wrong * wrong, -np.log(kept)
-    columns = [brier, brier * brier, loss, loss * loss]
-    return (columns, [1.0] * len(LOSSES), mask), mask & (kept != right)
+    return loss_terms(right, wrong * wrong, mask)
 
 
 def _parts(

@@ -6,11 +6,13 @@ from functools import cached_property
 import numpy as np
 
 from monitor.core.clock import HOUR
+from monitor.records.probabilities import EDGES, UNUSABLE
 from monitor.records.reading import Reading, Task
+from monitor.records.values import canonical
 from monitor.states import grids
 from monitor.states.counters import Block, Counters, Layout, Opened
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
-from monitor.states.views import Confusion, DelayTable, Histogram, LabelTally, ScoreTable, Sums
+from monitor.states.views import ClassTables, Confusion, DelayTable, Histogram, LabelTally, ScoreTable, Sums
 
 VOLUME = ("records", "duplicates", "stale", "adjusted_times", "no_logged_at")
 TALLY = ("records", "labelled", "corrections", "retracted", "invalid", "stale", "clipped", "early")
@@ -76,7 +78,12 @@ class Counting:
 
     @cached_property
     def labels(self) -> Layout:
-        """Layout of the labels part: tallies, label, confusion, scores, losses, errors, delays."""
+        """Layout of the labels part: tallies, label, confusion, scores, losses, errors, delays.
+
+        Class probabilities: `scores` counts the largest one by whether its class is the actual one,
+        `probability:CLASS` (1,024 counters each) that of a class by whether it is the actual one. A record
+        has one non-zero counter more a class, whatever their number.
+        """
         if self.label is None:
             return Layout((Block("tally", (len(TALLY),), grids.content_hash(TALLY)),))
         classes = self.reading.classes
@@ -92,10 +99,14 @@ class Counting:
         else:
             side = len(classes) + 1
             blocks.append(Block("confusion", (side, side), grids.content_hash(classes)))
-        if self.scored and self.score is not None:
+        if (self.scored or self.probable) and self.score is not None:
             blocks.append(Block("scores", (2, self.score.regular), _hash(self.score)))
-        if self.probabilistic:
+        if self.probabilistic or self.probable:
             blocks.append(Block("losses", (4, len(LOSSES)), grids.content_hash(LOSSES), sums=True))
+        if self.probable:
+            blocks.append(Block("unusable", (len(UNUSABLE),), grids.content_hash(UNUSABLE)))
+            cells = (2, len(EDGES) + 1), grids.content_hash(EDGES)
+            blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
         return Layout(tuple(blocks))
 
     @property
@@ -107,6 +118,14 @@ class Counting:
     def probabilistic(self) -> bool:
         """Scores are probabilities: their range is [0, 1]."""
         return self.scored and self.reading.score_range == (0.0, 1.0)
+
+    @property
+    def probable(self) -> tuple[str, ...]:
+        """Classes of a multi-class model whose probabilities are counted: columns of them, in [0, 1]."""
+        reading = self.reading
+        if reading.task is not Task.MULTICLASS or reading.score_range != (0.0, 1.0) or self.score is None:
+            return ()
+        return tuple(canonical(name) for name in reading.probabilities)
 
     @cached_property
     def hash(self) -> str:
@@ -139,9 +158,14 @@ class Counting:
         return Confusion(self.reading.classes, counters.block("confusion"))
 
     def score_table(self, counters: Counters | Opened) -> ScoreTable:
-        """View of the labelled scores."""
+        """View of the labelled scores; of class probabilities the largest, positive where it is right."""
         negative, positive = counters.block("scores")
         return ScoreTable(negative, positive)
+
+    def class_tables(self, counters: Counters | Opened) -> ClassTables:
+        """View of the labelled class probabilities."""
+        tables = [counters.block(f"probability:{name}") for name in self.probable]
+        return ClassTables(self.probable, np.stack(tables), counters.block("unusable"))
 
     def losses(self, counters: Counters | Opened) -> Sums:
         """View of the losses of probabilities."""

@@ -12,6 +12,7 @@ from monitor.core.errors import SourceError
 from monitor.core.typing import Bools, Ints
 from monitor.records.counting import Counting
 from monitor.records.dedupe import combine, smallest
+from monitor.records.probabilities import probabilities_of
 from monitor.records.reading import Reading, Task
 from monitor.records.times import Times, parse_times, refuse_mixed_formats
 from monitor.records.values import Categories, Numbers, canonical, categories, codes_of, numbers, texts
@@ -214,13 +215,8 @@ def score_of(table: pa.Table, reading: Reading) -> Numbers | None:
     """
     if "score" in table.column_names:
         return numbers(table["score"])
-    if not reading.probabilities:
-        return None
-    columns = _probabilities(table, reading)
-    valid = np.logical_and.reduce([column.within(reading.score_range) for column in columns])
-    missing = np.logical_or.reduce([column.missing for column in columns])
-    largest = np.maximum.reduce([np.where(valid, column.values, np.nan) for column in columns])
-    return Numbers(np.where(missing, 0.0, largest), missing)
+    found = probabilities_of(table, reading)
+    return None if found is None else found.largest()
 
 
 def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> Numbers | Categories | None:
@@ -235,17 +231,8 @@ def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> N
     if score is not None and reading.task is Task.BINARY and reading.threshold is not None:
         codes = np.where(score.values >= reading.threshold, 1, 0)
         return Categories(reading.classes, np.where(score.within(reading.score_range), codes, -1))
-    if not reading.probabilities:
-        return None
-    columns = _probabilities(table, reading)
-    valid = np.logical_and.reduce([column.within(reading.score_range) for column in columns])
-    most = np.stack([np.where(valid, column.values, 0.0) for column in columns]).argmax(axis=0)
-    names = tuple(canonical(name) for name in reading.probabilities)
-    return Categories(names, np.where(valid, most, -1))
-
-
-def _probabilities(table: pa.Table, reading: Reading) -> list[Numbers]:
-    return [numbers(table[f"probability:{name}"]) for name in reading.probabilities]
+    found = probabilities_of(table, reading)
+    return None if found is None else found.most_probable()
 
 
 def serves_of(table: pa.Table, reading: Reading) -> Bools:
@@ -285,6 +272,7 @@ def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints]) -> list[In
     score = score_of(table, counting.reading)
     prediction = prediction_of(table, counting.reading, score)
     outputs = [values.rank() for values in (score, prediction) if values is not None]
+    outputs += [numbers(table[f"probability:{name}"]).rank() for name in counting.reading.probabilities]
     features = [
         (numbers if isinstance(grid, NumericGrid) else categories)(table[f"feature:{name}"]).rank()
         for name, grid in counting.features

@@ -1,7 +1,9 @@
 """What the database says of its tables: columns and their types, and whether an index serves a condition."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from monitor.core.errors import SourceError
@@ -16,6 +18,7 @@ _BELOW_DOMAINS = (
     "SELECT b.oid, b.typbasetype, b.typtype FROM pg_type AS b JOIN d ON b.oid = d.base"
     ") SELECT type, kind FROM d WHERE base = 0"
 )
+_LITERAL = re.compile(r"'(?:[^']|'')*'(::[a-z0-9_ ]+)?")  # whose type may be named as a column is
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +96,51 @@ def types_of(session: Session, dialect: Dialect, relation: Relation) -> dict[str
     return dict.fromkeys(described, "")
 
 
-def has_index(session: Session, dialect: Dialect, item: str, condition: str) -> bool:
-    """Whether an index finds the rows of a condition, as the planner says."""
+def has_index(session: Session, dialect: Dialect, item: str, condition: str, *, leading: bool = True) -> bool:
+    """Whether an index finds the rows of a condition, as the planner says.
+
+    Parameters
+    ----------
+    leading
+        only one that begins with what the condition is about: any other is read whole.
+    """
     sql = f"SELECT 1 FROM {item} WHERE {condition}"
     if dialect.name == "sqlite":
         plan = session.rows(f"EXPLAIN QUERY PLAN {sql}")
-        return any(str(row[3]).startswith("SEARCH") for row in plan)
+        return any(str(row[3]).startswith("SEARCH") and "(ANY(" not in str(row[3]) for row in plan)
     if dialect.name == "postgresql":
         settings = ("enable_seqscan", "enable_partition_pruning")  # a condition may hit no partition
         for setting in settings:
             session.settle(f"SET LOCAL {setting} = off")
-        plan = session.rows(f"EXPLAIN {sql}")
+        plan = session.rows(f"EXPLAIN (FORMAT JSON) {sql}")[0][0]
         for setting in settings:
             session.settle(f"SET LOCAL {setting} TO DEFAULT")
-        return any("Index Cond" in str(row[0]) for row in plan)
+        used = list(_scans(json.loads(plan) if isinstance(plan, str) else plan))
+        return any(not leading or _begins(session, *scan) for scan in used)
     if mysql.is_mysql(dialect.name):
         return '"possible_keys"' in str(session.rows(f"EXPLAIN FORMAT=JSON {sql}")[0][0])
     return False
+
+
+def _scans(plan: object) -> Iterator[tuple[str, str]]:
+    """Every index that a plan of PostgreSQL searches, and by which condition."""
+    if isinstance(plan, dict) and {"Index Name", "Index Cond"} <= plan.keys():
+        yield plan["Index Name"], plan["Index Cond"]
+    below = plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ()
+    for part in below:
+        yield from _scans(part)
+
+
+def _begins(session: Session, index: str, condition: str) -> bool:
+    """Whether the condition is about the first column, or expression, of the index."""
+    sql = "SELECT pg_get_indexdef(oid, 1, false) AS key FROM pg_class WHERE relkind = 'i' AND relname = "
+    keys = (_LITERAL.sub("", str(row[0])) for row in session.rows(f"{sql}{text(index)}"))
+    plain = _LITERAL.sub("", condition)
+    return any(re.search(rf'(?<![\w"]){re.escape(_bare(key))}(?![\w"])', plain) for key in keys)
+
+
+def _bare(key: str) -> str:
+    return key[1:-1] if key.startswith("((") and key.endswith(")") else key
 
 
 def tables(session: Session, dialect: Dialect) -> list[str]:

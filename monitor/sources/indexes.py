@@ -53,12 +53,18 @@ def rows_of_partition(session: Session, looked: Looked, relation: Relation, colu
 
 
 def missing_time_index(
-    session: Session, looked: Looked, relation: Relation, column: str, time: Comparable
+    session: Session, looked: Looked, relation: Relation, column: str, time: Comparable, *, leading: bool
 ) -> str | None:
-    """What to do where no index finds rows by a column of times; None where one does, or none could."""
+    """What to do where no index finds rows by a column of times; None where one does, or none could.
+
+    Parameters
+    ----------
+    leading
+        the index begins with the column: of a table that is partitioned by it any index with it will do.
+    """
     if time.shape in (Shape.UNKNOWN, Shape.NOTHING):
         return None
-    if has_index(session, looked.dialect, looked.item, time.condition(0, 1)):
+    if has_index(session, looked.dialect, looked.item, time.condition(0, 1), leading=leading):
         return None
     return _remedy(session, looked, relation, (column,), (time.sql,))
 

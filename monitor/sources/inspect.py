@@ -313,7 +313,7 @@ def _time_index(
     part = rows_of_partition(session, looked, relation, column)
     if part is not None and part.n < MANY:
         return
-    remedy = missing_time_index(session, looked, relation, column, time)
+    remedy = missing_time_index(session, looked, relation, column, time, leading=part is None)
     if remedy is not None:
         cost = _COST[role] if part is None else f"{_COST[role]} whole partitions, the largest with"
         yield _no_index(looked, f'"{column}" ({role})', cost, part or rows, remedy)

@@ -82,6 +82,25 @@ class ScoreTable:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassTables:
+    """Labelled records of a multi-class model by the probability of each class.
+
+    Parameters
+    ----------
+    classes
+        canonical text.
+    counts
+        int64, shape (k, 2, cells): cells ascending; records of other classes, then of the class.
+    unusable
+        int64, shape (causes,): labelled records that are left out.
+    """
+
+    classes: tuple[str, ...]
+    counts: Ints
+    unusable: Ints
+
+
+@dataclass(frozen=True, slots=True)
 class Sums:
     """Exact sums of named terms.
 

@@ -258,7 +258,7 @@ class SqlStore:
             events.append(connection, self.run, [event for event, _ in renamed])
 
     def forget(self, event: Event) -> dict[str, int]:
-        """Delete all rows of the event's model but its events, in one transaction; how many, by table."""
+        """Delete the history of the event's model, in one transaction; how many rows, by table."""
         with writing(self.engine) as connection:
             gone = histories.forget(connection, event.model)
             events.append(connection, self.run, [replace(event, detail=json.dumps(gone))])

@@ -1,6 +1,7 @@
-"""Whole histories: a model that is renamed keeps its own, one that is forgotten loses all of it.
+"""Whole histories: a model that is renamed keeps its own, one that is forgotten loses its numbers.
 
-Every table with a column `model` takes part, whatever its run; events and configurations are kept for ever.
+Every table with a column `model` takes part, whatever its run; configurations, references and events are
+kept for ever.
 """
 
 from collections.abc import Mapping
@@ -10,8 +11,8 @@ from sqlalchemy.sql.expression import Select
 
 from monitor.store.tables import METADATA, configurations, events, leases, models, provenance, references
 
-_FOR_EVER = (events, configurations)
-_OWNED = [table for table in METADATA.sorted_tables if "model" in table.c and table not in _FOR_EVER]
+_FOR_EVER = (configurations, references, events)
+_HISTORY = [table for table in METADATA.sorted_tables if "model" in table.c and table not in _FOR_EVER]
 
 
 def runs(connection: Connection, model: str) -> list[str]:
@@ -32,7 +33,7 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
     # rows of snapshots refer to those of provenance, whose key may not change below them
     connection.execute(provenance.insert().from_select(provenance.c.keys(), _copied(old, new)))
-    for table in [*(one for one in _OWNED if one not in (provenance, leases)), events]:
+    for table in [*(one for one in _HISTORY if one not in (provenance, leases)), references, events]:
         connection.execute(update(table).where(table.c.model == old).values(model=new))
     connection.execute(delete(provenance).where(provenance.c.model == old))
     for before, after in keys.items():
@@ -44,9 +45,9 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
 
 
 def forget(connection: Connection, model: str) -> dict[str, int]:
-    """Delete the rows of a model in all runs; how many, by table."""
+    """Delete the history of a model in all runs; how many rows, by table."""
     gone = {}
-    for table in reversed(_OWNED):  # snapshots before the provenance that they refer to
+    for table in reversed(_HISTORY):  # snapshots before the provenance that they refer to
         deleted = connection.execute(delete(table).where(table.c.model == model)).rowcount
         if deleted and table is not leases:
             gone[table.name] = deleted

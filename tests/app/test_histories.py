@@ -137,6 +137,19 @@ def test_a_forgotten_model_begins_anew(bench: Bench) -> None:
         assert [event.kind for event in app.store.events("late")] == ["forgotten"]
 
 
+def test_a_forgotten_model_is_compared_with_the_same_reference_again(bench: Bench) -> None:
+    with bench.app() as app:
+        before = app.store.reference_keys("late")
+        forget_model(app, "late", ADA)
+        bench.database.run("DELETE FROM reference WHERE late = 1")
+        cycle_once(app, "late", END + HOUR)
+
+        assert len(before) == 1
+        assert app.store.reference_keys("late") == before
+        (_, of) = app.store.provenance()[-1]
+        assert of.reference == before[0]
+
+
 def test_a_model_that_is_unknown_cannot_be_forgotten(bench: Bench) -> None:
     with bench.app() as app, pytest.raises(MonitorError, match='nothing is kept of a model "lat"'):
         forget_model(app, "lat", ADA)

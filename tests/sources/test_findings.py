@@ -21,7 +21,7 @@ from source_databases import Database
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.sources.inspect import Inspection, inspect_model
-from monitor.specs.model import ModelSpec
+from monitor.specs.model import ModelSpec, Relation
 from monitor.windows.ends import Window
 
 WEEK = Window("7d", 7 * DAY, DAY)
@@ -285,3 +285,66 @@ def test_a_nightly_load_wants_windows_that_wait_for_it(
         )
         * told
     )
+
+
+def test_an_index_that_begins_with_the_id_finds_no_times(database: Database, tmp_path: Path) -> None:
+    epochs = [START // 1_000_000 + at for at in range(10_000)]
+    typed = ", ".join(f'"{name}" bigint' for name in ("leg", "time"))
+    database.run(f'CREATE TABLE predictions ({typed}, score double precision, PRIMARY KEY (leg, "time"))')
+    database.create("filled", {"leg": "bigint", "time": "bigint"}, [(at, at) for at in epochs])
+    database.run('INSERT INTO predictions SELECT leg, "time", 0.5 FROM filled')
+    columns = (("id", "leg"), ("id:1", "time"), ("event_time", "time"), ("score", "score"))
+    reading = replace(READING, time_units=(("event_time", "s"),), numeric=(), categorical=(), labelled=False)
+    model = model_of(labels=None, predictions=Relation(table="predictions", columns=columns), reading=reading)
+
+    before = inspect_model(model, database.source(), tmp_path, AS_OF)
+    (told,) = (warning.partition("run: ")[2] for warning in before.warnings if "no index" in warning)
+    database.run(told.replace(" CONCURRENTLY", ""))
+    after = inspect_model(model, database.source(), tmp_path, AS_OF)
+
+    how = "CREATE INDEX CONCURRENTLY" if database.postgres else "CREATE INDEX"
+    assert told.replace("`", '"') == f'{how} "predictions_time_idx" ON "predictions" ("time");'
+    assert (before.faults, after.warnings) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("timestamp", '"time"'),
+        ("timestamptz", "event_time_2"),
+        ("timestamp", "date_trunc('day', event_time)"),
+        ("timestamptz", "(event_time IS NULL)"),
+    ],
+)
+def test_names_and_expressions_like_the_event_time_do_not_begin_with_it(
+    postgres_database: Database, tmp_path: Path, kind: str, key: str
+) -> None:
+    columns = COLUMNS | {"event_time": kind}
+    postgres_database.create("predictions", columns, rows_of(10_000))
+    for name in ("time", "event_time_2"):
+        postgres_database.run(f'ALTER TABLE predictions ADD COLUMN "{name}" bigint')
+    shown = key if key.startswith(("(", '"')) else f"({key})" if "(" in key else key
+    postgres_database.run(f"CREATE INDEX ON predictions ({shown}, event_time)")
+    model = model_of(labels=None)
+
+    before = inspect_model(model, postgres_database.source(), tmp_path, AS_OF)
+    postgres_database.run(f"CREATE INDEX ON predictions (event_time, {shown})")
+    after = inspect_model(model, postgres_database.source(), tmp_path, AS_OF)
+
+    assert [1 for one in before.warnings if 'no index on "event_time"' in one] == [1]
+    assert not [one for one in after.warnings if 'no index on "event_time"' in one]
+
+
+def test_an_index_counts_through_a_view_that_renames_its_column(
+    postgres_database: Database, tmp_path: Path
+) -> None:
+    postgres_database.create("log", COLUMNS | {"event_time": "timestamptz"}, rows_of(10_000))
+    postgres_database.run(
+        'ALTER TABLE log RENAME COLUMN event_time TO "made At"',
+        'CREATE INDEX ON log ("made At")',
+        'CREATE VIEW predictions AS SELECT *, "made At" AS event_time FROM log',
+    )
+
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, AS_OF)
+
+    assert not [one for one in found.warnings if 'no index on "event_time"' in one]

@@ -69,14 +69,15 @@ def test_another_model_is_not_renamed(store: SqlStore) -> None:
     assert rows_by_table(store, "other") == before
 
 
-def test_of_a_forgotten_model_only_the_events_are_kept(store: SqlStore) -> None:
+def test_of_a_forgotten_model_references_and_events_are_kept(store: SqlStore) -> None:
     fill(store, "old")
     fill(store, "other")
     other = rows_by_table(store, "other")
 
     gone = store.forget(FORGOTTEN)
 
-    assert gone == {"snapshots": 2, "references_": 1, "provenance": 1, "panes": 1, "models": 1, "current": 1}
-    assert rows_by_table(store, "old") == {"events": 2}
+    assert gone == {"snapshots": 2, "provenance": 1, "panes": 1, "models": 1, "current": 1}
+    assert rows_by_table(store, "old") == {"references_": 1, "events": 2}
+    assert store.reference("old-made") == reference()
     assert rows_by_table(store, "other") == other
     assert [event.kind for event in store.events("old")] == ["recounted", "forgotten"]

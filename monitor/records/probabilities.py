@@ -1,0 +1,130 @@
+"""Class probabilities: how those of a row are read, and what a labelled row adds to the counts."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.typing import Bools, Floats, Ints
+from monitor.records.reading import Reading
+from monitor.records.values import Categories, Numbers, canonical, numbers
+from monitor.states.grids import NumericGrid, lookup
+
+Cells: TypeAlias = tuple[Ints, Bools]
+Terms: TypeAlias = tuple[list[Floats], list[float], Bools]
+
+UNUSABLE = ("missing", "invalid", "sum", "unseen")  # why the probabilities of a labelled row are not measured
+TOLERANCE = 0.01 + 1e-9  # of their sum: three of 0.33 add up to 1
+_CLIP = 2.0**-52  # in the log loss, as scikit-learn does
+_OCTAVES, _STEPS = range(9, 25), 8
+_SMALL = [(_STEPS + step) * 2.0 ** -(octave + 3) for octave in reversed(_OCTAVES) for step in range(_STEPS)]
+
+# 256 even cells, the lowest and the highest of which are cut at eight places an octave, down to 2^-24 from
+# the end: a rare class has most of its probabilities there. All edges are exact doubles.
+EDGES = (*_SMALL, *(cell / 256 for cell in range(1, 256)), *(1 - edge for edge in reversed(_SMALL)))
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """Probabilities of the classes.
+
+    Parameters
+    ----------
+    names
+        of the classes, canonical.
+    values
+        shape (classes, rows); 0 in rows in which one is missing or invalid.
+    missing, invalid
+        rows in which one is missing; in which none is, but one is no number, or out of range.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    missing: Bools
+    invalid: Bools
+
+    def largest(self) -> Numbers:
+        """The largest of each row."""
+        return Numbers(np.where(self.invalid, np.nan, self.values.max(axis=0)), self.missing)
+
+    def most_probable(self) -> Categories:
+        """Class of the largest, the first of equals; missing where one of them is missing or invalid."""
+        return Categories(self.names, np.where(self.missing | self.invalid, -1, self.values.argmax(axis=0)))
+
+    def total(self) -> Floats:
+        """Sum of each row, added class by class: rows read together or apart have equal sums."""
+        total = np.zeros(self.values.shape[1])
+        for column in self.values:
+            total += column
+        return total
+
+
+def probabilities_of(table: pa.Table, reading: Reading) -> Probabilities | None:
+    """Probabilities of the classes, where there are columns of them."""
+    if not reading.probabilities:
+        return None
+    columns = [numbers(table[f"probability:{name}"]) for name in reading.probabilities]
+    missing = np.logical_or.reduce([column.missing for column in columns])
+    valid = np.logical_and.reduce([column.within(reading.score_range) for column in columns])
+    return Probabilities(
+        names=tuple(canonical(name) for name in reading.probabilities),
+        values=np.where(valid, np.stack([column.values for column in columns]), 0.0),
+        missing=missing,
+        invalid=~valid & ~missing,
+    )
+
+
+def probability_terms(
+    found: Probabilities, actual: Ints, known: Bools, grid: NumericGrid
+) -> tuple[dict[str, Cells], Terms, Bools]:
+    """What the labelled rows add to the blocks of the probabilities.
+
+    Rows whose probabilities are missing, invalid or do not add up to 1 within 0.01, or whose actual class has
+    none, add to the block of the unusable ones alone. The others are taken as they are, not scaled.
+
+    Parameters
+    ----------
+    actual
+        position of each row's class among those of the probabilities; negative: none.
+    known
+        rows with a label.
+    grid
+        of the largest probability.
+
+    Returns
+    -------
+    cells, losses, clipped
+        cells by block; terms of the losses; rows whose probability was clipped.
+    """
+    off = np.abs(found.total() - 1.0) > TOLERANCE
+    cause = np.select([found.missing, found.invalid, off, actual < 0], range(len(UNUSABLE)), -1)
+    used = known & (cause < 0)
+    cells = {"unusable": (cause.astype(np.int64), known & (cause >= 0))}
+    right, brier = np.full(len(actual), 0.5), np.zeros(len(actual))
+    for at, (name, column) in enumerate(zip(found.names, found.values, strict=True)):
+        one = actual == at
+        cells[f"probability:{name}"] = (one * (len(EDGES) + 1) + lookup(EDGES)(column), used)
+        right = np.where(one & used, column, right)
+        gap = column - one
+        brier += gap * gap
+    hit = found.values.argmax(axis=0) == actual
+    cells["scores"] = (hit * grid.regular + grid.cells(found.values.max(axis=0), found.missing), used)
+    losses, clipped = loss_terms(right, brier, used)
+    return cells, losses, clipped
+
+
+def loss_terms(right: Floats, brier: Floats, mask: Bools) -> tuple[Terms, Bools]:
+    """Terms in the order of `LOSSES`, and where a probability was clipped.
+
+    Parameters
+    ----------
+    right
+        probability of the actual class; any number in (0, 1) outside of the mask.
+    brier
+        terms of the Brier score.
+    """
+    kept = np.clip(right, _CLIP, 1.0 - _CLIP)
+    loss = -np.log(kept)
+    columns = [brier, brier * brier, loss, loss * loss]
+    return (columns, [1.0] * len(columns), mask), mask & (kept != right)
