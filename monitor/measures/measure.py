@@ -72,5 +72,6 @@ class Measure:
 
 ALL = frozenset(Task)
 BINARY = frozenset({Task.BINARY})
+MANY_CLASSES = frozenset({Task.MULTICLASS})
 CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
 NUMBERS = frozenset({Task.REGRESSION})

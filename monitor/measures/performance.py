@@ -1,19 +1,22 @@
 """The catalogue's rows of performance: measures that need labels."""
 
 from monitor.measures.class_rows import CLASS_ROWS
-from monitor.measures.measure import BINARY, NUMBERS, Direction, Family, Measure, Unit
+from monitor.measures.measure import BINARY, CLASSES, NUMBERS, Direction, Family, Measure, Unit
+from monitor.measures.probability_rows import PROBABILITY_ROWS
 
 PERFORMANCE: tuple[Measure, ...] = (
     *CLASS_ROWS,
+    *PROBABILITY_ROWS,
     Measure(
         "roc_auc",
         Unit.RATIO,
         Direction.HIGHER,
         Family.PERFORMANCE,
-        BINARY,
+        CLASSES,
         "P(score of a positive > score of a negative) + ½ P(equal), over pairs; scores in one "
         "cell count as equal. Resolution: half the share of pairs in one cell. One class: "
-        "`one_class`.",
+        "`one_class`. Multi-class: subject `class:NAME`, the probability of the class, its records "
+        "against all others; of the whole model alone. No such record: `undefined`.",
         "logit-DeLong from cell counts; fewer than 10 of a class, or variance 0: Newcombe's method 5",
         "DeLong et al. (1988), Biometrics 44:837; Newcombe (2006), Statist. Med. 25:559",
         headline=True,
@@ -37,8 +40,10 @@ PERFORMANCE: tuple[Measure, ...] = (
         Unit.PLAIN,
         Direction.LOWER,
         Family.PERFORMANCE,
-        BINARY,
-        "Mean of (1 - probability given to the actual class)², where scores lie in [0, 1].",
+        CLASSES,
+        "Mean of (1 - probability given to the actual class)², where scores lie in [0, 1]. "
+        "Multi-class: mean of the sum over classes of (p - 1 if it is the actual class, else p)², from 0 to "
+        "2.",
         "normal, on the exact second moment; none where the variance is 0",
         "scikit-learn `brier_score_loss`",
         headline=True,
@@ -48,7 +53,7 @@ PERFORMANCE: tuple[Measure, ...] = (
         Unit.PLAIN,
         Direction.LOWER,
         Family.PERFORMANCE,
-        BINARY,
+        CLASSES,
         "Mean of -ln(probability given to the actual class), where scores lie in [0, 1]; "
         "probabilities are clipped to [2⁻⁵², 1 - 2⁻⁵²].",
         "normal, on the exact second moment; none where the variance is 0",
@@ -60,7 +65,7 @@ PERFORMANCE: tuple[Measure, ...] = (
         Unit.RECORDS,
         Direction.LOWER,
         Family.PERFORMANCE,
-        BINARY,
+        CLASSES,
         "Records whose probability was clipped in `log_loss`.",
         "none",
         "",

@@ -1,0 +1,175 @@
+"""Class probabilities of a multi-class model: how well those of each class tell it from the others."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.typing import Bools, Floats, Ints
+from monitor.measures.ask import Ask, Result
+from monitor.measures.intervals import normal
+from monitor.measures.scores import FEW, auc_interval, brier_score, log_loss, logit
+from monitor.records.probabilities import UNUSABLE
+from monitor.states.views import ClassTables, Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Areas:
+    """One-vs-rest areas under the ROC curves, arrays of one entry a class.
+
+    Parameters
+    ----------
+    positives, negatives
+        records of the class, and of the others.
+    value
+        P(p of a positive > p of a negative) + ½ P(equal); 0 where one of them is 0.
+    of_positives, of_negatives
+        DeLong's variances of the mean placement of the ones, and of the others.
+    tied
+        half the share of the pairs that share a cell.
+    """
+
+    positives: Ints
+    negatives: Ints
+    value: Floats
+    of_positives: Floats
+    of_negatives: Floats
+    tied: Floats
+
+    @classmethod
+    def of(cls, tables: ClassTables) -> "Areas":
+        """Areas of all classes at once."""
+        used = tables.counts.any(axis=(0, 1))
+        negative, positive = tables.counts[:, 0, used], tables.counts[:, 1, used]
+        n, p = negative.sum(axis=1), positive.sum(axis=1)
+        below = np.cumsum(negative, axis=1) - negative
+        pairs, same = np.maximum(n * p, 1), (positive * negative).sum(axis=1)
+        value = (2 * (positive * below).sum(axis=1) + same) / (2 * pairs)
+        below_share = (below + negative / 2) / np.maximum(n, 1)[:, None]
+        above_share = (p[:, None] - np.cumsum(positive, axis=1) + positive / 2) / np.maximum(p, 1)[:, None]
+        return cls(
+            p,
+            n,
+            value,
+            _variance_of_mean(positive, below_share - value[:, None], p),
+            _variance_of_mean(negative, above_share - value[:, None], n),
+            same / (2 * pairs),
+        )
+
+    @property
+    def there(self) -> Bools:
+        """Classes with records of their own, and of others."""
+        return (self.positives > 0) & (self.negatives > 0)
+
+    @property
+    def n(self) -> int:
+        """All records."""
+        return int(self.positives.sum())
+
+
+def class_roc_auc(areas: Areas, position: int, level: float = 0.95) -> Measurement:
+    """One-vs-rest area of the class at a position, as `scores.roc_auc` of its table.
+
+    Returns
+    -------
+    Measurement
+        ``undefined`` where there is no record of the class, ``one_class`` where there is no other.
+    """
+    p, n = int(areas.positives[position]), int(areas.negatives[position])
+    if areas.n == 0:
+        return Measurement.absent(Reason.NO_LABELS, n=0)
+    if p == 0 or n == 0:
+        return Measurement.absent(Reason.ONE_CLASS if n == 0 else Reason.UNDEFINED, n=p + n)
+    value = float(areas.value[position])
+    variance = float(areas.of_positives[position] + areas.of_negatives[position])
+    interval = auc_interval(value, variance, (p, n), level)
+    return Measurement(value=value, n=p + n, interval=interval, resolution=float(areas.tied[position]))
+
+
+def macro_roc_auc(areas: Areas, level: float = 0.95) -> Measurement:
+    """Mean of the one-vs-rest areas of the classes that have records.
+
+    Interval: see `_interval`.
+    """
+    return _mean(areas, areas.there / max(1, int(areas.there.sum())), 0.0, level)
+
+
+def weighted_roc_auc(areas: Areas, level: float = 0.95) -> Measurement:
+    """Mean of the one-vs-rest areas, weighted by the classes' records.
+
+    Interval: see `_interval`; the weights are a sample's too, and add the variance of the areas over classes.
+    """
+    weights = areas.positives * areas.there / max(1, areas.n)
+    spread = weights @ (areas.value - weights @ areas.value) ** 2 / max(1, areas.n)
+    return _mean(areas, weights, float(spread), level)
+
+
+def unusable_probabilities(tables: ClassTables) -> Measurement:
+    """Labelled records that are left out of all measures of the probabilities, by cause."""
+    left_out = int(tables.unusable.sum())
+    n = left_out + int(tables.counts[:1].sum())
+    causes = zip(UNUSABLE, map(float, tables.unusable.tolist()), strict=True)
+    detail = Detail(("cause", "records"), tuple(causes)) if left_out else None
+    return Measurement(value=float(left_out), n=n, detail=detail)
+
+
+def results(tables: ClassTables, losses: Sums, clipped: int, ask: Ask) -> Iterator[Result]:
+    """All measures of the class probabilities; the areas of single classes for the whole model alone."""
+    yield Result("brier_score", "", brier_score(losses, ask.level))
+    yield Result("log_loss", "", log_loss(losses, ask.level))
+    yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
+    areas = Areas.of(tables)
+    yield Result("macro_roc_auc", "", macro_roc_auc(areas, ask.level))
+    yield Result("weighted_roc_auc", "", weighted_roc_auc(areas, ask.level))
+    yield Result("unusable_probabilities", "", unusable_probabilities(tables))
+    if ask.resamples:
+        for position, name in enumerate(tables.classes):
+            yield Result("roc_auc", f"class:{name}", class_roc_auc(areas, position, ask.level))
+
+
+def _variance_of_mean(counts: Ints, off: Floats, n: Ints) -> Floats:
+    """Variance of the mean of what lies `off` it, per class; 0 for fewer than two records."""
+    variance: Floats = (counts * off * off).sum(axis=1) / np.maximum((n - 1) * n, 1)
+    return variance
+
+
+def _mean(areas: Areas, weights: Floats, spread: float, level: float) -> Measurement:
+    if areas.n == 0 or not areas.there.any():
+        return Measurement.absent(Reason.ONE_CLASS if areas.n else Reason.NO_LABELS, n=areas.n)
+    value = min(1.0, float(weights @ areas.value))
+    interval = _interval(areas, weights, value, spread, level)
+    return Measurement(value=value, n=areas.n, interval=interval, resolution=float(weights @ areas.tied))
+
+
+def _interval(areas: Areas, weights: Floats, value: float, spread: float, level: float) -> Interval | None:
+    """Interval of a weighted mean of areas, on the logit scale where it lies inside of (0, 1).
+
+    The positives of different classes are different records: given the labels, their parts of the variance
+    add up. The negatives of a class are the positives of others; these covariances are not in the counts. The
+    standard deviation of all the negatives' parts is at most the sum of theirs, that of both kinds of parts
+    at most the sum of both: an upper bound.
+    """
+    positives, negatives = _parts(areas)
+    deviation = np.sqrt(weights**2 @ positives) + weights @ np.sqrt(negatives)
+    variance = float(deviation**2) + spread
+    if 0 < value < 1 and variance > 0:
+        return logit(value, variance, level)
+    return normal(value, variance, level, lowest=0.0, highest=1.0)
+
+
+def _parts(areas: Areas) -> tuple[Floats, Floats]:
+    """Variances of the positives' and the negatives' parts.
+
+    Where a class or its rest has few records, or both no variance, Hanley and McNeil's as in Newcombe's
+    method 5 stands for both, at the value that two more records of the class, one of them at the wrong end,
+    would give.
+    """
+    p, n = np.maximum(areas.positives, 1), np.maximum(areas.negatives, 1)
+    few = np.minimum(p, n)
+    a = (few * areas.value + 1) / (few + 2)
+    star = (p + n) / 2 - 1
+    formula = a * (1 - a) * (1 + star * (1 - a) / (2 - a) + star * a / (1 + a)) / (p * n)
+    rough = (few < FEW) | (areas.of_positives + areas.of_negatives <= 0)
+    return np.where(rough, formula, areas.of_positives), np.where(rough, 0.0, areas.of_negatives)
