@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures import binary, classes, numbers, probabilities
+from monitor.measures import classes, numbers, probabilities, scores
 from monitor.measures import comparison as arms
 from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
 from monitor.measures import shift as shifts
 from monitor.measures.ask import Ask, Result, generator
-from monitor.measures.binary import Scored
 from monitor.measures.cells import Expected, Subject
 from monitor.measures.mixture import Mixture
 from monitor.records.counting import TALLY, VOLUME, Counting
@@ -36,9 +35,9 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
     found = list(classes.results(counting.confusion(opened), ask, rng))
     clipped = int(opened.block("tally")[TALLY.index("clipped")])
     if counting.scored:
-        losses = counting.losses(opened) if counting.probabilistic else None
-        table, bounds = counting.score_table(opened), counting.score_bounds
-        found += binary.results(Scored(table, bounds, counting.reading.classes, losses, clipped), ask, rng)
+        found += scores.results(counting.score_table(opened), ask, rng)
+    if counting.probabilistic:
+        found += scores.loss_results(counting.losses(opened), clipped, ask)
     if counting.probable:
         found += probabilities.results(counting.class_tables(opened), counting.losses(opened), clipped, ask)
     return found
