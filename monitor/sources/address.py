@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from monitor.core.errors import SourceError
 
@@ -109,6 +109,11 @@ def libpq_uri(url: URL) -> str:
 
 def _parse(url: str) -> URL:
     try:
-        return make_url(url)
+        parsed = make_url(url)
+        parsed.get_dialect()
+    except NoSuchModuleError:
+        shown, kind = parsed.set(query={}).render_as_string(hide_password=True), parsed.drivername
+        raise SourceError(f'{shown}: no kind of database is called "{kind}"') from None
     except (ArgumentError, ValueError):
         raise SourceError("the URL of a source is no database URL: dialect://user@host/name") from None
+    return parsed

@@ -13,11 +13,10 @@ import pytest
 import servers
 from click.testing import CliRunner
 from serving import Bench, Database, Row, create_tables, labels, model, predictions
-from sqlalchemy import LargeBinary
 
 from monitor.cli import main
 from monitor.core.clock import DAY, floor_to
-from monitor.store.tables import METADATA
+from monitor.states.grids import digest
 
 MARK = "Zyxwv"  # in every id, and in all names that must be found nowhere
 OPTIONS = """
@@ -43,7 +42,7 @@ class Traces:
     """What a daemon left behind."""
 
     store: bytes
-    blobs: bytes
+    values: bytes
     log: bytes
     page: bytes
 
@@ -62,11 +61,13 @@ def traces(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def test_the_store_holds_no_id_and_no_rare_name(traces: Traces) -> None:
     assert b"stability_index" in traces.store
-    assert b"group=a" in traces.blobs
-    assert b"arm=other" in traces.blobs
-    assert b"group=other" in traces.blobs
+    assert b"group=a" in traces.values
+    assert b"arm=other" in traces.values
+    assert b"group=other" in traces.values
+    assert digest(f"{MARK}-rare").encode() in traces.values  # of the reference: other, not unseen
+    assert digest(f"{MARK}-unseen").encode() not in traces.values
     assert MARK.encode() not in traces.store
-    assert MARK.encode() not in traces.blobs
+    assert MARK.encode() not in traces.values
 
 
 def test_the_log_holds_no_id_and_no_rare_name_at_debug_level(traces: Traces) -> None:
@@ -97,7 +98,7 @@ def _left_by_a_daemon(directory: Path, url: str) -> Traces:
         page, written = running.page().encode(), _bytes_of(directory)
         running.stop()
     store = written + _bytes_of(directory)
-    return Traces(store, _blobs(directory / "monitor.db"), running.log_file.read_bytes(), page)
+    return Traces(store, _values(directory / "monitor.db"), running.log_file.read_bytes(), page)
 
 
 def _configure(bench: Bench, url: str, port: int) -> None:
@@ -148,14 +149,15 @@ def _bytes_of(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(directory.glob("monitor.db*")))
 
 
-def _blobs(file: Path) -> bytes:
-    """What is packed in the store's blobs."""
-    packed = [
-        f"SELECT {column.name} FROM {table.name} WHERE {column.name} IS NOT NULL"
-        for table in METADATA.sorted_tables
-        for column in table.c
-        if isinstance(column.type, LargeBinary)
-    ]
+def _values(file: Path) -> bytes:
+    """All values of all tables of the store, what is packed in blobs unpacked."""
+    found = []
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        found = connection.execute(" UNION ALL ".join(packed))
-        return b"".join(zlib.decompress(blob[1:]) for (blob,) in found if blob)
+        for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+            for row in connection.execute(f'SELECT * FROM "{table}"'):
+                found += [_unpacked(value) if isinstance(value, bytes) else str(value) for value in row]
+    return "\n".join(found).encode()
+
+
+def _unpacked(blob: bytes) -> str:
+    return zlib.decompress(blob[1:]).decode("latin-1") if blob else ""
