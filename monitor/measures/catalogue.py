@@ -1,8 +1,11 @@
 """The catalogue: every measure once. Names, docs, checks and the exposition derive from it."""
 
+from monitor.measures.challenger import CHALLENGER
+from monitor.measures.comparison import COMPARISON
 from monitor.measures.log import LOG
-from monitor.measures.measure import ALL, BINARY, NUMBERS, Direction, Family, Measure, Unit
+from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 from monitor.measures.performance import PERFORMANCE
+from monitor.measures.sequential import SEQUENTIAL
 from monitor.measures.volume import VOLUME
 
 __all__ = ["BY_NAME", "CATALOGUE", "Direction", "Family", "Measure", "Unit"]
@@ -263,72 +266,9 @@ CATALOGUE: tuple[Measure, ...] = (
         "",
         headline=False,
     ),
-    Measure(
-        "control_outcome_rate",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        BINARY,
-        "Share of positive labels in the control arm.",
-        "Wilson",
-        "Wilson (1927), JASA 22:209",
-        headline=True,
-    ),
-    Measure(
-        "treatment_outcome_rate",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        BINARY,
-        "Share of positive labels in the treatment arm.",
-        "Wilson",
-        "Wilson (1927), JASA 22:209",
-        headline=True,
-    ),
-    Measure(
-        "outcome_rate_difference",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        BINARY,
-        "Treatment's rate - control's rate.",
-        "Newcombe's hybrid of Wilson intervals",
-        "Newcombe (1998), Statist. Med. 17:873, method 10",
-        headline=True,
-    ),
-    Measure(
-        "control_outcome_mean",
-        Unit.LABEL,
-        Direction.NONE,
-        Family.COMPARISON,
-        NUMBERS,
-        "Mean label of the control arm's records that have a prediction.",
-        "Student's t",
-        "",
-        headline=True,
-    ),
-    Measure(
-        "treatment_outcome_mean",
-        Unit.LABEL,
-        Direction.NONE,
-        Family.COMPARISON,
-        NUMBERS,
-        "Mean label of the treatment arm's records that have a prediction.",
-        "Student's t",
-        "",
-        headline=True,
-    ),
-    Measure(
-        "outcome_mean_difference",
-        Unit.LABEL,
-        Direction.NONE,
-        Family.COMPARISON,
-        NUMBERS,
-        "Treatment's mean - control's mean.",
-        "Welch",
-        "Welch (1947), Biometrika 34:28",
-        headline=True,
-    ),
+    *COMPARISON,
+    *SEQUENTIAL,
+    *CHALLENGER,
     *LOG,
 )
 BY_NAME: dict[str, Measure] = {measure.name: measure for measure in CATALOGUE}

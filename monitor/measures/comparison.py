@@ -1,13 +1,130 @@
 """Comparison: outcomes of the control and the treatment arm."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
+from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.ask import Result
-from monitor.measures.intervals import newcombe_difference, rate, student, welch
+from monitor.measures.intervals import newcombe_difference, normal, normal_quantile, rate, student, welch
+from monitor.measures.measure import BINARY, NUMBERS, Direction, Family, Measure, Unit
 from monitor.measures.moments import variance_of
 from monitor.states.views import Histogram, Sums
+
+COMPARISON: tuple[Measure, ...] = (
+    Measure(
+        "control_outcome_rate",
+        Unit.RATIO,
+        Direction.NONE,
+        Family.COMPARISON,
+        BINARY,
+        "Share of positive labels in the control arm.",
+        "Wilson",
+        "Wilson (1927), JASA 22:209",
+        headline=True,
+    ),
+    Measure(
+        "treatment_outcome_rate",
+        Unit.RATIO,
+        Direction.NONE,
+        Family.COMPARISON,
+        BINARY,
+        "Share of positive labels in the treatment arm.",
+        "Wilson",
+        "Wilson (1927), JASA 22:209",
+        headline=True,
+    ),
+    Measure(
+        "outcome_rate_difference",
+        Unit.RATIO,
+        Direction.NONE,
+        Family.COMPARISON,
+        BINARY,
+        "Treatment's rate - control's rate.",
+        "Newcombe's hybrid of Wilson intervals",
+        "Newcombe (1998), Statist. Med. 17:873, method 10",
+        headline=True,
+    ),
+    Measure(
+        "outcome_rate_ratio",
+        Unit.PLAIN,
+        Direction.NONE,
+        Family.COMPARISON,
+        BINARY,
+        "Treatment's rate / control's rate. No positive label in the control arm: `undefined`.",
+        "Katz's log interval; none where an arm has no positive label",
+        "Katz et al. (1978), Biometrics 34:469; SciPy `relative_risk`",
+        headline=True,
+    ),
+    Measure(
+        "control_outcome_mean",
+        Unit.LABEL,
+        Direction.NONE,
+        Family.COMPARISON,
+        NUMBERS,
+        "Mean label of the control arm's records that have a prediction.",
+        "Student's t",
+        "",
+        headline=True,
+    ),
+    Measure(
+        "treatment_outcome_mean",
+        Unit.LABEL,
+        Direction.NONE,
+        Family.COMPARISON,
+        NUMBERS,
+        "Mean label of the treatment arm's records that have a prediction.",
+        "Student's t",
+        "",
+        headline=True,
+    ),
+    Measure(
+        "outcome_mean_difference",
+        Unit.LABEL,
+        Direction.NONE,
+        Family.COMPARISON,
+        NUMBERS,
+        "Treatment's mean - control's mean.",
+        "Welch",
+        "Welch (1947), Biometrika 34:28",
+        headline=True,
+    ),
+    Measure(
+        "control_outcome_sd",
+        Unit.LABEL,
+        Direction.NONE,
+        Family.COMPARISON,
+        NUMBERS,
+        "Standard deviation (n - 1) of the same labels.",
+        "delta method, on the exact fourth moment",
+        "",
+        headline=False,
+    ),
+    Measure(
+        "treatment_outcome_sd",
+        Unit.LABEL,
+        Direction.NONE,
+        Family.COMPARISON,
+        NUMBERS,
+        "Standard deviation (n - 1) of the same labels.",
+        "delta method, on the exact fourth moment",
+        "",
+        headline=False,
+    ),
+    Measure(
+        "outcome_mean_ratio",
+        Unit.PLAIN,
+        Direction.NONE,
+        Family.COMPARISON,
+        NUMBERS,
+        "Treatment's mean / control's mean, where both are positive; else `undefined`.",
+        "normal on the logarithm (delta method)",
+        "",
+        headline=True,
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +137,13 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """Mean and sample variance of an arm's labels; a reason where there is none."""
+    """Mean, sample variance and fourth central moment of an arm's labels; a reason where there is none."""
 
     value: float
     variance: float
     n: int
     reason: Reason | None = None
+    fourth: float = math.nan
 
 
 def rate_of(label: Histogram | None) -> Rate:
@@ -43,8 +161,8 @@ def mean_of(errors: Sums | None) -> Mean:
         return Mean(0.0, 0.0, 0, Reason.NO_LABELS)
     if errors.out_of_range("label") or errors.out_of_range("squared_label"):
         return Mean(0.0, 0.0, n, Reason.OUT_OF_RANGE)
-    value = errors.mean("label")
-    return Mean(float(value), variance_of(value, errors.mean("squared_label"), n), n)
+    value, square = errors.mean("label"), errors.mean("squared_label")
+    return Mean(float(value), variance_of(value, square, n), n, fourth=_fourth(errors, value, square))
 
 
 def rate_difference(control: Rate, treatment: Rate, level: float = 0.95) -> Measurement:
@@ -78,15 +196,84 @@ def mean_difference(control: Mean, treatment: Mean, level: float = 0.95) -> Meas
     return Measurement(value=treatment.value - control.value, n=n, interval=interval)
 
 
+def rate_ratio(control: Rate, treatment: Rate, level: float = 0.95) -> Measurement:
+    """Treatment's rate / control's, with Katz's log interval [1]_; none where an arm has no positive label.
+
+    References
+    ----------
+    .. [1] Katz, Baptista, Azen & Pike (1978). Obtaining confidence intervals for the risk ratio in cohort
+       studies. Biometrics 34:469, method C.
+    """
+    n = control.n + treatment.n
+    if control.n == 0 or treatment.n == 0:
+        return Measurement.absent(Reason.NO_LABELS, n=n)
+    if control.positive == 0:
+        return Measurement.absent(Reason.UNDEFINED, n=n)
+    value = treatment.positive * control.n / (control.positive * treatment.n)
+    interval = None
+    if treatment.positive:
+        variance = sum(1 / arm.positive - 1 / arm.n for arm in (control, treatment))
+        interval = _on_the_logarithm(value, variance, level)
+    return Measurement(value=value, n=n, interval=interval)
+
+
+def arm_sd(arm: Mean, level: float = 0.95) -> Measurement:
+    """Standard deviation with the delta method's interval, (m₄ - s⁴) / n the variance of s²."""
+    if arm.reason is not None:
+        return Measurement.absent(arm.reason, n=arm.n)
+    if arm.n < 2:
+        return Measurement.absent(Reason.TOO_FEW, n=arm.n)
+    value, interval = math.sqrt(arm.variance), None
+    if arm.variance > 0 and math.isfinite(arm.fourth):
+        variance = (arm.fourth - arm.variance**2) / (4 * arm.variance * arm.n)
+        interval = normal(value, variance, level, lowest=0.0)
+    return Measurement(value=value, n=arm.n, interval=interval)
+
+
+def mean_ratio(control: Mean, treatment: Mean, level: float = 0.95) -> Measurement:
+    """Treatment's mean / control's where both are positive, with a normal interval on the logarithm."""
+    n = control.n + treatment.n
+    reason = control.reason or treatment.reason
+    if reason is None and min(control.value, treatment.value) <= 0:
+        reason = Reason.UNDEFINED
+    if reason is not None:
+        return Measurement.absent(reason, n=n)
+    value, interval = treatment.value / control.value, None
+    if not math.isfinite(value):
+        return Measurement.absent(Reason.UNDEFINED, n=n)
+    if min(control.n, treatment.n) > 1:
+        variance = sum(arm.variance / arm.n / arm.value**2 for arm in (control, treatment))
+        interval = _on_the_logarithm(value, variance, level)
+    return Measurement(value=value, n=n, interval=interval)
+
+
 def rate_results(control: Rate, treatment: Rate, level: float) -> Iterator[Result]:
     """All measures of a binary model's arms."""
     for name, arm in (("control", control), ("treatment", treatment)):
         yield Result(f"{name}_outcome_rate", "", rate(arm.positive, arm.n, level, Reason.NO_LABELS))
     yield Result("outcome_rate_difference", "", rate_difference(control, treatment, level))
+    yield Result("outcome_rate_ratio", "", rate_ratio(control, treatment, level))
 
 
 def mean_results(control: Mean, treatment: Mean, level: float) -> Iterator[Result]:
     """All measures of a regression model's arms."""
     for name, arm in (("control", control), ("treatment", treatment)):
         yield Result(f"{name}_outcome_mean", "", arm_mean(arm, level))
+        yield Result(f"{name}_outcome_sd", "", arm_sd(arm, level))
     yield Result("outcome_mean_difference", "", mean_difference(control, treatment, level))
+    yield Result("outcome_mean_ratio", "", mean_ratio(control, treatment, level))
+
+
+def _fourth(errors: Sums, mean: Fraction, square: Fraction) -> float:
+    """Fourth central moment; NaN where a power was out of range."""
+    if errors.out_of_range("cubed_label") or errors.out_of_range("quartic_label"):
+        return math.nan
+    third, fourth = errors.mean("cubed_label"), errors.mean("quartic_label")
+    return float(fourth - 4 * mean * third + 6 * mean**2 * square - 3 * mean**4)
+
+
+def _on_the_logarithm(value: float, variance: float, level: float) -> Interval | None:
+    half = normal_quantile(level) * math.sqrt(max(0.0, variance))
+    if not 0 < half < 100:  # a wider one says nothing
+        return None
+    return Interval(value * math.exp(-half), value * math.exp(half), level)

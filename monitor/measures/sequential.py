@@ -1,0 +1,273 @@
+"""Sequential: comparisons that stay valid however often they are looked at.
+
+A fixed-time test that is looked at again and again finds a difference sooner or later where there is none.
+These do not, if the counts only grow: every record enters once. Where there is no difference, the evidence
+for one exceeds 20 at any of all looks with a probability of at most 1 / 20 [1]_: 1 / evidence is a p-value.
+
+References
+----------
+.. [1] Ville (1939). Étude critique de la notion de collectif. Gauthier-Villars.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+from scipy.special import betaln
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement, Reason
+from monitor.measures.ask import Result
+from monitor.measures.comparison import Mean, Rate
+from monitor.measures.measure import ALL, BINARY, NUMBERS, Direction, Family, Measure, Unit
+
+ENOUGH = 500  # of an arm, below which its mean is not taken as normal
+CONCENTRATION = 10_000  # of the prior about the planned share, in records
+
+_NORMAL = (
+    "Robbins (1970), Ann. Math. Statist. 41:1397; Johari et al. (2022), Oper. Res. 70:1806; "
+    "Waudby-Smith et al. (2024), Ann. Statist. 52:2613"
+)
+_SHARES = "Lindon & Malek (2022), Anytime-valid inference for multinomial count data, NeurIPS 35"
+_SINCE = "of all settled days since `control.since`, each entered once"
+
+SEQUENTIAL: tuple[Measure, ...] = (
+    Measure(
+        "outcome_rate_difference_always_valid",
+        Unit.RATIO,
+        Direction.NONE,
+        Family.COMPARISON,
+        BINARY,
+        f"Treatment's rate - control's rate {_SINCE}. Fewer than {ENOUGH} labels an arm: `too_few`.",
+        "normal-mixture confidence sequence: it holds the true value at all looks together; its mixture's "
+        "standard deviation is `control.detect`",
+        _NORMAL,
+        headline=True,
+    ),
+    Measure(
+        "outcome_mean_difference_always_valid",
+        Unit.LABEL,
+        Direction.NONE,
+        Family.COMPARISON,
+        NUMBERS,
+        f"Treatment's mean - control's mean {_SINCE}. Fewer than {ENOUGH} labels an arm: `too_few`.",
+        "normal-mixture confidence sequence, as for rates",
+        _NORMAL,
+        headline=True,
+    ),
+    Measure(
+        "control_p_value_always_valid",
+        Unit.RATIO,
+        Direction.NONE,
+        Family.COMPARISON,
+        frozenset({*BINARY, *NUMBERS}),
+        "1 / evidence of the normal-mixture sequential test that the arms' outcomes are equal, at most 1: "
+        "below 5 % at any of all looks with a probability of at most 5 % if they are.",
+        "none",
+        _NORMAL,
+        headline=True,
+    ),
+    Measure(
+        "control_record_share",
+        Unit.RATIO,
+        Direction.NONE,
+        Family.COMPARISON,
+        ALL,
+        "Share of the control arm in both arms' predictions, of all days since `control.since`, each entered "
+        "once.",
+        "shares that the evidence of the sample ratio test, against each of them, does not exclude at all "
+        "looks together",
+        _SHARES,
+        headline=True,
+    ),
+    Measure(
+        "sample_ratio_p_value_always_valid",
+        Unit.RATIO,
+        Direction.NONE,
+        Family.COMPARISON,
+        ALL,
+        "1 / evidence, at most 1, that the share of the control arm is not `control.control_share`: the "
+        f"Bayes factor of a Dirichlet prior about the planned shares, worth {CONCENTRATION:,} records. "
+        "Small: the assignment to the arms, or its logging, is broken, and their outcomes do not compare.",
+        "none",
+        _SHARES,
+        headline=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """Mean of an arm's outcomes, and the variance of one of them."""
+
+    mean: float
+    variance: float
+    n: int
+    reason: Reason | None = None
+
+
+def arm_of(outcome: Rate | Mean) -> Arm:
+    """Arm of a rate, or of a mean."""
+    match outcome:
+        case Mean(value, variance, n, reason):
+            return Arm(value, variance, n, reason)
+        case Rate(positive, n):
+            share = positive / n if n else 0.0
+            return Arm(share, share * (1 - share), n)
+
+
+def log_evidence(difference: float, variance: float, detect: float) -> float:
+    """Logarithm of the normal-mixture evidence against no difference.
+
+    The likelihood ratio of N(θ, V) to N(0, V) at the difference D, averaged over θ from N(0, τ²):
+    ½ ln(V / (V + τ²)) + D² τ² / (2 V (V + τ²)) [1]_.
+
+    Parameters
+    ----------
+    difference, variance
+        D and its variance V > 0, of everything that has entered so far.
+    detect
+        τ > 0, the size of the differences that matter; chosen beforehand, never from the data.
+
+    References
+    ----------
+    .. [1] Johari, Koomen, Pekelis & Walsh (2022). Always valid inference: continuous monitoring of A/B tests.
+       Oper. Res. 70:1806, eq. 11.
+    """
+    both = variance + detect * detect
+    return 0.5 * math.log(variance / both) + difference**2 * detect * detect / (2 * variance * both)
+
+
+def confidence_sequence(difference: float, variance: float, detect: float, level: float) -> Interval:
+    """Differences against which the evidence is at most 1 / (1 - level), so that it holds at all looks."""
+    both = variance + detect * detect
+    spread = math.log(both / variance) - 2 * math.log1p(-level)
+    half = math.sqrt(variance * both * spread) / detect
+    return Interval(difference - half, difference + half, level)
+
+
+def difference_always_valid(control: Arm, treatment: Arm, detect: float, level: float = 0.95) -> Measurement:
+    """Treatment's mean - control's, with a confidence sequence.
+
+    Returns
+    -------
+    Measurement
+        or ``too_few`` below 500 an arm, ``undefined`` without variance.
+    """
+    absent, variance = _variance(control, treatment)
+    if absent is not None:
+        return absent
+    value = treatment.mean - control.mean
+    interval = confidence_sequence(value, variance, detect, level)
+    return Measurement(value=value, n=control.n + treatment.n, interval=interval)
+
+
+def p_value_always_valid(control: Arm, treatment: Arm, detect: float) -> Measurement:
+    """1 / evidence against equal means, at most 1; the same reasons."""
+    absent, variance = _variance(control, treatment)
+    if absent is not None:
+        return absent
+    evidence = log_evidence(treatment.mean - control.mean, variance, detect)
+    return Measurement(value=p_value_of(evidence), n=control.n + treatment.n)
+
+
+def log_share_evidence(control: int, treatment: int, share: float, planned: float) -> float:
+    """Logarithm of the evidence against a share of the control arm.
+
+    The Dirichlet-multinomial Bayes factor [1]_ for two arms: B(a + x, b + y) / B(a, b) / (s^x (1 - s)^y),
+    a = 10,000 times the planned share and b = 10,000 - a, chosen beforehand.
+
+    Parameters
+    ----------
+    share
+        s, what the evidence speaks against; the planned share or any other one.
+    planned
+        where the prior lies.
+
+    References
+    ----------
+    .. [1] Lindon & Malek (2022). Anytime-valid inference for multinomial count data. NeurIPS 35, eq. 6.
+    """
+    alpha, beta = CONCENTRATION * planned, CONCENTRATION * (1 - planned)
+    prior = float(betaln(alpha + control, beta + treatment) - betaln(alpha, beta))
+    return prior - control * math.log(share) - treatment * math.log1p(-share)
+
+
+def control_record_share(control: int, treatment: int, planned: float, level: float = 0.95) -> Measurement:
+    """Share of the control arm, with the shares that the evidence never excluded."""
+    n = control + treatment
+    if n == 0:
+        return Measurement.absent(Reason.NO_RECORDS, n=0)
+    share = control / n
+    lower = 0.0 if control == 0 else _bound(control, treatment, planned, level)
+    upper = 1.0 if treatment == 0 else 1 - _bound(treatment, control, 1 - planned, level)
+    return Measurement(value=share, n=n, interval=Interval(min(lower, share), max(upper, share), level))
+
+
+def sample_ratio_p_value(control: int, treatment: int, planned: float) -> Measurement:
+    """1 / evidence against the planned share, at most 1; without a record there is none against it."""
+    n = control + treatment
+    if n == 0:
+        return Measurement.absent(Reason.NO_RECORDS, n=0)
+    return Measurement(value=p_value_of(log_share_evidence(control, treatment, planned, planned)), n=n)
+
+
+def p_value_of(evidence: float) -> float:
+    """1 / evidence, of its logarithm, at most 1."""
+    return math.exp(min(0.0, -evidence))
+
+
+def outcome_results(
+    control: Rate | Mean, treatment: Rate | Mean, detect: float | None, level: float
+) -> Iterator[Result]:
+    """All measures of the arms' outcomes so far.
+
+    Parameters
+    ----------
+    detect
+        None: not configured, and there is no answer.
+    """
+    name = "rate" if isinstance(control, Rate) else "mean"
+    arms = arm_of(control), arm_of(treatment)
+    if detect is None:
+        difference = p_value = Measurement.absent(Reason.NOT_CONFIGURED, n=arms[0].n + arms[1].n)
+    else:
+        difference = difference_always_valid(*arms, detect, level)
+        p_value = p_value_always_valid(*arms, detect)
+    yield Result(f"outcome_{name}_difference_always_valid", "", difference)
+    yield Result("control_p_value_always_valid", "", p_value)
+
+
+def ratio_results(control: int, treatment: int, planned: float, level: float) -> Iterator[Result]:
+    """All measures of the arms' predictions so far."""
+    yield Result("control_record_share", "", control_record_share(control, treatment, planned, level))
+    yield Result("sample_ratio_p_value_always_valid", "", sample_ratio_p_value(control, treatment, planned))
+
+
+def _variance(control: Arm, treatment: Arm) -> tuple[Measurement | None, float]:
+    """Why there is no answer, and the variance of the difference."""
+    n = control.n + treatment.n
+    reason = control.reason or treatment.reason
+    if min(control.n, treatment.n) < ENOUGH:
+        reason = Reason.OUT_OF_RANGE if reason is Reason.OUT_OF_RANGE else Reason.TOO_FEW
+    if reason is not None:
+        return Measurement.absent(reason, n=n), 0.0
+    variance = control.variance / control.n + treatment.variance / treatment.n
+    if not 0 < variance < math.inf:
+        return Measurement.absent(Reason.UNDEFINED, n=n), 0.0
+    return None, variance
+
+
+def _bound(successes: int, failures: int, planned: float, level: float) -> float:
+    """Share below the observed one against which the evidence is just 1 / (1 - level)."""
+    limit, share = -math.log1p(-level), successes / (successes + failures)
+
+    def beyond(candidate: float) -> float:
+        return log_share_evidence(successes, failures, candidate, planned) - limit
+
+    lowest = 1e-300
+    highest = min(share, 1 - 1e-16)
+    if beyond(highest) >= 0:
+        return highest
+    return float(brentq(beyond, lowest, highest, xtol=1e-12)) if beyond(lowest) > 0 else 0.0

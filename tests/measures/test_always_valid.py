@@ -1,0 +1,165 @@
+"""Comparisons that are looked at again and again, against integrals and each other."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.measures.comparison import Mean, Rate
+from monitor.measures.sequential import (
+    CONCENTRATION,
+    Arm,
+    arm_of,
+    confidence_sequence,
+    control_record_share,
+    difference_always_valid,
+    log_evidence,
+    log_share_evidence,
+    outcome_results,
+    p_value_always_valid,
+    ratio_results,
+    sample_ratio_p_value,
+)
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(("difference", "variance"), [(0.0, 1e-5), (0.01, 1e-5), (-0.02, 4e-5)])
+def test_the_evidence_is_the_likelihood_ratio_averaged_over_the_mixture(
+    difference: float, variance: float
+) -> None:
+    def weighed(effect: float) -> float:
+        return float(
+            stats.norm.pdf(difference, effect, math.sqrt(variance))
+            * stats.norm.pdf(effect, 0.0, 0.01)
+            / stats.norm.pdf(difference, 0.0, math.sqrt(variance))
+        )
+
+    expected = integrate.quad(weighed, -0.1, 0.1, points=[0.0, difference])[0]
+
+    assert math.exp(log_evidence(difference, variance, 0.01)) == pytest.approx(expected, rel=1e-6)
+
+
+@given(st.floats(-1, 1), st.floats(1e-9, 10), st.floats(1e-4, 1), st.sampled_from([0.8, 0.95, 0.999]))
+def test_the_confidence_sequence_ends_where_the_evidence_reaches_its_limit(
+    difference: float, variance: float, detect: float, level: float
+) -> None:
+    interval = confidence_sequence(difference, variance, detect, level)
+
+    for bound in (interval.lower, interval.upper):
+        evidence = log_evidence(difference - bound, variance, detect)
+        assert evidence == pytest.approx(-math.log(1 - level), rel=1e-3, abs=1e-6)
+
+
+def test_interval_and_p_value_agree_whether_there_is_a_difference() -> None:
+    control, treatment = arm_of(Rate(1_000, 10_000)), arm_of(Rate(1_200, 10_000))
+
+    measured, p_value = (
+        difference_always_valid(control, treatment, 0.01),
+        p_value_always_valid(control, treatment, 0.01),
+    )
+
+    assert measured.value == pytest.approx(0.02)
+    assert measured.interval is not None
+    assert p_value.value is not None
+    assert (measured.interval.lower > 0) == (p_value.value < 0.05)
+    assert p_value.value < 0.05
+
+
+def test_numbers_are_compared_like_rates_of_the_same_moments() -> None:
+    rate, other = Rate(1_000, 10_000), Rate(1_200, 10_000)
+    means = [Mean(0.1, 0.1 * 0.9, 10_000), Mean(0.12, 0.12 * 0.88, 10_000)]
+
+    assert arm_of(means[0]) == arm_of(rate)
+    assert p_value_always_valid(arm_of(means[0]), arm_of(means[1]), 0.01) == p_value_always_valid(
+        arm_of(rate), arm_of(other), 0.01
+    )
+
+
+@pytest.mark.parametrize(
+    ("control", "treatment", "reason"),
+    [
+        (Rate(50, 499), Rate(50, 500), Reason.TOO_FEW),
+        (Rate(0, 0), Rate(50, 500), Reason.TOO_FEW),
+        (Rate(0, 500), Rate(0, 500), Reason.UNDEFINED),
+        (Mean(0.0, 0.0, 600, Reason.OUT_OF_RANGE), Mean(1.0, 1.0, 600), Reason.OUT_OF_RANGE),
+    ],
+)
+def test_without_an_answer_there_is_a_reason(
+    control: Rate | Mean, treatment: Rate | Mean, reason: Reason
+) -> None:
+    found = [result.measurement for result in outcome_results(control, treatment, 0.01, 0.95)]
+
+    assert [measurement.reason for measurement in found] == [reason, reason]
+    assert {measurement.n for measurement in found} == {control.n + treatment.n}
+
+
+def test_differences_of_numbers_need_the_size_that_matters() -> None:
+    arms = (Mean(1.0, 1.0, 600), Mean(2.0, 1.0, 600))
+
+    found = {result.measure: result.measurement.reason for result in outcome_results(*arms, None, 0.95)}
+
+    assert found == dict.fromkeys(
+        ["outcome_mean_difference_always_valid", "control_p_value_always_valid"], Reason.NOT_CONFIGURED
+    )
+
+
+@pytest.mark.parametrize(("control", "treatment"), [(95, 900), (140, 900), (0, 30)])
+def test_evidence_of_shares_is_scipys_beta_binomial_over_the_binomial(control: int, treatment: int) -> None:
+    n, prior = control + treatment, (CONCENTRATION * 0.1, CONCENTRATION * 0.9)
+
+    expected = stats.betabinom.logpmf(control, n, *prior) - stats.binom.logpmf(control, n, 0.1)
+
+    assert log_share_evidence(control, treatment, 0.1, 0.1) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@given(st.integers(0, 5_000), st.integers(0, 5_000), st.sampled_from([0.1, 0.5, 0.9]))
+def test_the_shares_that_are_not_excluded_agree_with_the_p_value(
+    control: int, treatment: int, planned: float
+) -> None:
+    found = [result.measurement for result in ratio_results(control, treatment, planned, 0.95)]
+    share, p_value = found
+
+    if control + treatment == 0:
+        assert {one.reason for one in found} == {Reason.NO_RECORDS}
+        return
+    assert share.interval is not None
+    assert p_value.value is not None
+    assert share.value == control / (control + treatment)
+    if abs(p_value.value - 0.05) > 1e-6:
+        inside = share.interval.lower <= planned <= share.interval.upper
+        assert inside == (p_value.value > 0.05)
+
+
+def test_no_share_is_excluded_before_there_is_anything_to_see() -> None:
+    assert sample_ratio_p_value(1, 8, 0.1).value == pytest.approx(1.0, abs=0.01)
+    measured = control_record_share(0, 3, 0.1)
+    assert measured.interval is not None
+    assert (measured.value, measured.interval.lower) == (0.0, 0.0)
+
+
+def test_a_control_arm_of_12_instead_of_10_percent_is_found() -> None:
+    assert (sample_ratio_p_value(1_200, 8_800, 0.1).value or 1.0) < 1e-4
+    assert sample_ratio_p_value(1_010, 8_990, 0.1).value == 1.0
+
+
+def test_simulated_experiments_keep_what_is_promised() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "sim_sequential.py"), "--quick"]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+    assert done.stderr == ""
+    assert done.returncode == 0, done.stdout
+
+
+def test_arms_and_measurements_are_plain_values() -> None:
+    assert arm_of(Rate(0, 0)) == Arm(0.0, 0.0, 0)
+    assert isinstance(control_record_share(1, 1, 0.5), Measurement)
+    assert np.isfinite(log_share_evidence(10**9, 9 * 10**9, 0.1, 0.1))
