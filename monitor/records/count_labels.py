@@ -1,6 +1,6 @@
 """Count the labels part of panes: coverage, label, confusion, scores, losses, errors, delays."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,8 +9,15 @@ from monitor.core.clock import SECOND
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.checksum import Bits, bits_of_numbers, bits_of_texts, checksum
 from monitor.records.count_records import by_stratum, cells_of, newest_by_pane
-from monitor.records.counting import DELAY_EDGES, ERRORS, Counting
+from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.dedupe import distinct, smallest
+from monitor.records.error_terms import (
+    WHOLE_ONLY,
+    error_cells,
+    label_sums,
+    moment_terms,
+    percentage_terms,
+)
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Probabilities, loss_terms, probabilities_of, probability_terms
 from monitor.records.reading import Reading, Task
@@ -26,6 +33,7 @@ _NONE = np.iinfo(np.int64).min
 
 _Cells = tuple[Ints, Bools]
 _Terms = tuple[list[Floats], list[float], Bools]
+_CellTerms = tuple[Ints, list[Floats], Bools]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +73,12 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a labelled row adds: cells and sums, each with the mask of the rows that have it."""
+    """What a labelled row adds: cells, sums, sums by cell, each with the mask of the rows that have it."""
 
     cells: dict[str, _Cells]
     sums: dict[str, _Terms]
     clipped: Bools
+    cell_sums: dict[str, _CellTerms] = field(default_factory=dict)
 
 
 def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
@@ -100,8 +109,11 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
     def fill(tabulated: Table, *, whole: bool) -> None:
         tabulated.add_tallies("tally", tally)
         for block, (cell, mask) in terms.cells.items():
-            if whole or block != "delays":
+            if whole or block not in ("delays", *WHOLE_ONLY):
                 tabulated.add(block, cell, mask)
+        for block, (cell, columns, mask) in terms.cell_sums.items():
+            if whole or block not in WHOLE_ONLY:
+                tabulated.add_cell_sums(block, cell, columns, mask)
         for block, (columns, scales, mask) in terms.sums.items():
             tabulated.add_sums(block, columns, scales, mask)
 
@@ -148,9 +160,14 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
     everywhere = np.ones(len(labels.known), dtype=bool)
     cells = {"label": (labels.cell, everywhere), "delays": _delays(labels, len(reading.classes))}
     sums: dict[str, _Terms] = {}
+    cell_sums: dict[str, _CellTerms] = {}
     clipped = np.zeros(len(labels.known), dtype=bool)
     if isinstance(prediction, Numbers) and labels.number is not None:
-        sums["errors"] = _errors(prediction, labels.number, labels.known, counting.scale)
+        pairs = prediction, labels.number, labels.known
+        sums["errors"] = moment_terms(*pairs, counting.scale)
+        sums["percentages"] = percentage_terms(*pairs)
+        cells["error_cells"] = error_cells(*pairs, counting.scale)
+        cell_sums["label_cells"] = label_sums(*pairs, counting.scale, counting.centre)
     if isinstance(prediction, Categories) and labels.number is None:
         cells["confusion"] = _confusion(prediction, labels, reading.classes)
     if counting.scored and counting.score is not None and score is not None:
@@ -164,7 +181,7 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
         actual = _position(labels, found, reading.classes)
         held, sums["losses"], clipped = probability_terms(found, actual, labels.known, counting.score)
         cells |= held
-    return Terms(cells, sums, clipped)
+    return Terms(cells, sums, clipped, cell_sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,16 +268,6 @@ def _position(labels: Labels, found: Probabilities, classes: tuple[str, ...]) ->
     place = {name: at for at, name in enumerate(found.names)}
     of_class = np.asarray([*(place.get(name, -1) for name in classes), -1], dtype=np.int64)
     return of_class[np.minimum(labels.cell, len(classes))]
-
-
-def _errors(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> _Terms:
-    """Terms in the order of ERRORS, from products alone: they round alike on every machine."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        y = label.values / scale
-        e = (prediction.values - label.values) / scale
-        ee, yy = e * e, y * y
-        columns = [e, np.abs(e), ee, ee * ee, y, yy, yy * y, yy * yy, ee * y, ee * yy]
-    return columns, [1.0] * len(ERRORS), known & prediction.finite & label.finite
 
 
 def _losses(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:

@@ -6,29 +6,20 @@ from functools import cached_property
 import numpy as np
 
 from monitor.core.clock import HOUR
+from monitor.core.typing import Floats
+from monitor.records.error_terms import ERROR_EDGES, ERRORS, LABEL_EDGES, PERCENTAGES, error_blocks
 from monitor.records.probabilities import EDGES, UNUSABLE
 from monitor.records.reading import Reading, Task
 from monitor.records.values import canonical
 from monitor.states import grids
 from monitor.states.counters import Block, Counters, Layout, Opened
+from monitor.states.error_tables import ErrorTable, LabelErrors
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
 from monitor.states.views import ClassTables, Confusion, DelayTable, Histogram, LabelTally, ScoreTable, Sums
 
 VOLUME = ("records", "duplicates", "stale", "adjusted_times", "no_logged_at")
 TALLY = ("records", "labelled", "corrections", "retracted", "invalid", "stale", "clipped", "early")
 LOSSES = ("brier", "squared_brier", "log_loss", "squared_log_loss")
-ERRORS = {  # term: power of the scale
-    "error": 1,
-    "absolute_error": 1,
-    "squared_error": 2,
-    "quartic_error": 4,
-    "label": 1,
-    "squared_label": 2,
-    "cubed_label": 3,
-    "quartic_label": 4,
-    "squared_error_label": 3,
-    "squared_error_squared_label": 4,
-}
 DELAY_EDGES = grids.log_edges(1.0, 20 * 365.25 * 86_400)  # seconds
 
 
@@ -93,9 +84,7 @@ class Counting:
             Block("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), grids.content_hash(classes)),
         ]
         if self.reading.task is Task.REGRESSION:
-            blocks.append(
-                Block("errors", (4, len(ERRORS)), grids.content_hash([self.scale, list(ERRORS)]), sums=True)
-            )
+            blocks += error_blocks(self.scale, self.centre)
         else:
             side = len(classes) + 1
             blocks.append(Block("confusion", (side, side), grids.content_hash(classes)))
@@ -108,6 +97,14 @@ class Counting:
             cells = (2, len(EDGES) + 1), grids.content_hash(EDGES)
             blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
         return Layout(tuple(blocks))
+
+    @property
+    def centre(self) -> float:
+        """Number that labels are measured from in their cells: the reference's median; 0 without one."""
+        label = self.label
+        if not isinstance(label, NumericGrid) or not label.deciles:
+            return 0.0
+        return label.edges[label.deciles[len(label.deciles) // 2]]
 
     @property
     def scored(self) -> bool:
@@ -126,6 +123,13 @@ class Counting:
         if reading.task is not Task.MULTICLASS or reading.score_range != (0.0, 1.0) or self.score is None:
             return ()
         return tuple(canonical(name) for name in reading.probabilities)
+
+    @cached_property
+    def score_bounds(self) -> Floats:
+        """Bounds of the score's regular cells, one more than there are cells; infinite where they are open."""
+        if self.score is None:
+            return np.empty(0)
+        return np.asarray([self.score.lower, *self.score.edges, self.score.upper])
 
     @cached_property
     def hash(self) -> str:
@@ -175,6 +179,18 @@ class Counting:
         """View of the errors' and labels' moments."""
         scales = tuple(self.scale**power for power in ERRORS.values())
         return Sums(counters.block("errors"), tuple(ERRORS), scales)
+
+    def percentages(self, counters: Counters | Opened) -> Sums:
+        """View of the errors relative to their labels."""
+        return Sums(counters.block("percentages"), PERCENTAGES, (1.0,) * len(PERCENTAGES))
+
+    def error_table(self, counters: Counters | Opened) -> ErrorTable:
+        """View of the errors by cell."""
+        return ErrorTable(ERROR_EDGES, counters.block("error_cells"), self.scale)
+
+    def label_errors(self, counters: Counters | Opened) -> LabelErrors:
+        """View of labels and absolute errors by cell of the label."""
+        return LabelErrors(LABEL_EDGES, counters.block("label_cells"))
 
     def delays(self, counters: Counters | Opened) -> DelayTable:
         """View of the first labels' delays, classes merged."""

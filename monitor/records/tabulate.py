@@ -68,6 +68,25 @@ class Table:
         table[2], table[3] = sums.normalise(table[2], table[3])
         self._keep_dense(block, table.reshape(4 * len(terms), self._groups).T)
 
+    def add_cell_sums(self, block: str, cell: Ints, terms: Sequence[Floats], mask: Bools) -> None:
+        """Add terms, of scale 1, exactly to each row's cell of a block of sums: columns are term x cell."""
+        mask = mask if self._inside is None else mask & self._inside
+        width = self._layout.by_name[block].shape[1]
+        cells = width // len(terms)
+        key, slot = np.unique(self._group[mask] * cells + cell[mask], return_inverse=True)
+        table = np.zeros((4, len(terms), len(key)), dtype=np.int64)
+        table[0] = np.bincount(slot, minlength=len(key))
+        for position, term in enumerate(terms):
+            hi, lo, fits = sums.halves(term[mask], 1.0)
+            table[1, position] = np.bincount(slot[~fits], minlength=len(key))
+            np.add.at(table[2, position], slot, hi)
+            np.add.at(table[3, position], slot, lo)
+        table[2], table[3] = sums.normalise(table[2], table[3])
+        group, place = np.divmod(key, cells)
+        column = np.arange(4 * len(terms)).reshape(4, len(terms), 1) * cells + place
+        present = table != 0
+        self._keep(block, (group * (4 * width) + column)[present], table[present])
+
     def counters(self) -> Iterator[tuple[int, Counters]]:
         """Yield the counters of each group that has any, by ascending group."""
         if not self._parts:

@@ -1,0 +1,94 @@
+"""What a labelled record of a regression model adds: moments, percentages, and cells of errors and labels.
+
+Cells are signed and logarithmic, independent of any reference: magnitudes from 2^-20 to 2^32 of the scale,
+one cell around 0, an open one at each end. Errors have cells 1 % wide; labels, measured from the middle
+of the reference, cells 10 % wide, each with the exact sums of its labels and absolute errors.
+"""
+
+import numpy as np
+
+from monitor.core.typing import Bools, Floats, Ints
+from monitor.records.values import Numbers
+from monitor.states import grids
+from monitor.states.counters import Block
+
+ERRORS = {  # term: power of the scale
+    "error": 1,
+    "absolute_error": 1,
+    "squared_error": 2,
+    "quartic_error": 4,
+    "label": 1,
+    "squared_label": 2,
+    "cubed_label": 3,
+    "quartic_label": 4,
+    "squared_error_label": 3,
+    "squared_error_squared_label": 4,
+}
+PERCENTAGES = ("percentage", "squared_percentage")  # |error / label|, where the label is not 0
+WHOLE_ONLY = ("error_cells", "label_cells")  # blocks that strata do not count
+_SMALLEST, _LARGEST = 2.0**-20, 2.0**32
+_ERROR_RATIO, _LABEL_RATIO = 1.01, 1.1
+
+
+def _signed_edges(ratio: float) -> Floats:
+    edges = np.asarray(grids.log_edges(_SMALLEST, _LARGEST, ratio))
+    return np.concatenate([-edges[::-1], edges])
+
+
+ERROR_EDGES = _signed_edges(_ERROR_RATIO)
+LABEL_EDGES = _signed_edges(_LABEL_RATIO)
+
+Terms = tuple[list[Floats], list[float], Bools]
+
+
+def error_blocks(scale: float, centre: float) -> list[Block]:
+    """Blocks of the labels part, 13,359 counters of which a record fills at most 43, in 16 bytes each."""
+    cells = [scale, _SMALLEST, _LARGEST]
+    by_label = (4, 2 * (len(LABEL_EDGES) + 1))
+    return [
+        Block("errors", (4, len(ERRORS)), grids.content_hash([scale, list(ERRORS)]), sums=True),
+        Block("percentages", (4, len(PERCENTAGES)), grids.content_hash(PERCENTAGES), sums=True),
+        Block("error_cells", (len(ERROR_EDGES) + 1,), grids.content_hash([*cells, _ERROR_RATIO])),
+        Block("label_cells", by_label, grids.content_hash([*cells, _LABEL_RATIO, centre]), sums=True),
+    ]
+
+
+def moment_terms(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> Terms:
+    """Terms in the order of ERRORS, from products alone: they round alike on every machine."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        y = label.values / scale
+        e = (prediction.values - label.values) / scale
+        ee, yy = e * e, y * y
+        columns = [e, np.abs(e), ee, ee * ee, y, yy, yy * y, yy * yy, ee * y, ee * yy]
+    return columns, [1.0] * len(ERRORS), _both(prediction, label, known)
+
+
+def percentage_terms(prediction: Numbers, label: Numbers, known: Bools) -> Terms:
+    """Terms in the order of PERCENTAGES, of the records whose label is not 0."""
+    mask = _both(prediction, label, known) & (label.values != 0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        share = np.abs((prediction.values - label.values) / np.where(mask, label.values, 1.0))
+        return [share, share * share], [1.0] * len(PERCENTAGES), mask
+
+
+def error_cells(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> tuple[Ints, Bools]:
+    """Cell of each record's error."""
+    mask = _both(prediction, label, known)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        error = np.where(mask, prediction.values - label.values, 0.0) / scale
+    return np.searchsorted(ERROR_EDGES, error, side="right"), mask
+
+
+def label_sums(
+    prediction: Numbers, label: Numbers, known: Bools, scale: float, centre: float
+) -> tuple[Ints, list[Floats], Bools]:
+    """Cell of each record's label, and what it adds there: label - centre, and the absolute error."""
+    mask = _both(prediction, label, known)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        y = np.where(mask, label.values - centre, 0.0) / scale
+        error = np.where(mask, np.abs(prediction.values - label.values), 0.0) / scale
+    return np.searchsorted(LABEL_EDGES, y, side="right"), [y, error], mask
+
+
+def _both(prediction: Numbers, label: Numbers, known: Bools) -> Bools:
+    return known & prediction.finite & label.finite

@@ -1,0 +1,60 @@
+"""Views of a regression model's errors and labels by cell."""
+
+from dataclasses import dataclass
+
+from monitor.core.typing import Floats, Ints
+from monitor.states import sums
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTable:
+    """Labelled records by the cell of their signed error.
+
+    Parameters
+    ----------
+    edges
+        ascending, symmetric about 0, in units of `scale`; cell i lies between edges i - 1 and i, the first
+        and the last one are open.
+    counts
+        int64, shape (len(edges) + 1,).
+    scale
+        power of two, in the unit of the labels.
+    """
+
+    edges: Floats
+    counts: Ints
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class LabelErrors:
+    """Exact sums of labels and of absolute errors by the cell of the label.
+
+    Parameters
+    ----------
+    edges
+        ascending, as in `ErrorTable`, of label - centre.
+    counts
+        int64, shape (4, 2 x cells): n, out of range, hi, lo of label - centre by cell, then those of the
+        absolute error by cell; both in units of the scale.
+    """
+
+    edges: Floats
+    counts: Ints
+
+    @property
+    def n(self) -> Ints:
+        """Records by cell."""
+        return self.counts[0, : len(self.edges) + 1]
+
+    @property
+    def out_of_range(self) -> int:
+        """Records of which a term was too large to be added."""
+        return int(self.counts[1].sum())
+
+    @property
+    def sums(self) -> tuple[Floats, Floats]:
+        """Sums of the labels, and of the absolute errors, by cell; each rounded once to a double."""
+        total: Floats = self.counts[2] + self.counts[3] / sums.HALF
+        cells = len(self.edges) + 1
+        return total[:cells], total[cells:]
