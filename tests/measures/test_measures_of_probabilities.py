@@ -1,0 +1,254 @@
+"""Measures of class probabilities, against scikit-learn on the raw probabilities."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from measure_states import binary_reading, by_name, labels_part, table
+from sklearn import metrics
+
+from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.typing import Floats, Ints
+from monitor.measures.ask import Ask
+from monitor.measures.evaluate import performance
+from monitor.measures.probabilities import Areas, macro_roc_auc, weighted_roc_auc
+from monitor.measures.scores import roc_auc
+from monitor.records.counting import Counting
+from monitor.records.probabilities import UNUSABLE
+from monitor.records.reading import Task
+from monitor.records.reference import counting_without_reference
+from monitor.states.counters import Counters
+from monitor.states.views import ScoreTable
+
+SLACK = 1e-12
+ODDS = st.sampled_from([0.0, 1e-9, 1e-6, 0.1, 0.5, 0.5, 1.0, 1.0, 3.0])
+
+
+def counting_of(k: int) -> Counting:
+    names = tuple(f"c{at:03d}" for at in range(k))
+    reading = replace(
+        binary_reading(), task=Task.MULTICLASS, classes=names, probabilities=names, threshold=None
+    )
+    return counting_without_reference(reading)
+
+
+def counted(actual: Ints, given: Floats, counting: Counting) -> Counters:
+    names = counting.reading.classes
+    columns: dict[str, object] = {"label": pa.array([names[at] for at in actual.tolist()], pa.string())}
+    columns |= {
+        f"probability:{name}": pa.array(column, pa.float64())
+        for name, column in zip(names, given.T, strict=True)
+    }
+    return labels_part(table(**columns), counting)
+
+
+def measured(actual: Ints, given: Floats, resamples: int = 20) -> dict[str, Measurement]:
+    counting = counting_of(given.shape[1])
+    return by_name(performance(counting, counted(actual, given, counting), Ask(resamples=resamples)))
+
+
+def areas_of(actual: Ints, given: Floats) -> Areas:
+    counting = counting_of(given.shape[1])
+    return Areas.of(counting.class_tables(counted(actual, given, counting)))
+
+
+def samples(seed: int, n: int, k: int, strength: float = 2.0) -> tuple[Ints, Floats]:
+    rng = np.random.default_rng(seed)
+    shares = 1 / np.arange(1, k + 1)
+    actual = rng.choice(k, n, p=shares / shares.sum())
+    odds = np.exp(rng.normal(size=(n, k)) + np.log(shares) + strength * (np.arange(k) == actual[:, None]))
+    return actual, odds / odds.sum(axis=1, keepdims=True)
+
+
+def areas(actual: Ints, given: Floats) -> list[float]:
+    """scikit-learn's one-vs-rest areas of the classes that have records."""
+    return [
+        float(metrics.roc_auc_score(actual == at, given[:, at]))
+        for at in range(given.shape[1])
+        if 0 < np.sum(actual == at) < len(actual)
+    ]
+
+
+def brier(actual: Ints, given: Floats) -> float:
+    """Sum over classes, mean over records: scikit-learn's unscaled score of several classes."""
+    return float(((given - (np.arange(given.shape[1]) == actual[:, None])) ** 2).sum(axis=1).mean())
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(2, 5).flatmap(
+        lambda k: st.lists(
+            st.tuples(st.integers(0, k - 1), st.lists(ODDS, min_size=k, max_size=k).filter(any)),
+            min_size=1,
+            max_size=40,
+        )
+    )
+)
+def test_areas_and_losses_are_those_of_scikit_learn(records: list[tuple[int, list[float]]]) -> None:
+    actual, odds = (np.asarray(column) for column in zip(*records, strict=True))
+    given = odds / odds.sum(axis=1, keepdims=True)
+
+    found = measured(actual, given)
+
+    classes = range(given.shape[1])
+    assert found["brier_score"].value == pytest.approx(brier(actual, given), abs=1e-11)
+    loss = metrics.log_loss(actual, given, labels=list(classes))
+    assert found["log_loss"].value == pytest.approx(loss, rel=1e-9, abs=1e-11)
+    exact = areas(actual, given)
+    macro, weighted = found["macro_roc_auc"], found["weighted_roc_auc"]
+    if not exact:
+        assert macro.reason is weighted.reason is Reason.ONE_CLASS
+        return
+    weights = [np.sum(actual == at) for at in classes if np.any(actual == at)]
+    assert macro.value is not None
+    assert weighted.value is not None
+    assert abs(macro.value - np.mean(exact)) <= macro.resolution + SLACK
+    assert abs(weighted.value - np.average(exact, weights=weights)) <= weighted.resolution + SLACK
+    for one in (macro, weighted):
+        assert one.interval is not None
+        assert 0 <= one.interval.lower <= (one.value or 0) <= one.interval.upper <= 1
+
+
+def test_the_averages_are_those_of_scikit_learn() -> None:
+    actual, given = samples(1, 3000, 4)
+
+    found = measured(actual, given)
+
+    for average in ("macro", "weighted"):
+        one = found[f"{average}_roc_auc"]
+        expected = metrics.roc_auc_score(actual, given, multi_class="ovr", average=average)
+        assert one.value == pytest.approx(expected, abs=one.resolution)
+        assert (one.n, one.resolution < 1e-3) == (3000, True)
+
+
+def test_the_area_of_a_class_is_that_of_its_scores() -> None:
+    actual, given = samples(2, 400, 30)
+    counting = counting_of(30)
+    tables = counting.class_tables(counted(actual, given, counting))
+
+    found = measured(actual, given)
+
+    for at, name in enumerate(tables.classes):
+        expected = roc_auc(ScoreTable(*tables.counts[at]))
+        one = found[f"roc_auc class:{name}"]
+        if expected.value is None:
+            assert one == Measurement.absent(Reason.UNDEFINED, n=400)
+            continue
+        assert one.interval is not None
+        assert expected.interval is not None
+        assert (one.value, one.n, one.resolution) == pytest.approx(
+            (expected.value, 400, expected.resolution), abs=1e-14
+        )
+        assert (one.interval.lower, one.interval.upper) == pytest.approx(
+            (expected.interval.lower, expected.interval.upper), abs=1e-12
+        )
+
+
+def test_probabilities_of_a_rare_class_are_told_apart_near_zero() -> None:
+    rng = np.random.default_rng(3)
+    actual = (np.arange(10_000) < 10).astype(np.int64)
+    rare = 1e-6 * np.exp(rng.normal(size=10_000) + 2 * actual)
+    given = np.stack([1 - rare, rare], axis=1)
+
+    one = measured(actual, given)["roc_auc class:c001"]
+
+    assert one.value == pytest.approx(metrics.roc_auc_score(actual, rare), abs=one.resolution)
+    assert one.resolution < 0.03
+
+
+def test_a_hundred_classes_are_bounded_and_exact_to_their_resolution() -> None:
+    actual, given = samples(4, 2000, 100, strength=4)
+    counting = counting_of(100)
+
+    state = counted(actual, given, counting)
+
+    assert len(state.index) <= 102_400 + 100 + 2000 + 500
+    found = by_name(performance(counting, state, Ask(resamples=0)))
+    macro = found["macro_roc_auc"]
+    assert macro.value == pytest.approx(np.mean(areas(actual, given)), abs=macro.resolution)
+    assert macro.resolution < 2e-3
+
+
+def test_the_interval_of_an_average_is_no_narrower_than_that_of_resampled_records() -> None:
+    actual, given = samples(5, 500, 3)
+    rng = np.random.default_rng(6)
+    drawn = [areas(actual[at], given[at]) for at in rng.integers(0, 500, (80, 500))]
+
+    for average, weights in ((macro_roc_auc, None), (weighted_roc_auc, np.bincount(actual))):
+        interval = average(areas_of(actual, given)).interval
+        deviation = np.std([np.average(one, weights=weights) for one in drawn])
+        assert interval is not None
+        assert 0.95 < (interval.upper - interval.lower) / (2 * 1.96 * deviation) < 2.5
+
+
+def test_classes_without_records_are_left_out_of_the_averages() -> None:
+    actual, given = samples(7, 300, 3)
+    apart = np.column_stack([given * 0.999, np.full(300, 0.001)])
+
+    found, without = measured(actual, apart), measured(actual, given * 0.999 + 0.0003)
+
+    assert found["roc_auc class:c003"].reason is Reason.UNDEFINED
+    assert found["absent_classes"].value == 1
+    assert found["macro_roc_auc"].value == pytest.approx(without["macro_roc_auc"].value, abs=0.002)
+
+
+def test_perfect_separation_has_an_interval_below_one() -> None:
+    actual = np.arange(60) % 3
+    given = np.where(np.arange(3) == actual[:, None], 0.8, 0.1)
+
+    one = measured(actual, given)["macro_roc_auc"]
+
+    assert (one.value, one.resolution) == (1.0, 0.0)
+    assert one.interval is not None
+    assert 0.9 < one.interval.lower < one.interval.upper == 1.0
+
+
+def test_one_class_alone_or_no_label_has_no_area() -> None:
+    given = np.full((5, 2), 0.5)
+    counting = counting_of(2)
+    nothing = Counters.empty(counting.labels)
+
+    one, none = measured(np.zeros(5, np.int64), given), by_name(performance(counting, nothing, Ask()))
+
+    assert one["roc_auc class:c000"].reason is Reason.ONE_CLASS
+    assert one["roc_auc class:c001"].reason is Reason.UNDEFINED
+    assert one["macro_roc_auc"].reason is one["weighted_roc_auc"].reason is Reason.ONE_CLASS
+    assert one["log_loss"].value == pytest.approx(np.log(2))
+    names = ("macro_roc_auc", "weighted_roc_auc", "roc_auc class:c000", "log_loss", "brier_score")
+    assert {none[name].reason for name in names} == {Reason.NO_LABELS}
+
+
+def test_a_probability_of_zero_for_what_happened_is_clipped_and_counted() -> None:
+    given = np.asarray([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+
+    found = measured(np.asarray([0, 0, 1]), given)
+
+    assert found["clipped_records"] == Measurement(value=2.0, n=3)
+    assert found["log_loss"].value == pytest.approx((52 * np.log(2) + np.log(2)) / 3)
+
+
+def test_records_that_are_left_out_change_nothing_else_and_are_told_by_cause() -> None:
+    counting = counting_of(3)
+    a, b, c, label = (
+        [0.7, 0.2, 0.33, None, 1.2, 0.5, 0.3, 0.9],
+        [0.2, 0.5, 0.33, 0.5, -0.2, 0.5, 0.3, 0.05],
+        [0.1, 0.3, 0.33, 0.5, 0.0, 0.02, 0.3, 0.05],
+        ["c000", "c001", "c002", "c000", "c000", "c000", "c000", "what"],
+    )
+
+    def found(rows: int) -> dict[str, Measurement]:
+        columns = {f"probability:c00{at}": pa.array(one[:rows]) for at, one in enumerate((a, b, c))}
+        state = labels_part(table(label=pa.array(label[:rows]), **columns), counting)
+        return by_name(performance(counting, state, Ask(resamples=0)))
+
+    every, good = found(8), found(3)
+
+    causes = tuple(zip(UNUSABLE, (1.0, 1.0, 2.0, 1.0), strict=True))
+    assert every["unusable_probabilities"] == Measurement(5.0, 8, detail=Detail(("cause", "records"), causes))
+    assert good["unusable_probabilities"] == Measurement(0.0, 3)
+    for name in ("macro_roc_auc", "weighted_roc_auc", "log_loss", "brier_score"):
+        assert every[name] == good[name]
+        assert good[name].n == 3
