@@ -92,15 +92,19 @@ def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[
 
 def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
     """Performance and labels of a window: the whole's with intervals, strata's headlines, the arms."""
-    ask = ask_of(target.monitored)
-    rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], ask)
+    ask, counting = ask_of(target.monitored), target.monitored.counting
+    whole = performance(counting, folded[WHOLE], ask)
+    rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], whole)
     coverage = rows[0].coverage
     if strata:
-        closed = replace(ask, resamples=0)
-        layout = target.monitored.counting.labels
-        for stratum, counters in in_order(with_frequent_versions(layout, folded, "tally")):
-            if stratum != WHOLE:
-                rows += _of_stratum(target, truth, stratum, counters, closed)
+        closed, everyone = replace(ask, resamples=0), counting.tally(folded[WHOLE]).records
+        for stratum, counters in in_order(with_frequent_versions(counting.labels, folded, "tally")):
+            if stratum == WHOLE:
+                continue
+            # if all rows serve, a stratum is a part of the whole: with as many records it is the whole
+            same = counting.reading.serving is None and counting.tally(counters).records == everyone
+            measured = whole if same else performance(counting, counters, closed)
+            rows += _of_stratum(target, truth, stratum, counters, measured)
         rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, ask)]
     return rows
 
@@ -214,19 +218,26 @@ class WindowMeasures:
 
 
 def _of_stratum(
-    target: Target, truth: Truth, stratum: Stratum, counters: Counters, ask: Ask
+    target: Target, truth: Truth, stratum: Stratum, counters: Counters, measured: list[Result]
 ) -> list[MeasurementRow]:
     counting = target.monitored.counting
     tally = counting.tally(counters)
     coverage = tally.labelled / tally.records if tally.records else None
-    labels = label_quality(counting, counters, ask, delays=stratum == WHOLE)
-    results = [*performance(counting, counters, ask), *labels]
-    return [target.row(result, truth, stratum, coverage) for result in _wanted(stratum, results)]
+    labels = label_quality(counting, counters, ask_of(target.monitored), delays=stratum == WHOLE)
+    return [target.row(result, truth, stratum, coverage) for result in _wanted(stratum, [*measured, *labels])]
 
 
 def _wanted(stratum: Stratum, results: list[Result]) -> list[Result]:
-    """All results of the whole, the headline measures of a stratum: there may be many strata."""
-    return results if stratum == WHOLE else [result for result in results if BY_NAME[result.measure].headline]
+    """All results of the whole, the headline measures of a stratum without detail: there may be many."""
+    if stratum == WHOLE:
+        return results
+    return [
+        result
+        if result.measurement.detail is None
+        else replace(result, measurement=replace(result.measurement, detail=None))
+        for result in results
+        if BY_NAME[result.measure].headline
+    ]
 
 
 def _arms(target: Target, folded: Strata, ask: Ask) -> list[Result]:
