@@ -92,6 +92,7 @@ def records(log: Log, span: tuple[int, int], as_of: int) -> pd.DataFrame:
     known = (logged <= as_of) & (rows["event_time"] <= as_of + TOLERANCE)
     rows = rows.assign(logged=logged, pane=rows["event_time"] // log.pane)[inside & known]
     outputs = ["score", "prediction"] if log.scored else ["prediction"]
+    outputs += [column for column in rows.columns if column.startswith("probability:")]
     key = ["pane", "id", "version"]
     rows = rows.sort_values([*key, "logged", *outputs], na_position="first", kind="stable")
     size = rows.groupby(key, sort=False, dropna=False)["id"].transform("size")

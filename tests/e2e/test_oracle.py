@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import faulty_logs
 import oracle
+import oracle_probabilities
 import oracle_shift
 import pandas as pd
 import pytest
@@ -233,6 +234,8 @@ def compare_strata(
             expected |= volume if whole else {}
         else:
             expected = oracle.of_labels(log, part, delays=whole)
+            if oracle_probabilities.columns_of(log):
+                expected |= dict(oracle_probabilities.measured(log, part, whole=whole))
             expected |= oracle.of_arms(log, told) if whole and len(found) > 1 else {}
         if not whole:
             expected = {key: value for key, value in expected.items() if BY_NAME[key[0]].headline}
@@ -248,14 +251,15 @@ def log_of(tables: Tables, spec: ModelSpec) -> Log:
     if spec.reading.task is Task.MULTICLASS and not classes:
         known = {*tables.reference[column["prediction"]].dropna(), *tables.reference[label].dropna()}
         classes = tuple(sorted(known))
-    probabilities = [name for role, name in column.items() if role.startswith("probability:")]
+    probabilities = {role: name for role, name in column.items() if role.startswith("probability:")}
 
     def outputs(frame: pd.DataFrame) -> pd.DataFrame:
         made = {name: doubles(frame[name]) for name in spec.reading.numeric}
         made |= {name: texts(frame[name]) for name in spec.reading.categorical}
         made["prediction"] = outcome(frame[column["prediction"]])
         if probabilities:
-            made["score"] = frame[probabilities].max(axis=1, skipna=False)
+            made |= {role: doubles(frame[name]) for role, name in probabilities.items()}
+            made["score"] = frame[[*probabilities.values()]].max(axis=1, skipna=False)
         elif "score" in column:
             made["score"] = doubles(frame[column["score"]])
         return pd.DataFrame(made)
