@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.core.clock import SECOND, to_iso
+from monitor.core.measurement import Detail
 from monitor.measures.catalogue import BY_NAME, Family, Unit
 from monitor.specs.rows import MeasurementRow
 from monitor.windows.ends import nominal_length
@@ -46,6 +47,7 @@ FIELDS = (
     "segment",
     "measure",
     "subject",
+    "against",
     "value",
     "reason",
     "n",
@@ -54,6 +56,7 @@ FIELDS = (
     "resolution",
     "coverage",
     "warning",
+    "detail",
 )
 
 
@@ -81,6 +84,7 @@ def plain(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
         "segment": row.segment,
         "measure": row.measure,
         "subject": row.subject,
+        "against": row.against or None,
         "value": result.value,
         "reason": result.reason.value if result.reason else None,
         "n": result.n,
@@ -89,7 +93,12 @@ def plain(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
         "resolution": result.resolution,
         "coverage": row.coverage,
         "warning": row.warning or None,
+        "detail": None if result.detail is None else _records(result.detail),
     }
+
+
+def _records(detail: Detail) -> list[dict[str, float | str | None]]:
+    return [dict(zip(detail.columns, row, strict=True)) for row in detail.rows]
 
 
 def ordered(rows: Iterable[Shown]) -> list[Shown]:
@@ -108,8 +117,13 @@ def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, (*FIELDS, *further.names), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(plain(*row) | further.values(row[0], row[1]) for row in ordered(rows))
+    writer.writerows(_flat(plain(*row)) | further.values(row[0], row[1]) for row in ordered(rows))
     return out.getvalue()
+
+
+def _flat(values: dict[str, object]) -> dict[str, object]:
+    """A row for a CSV: its detail as JSON."""
+    return values if values["detail"] is None else values | {"detail": json.dumps(values["detail"])}
 
 
 def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:

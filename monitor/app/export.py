@@ -38,9 +38,10 @@ _TYPES = {
 _READ = ("model", "as_of", *COLUMNS)
 _ORDER = (
     "run", "model", "version", "window", "window_end", "as_of", "truth", "segment", "measure", "subject",
-    "value", "reason", "n", "lower", "upper", "level", "resolution", "coverage", "warning",
+    "against", "value", "reason", "n", "lower", "upper", "level", "resolution", "coverage", "warning",
+    "detail",
 )  # fmt: skip
-_EMPTY_IS_NULL = ("version", "window", "truth", "segment", "warning")
+_EMPTY_IS_NULL = ("version", "window", "truth", "segment", "against", "warning")
 SCHEMA = pa.schema([(name, _TYPES.get(name, _TEXT)) for name in _ORDER])
 
 

@@ -33,6 +33,9 @@ class MeasurementRow:
         None for the whole.
     subject
         score, prediction, label, feature:NAME, class:NAME or empty.
+    against
+        what the value is the difference from, or the shift against: reference, previous, 28d; empty: none,
+        and for a shift the reference.
     coverage
         labelled share of the window's records, on performance rows.
     warning
@@ -49,6 +52,7 @@ class MeasurementRow:
     measurement: Measurement
     coverage: float | None = None
     warning: str = ""
+    against: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

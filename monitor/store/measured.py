@@ -1,19 +1,23 @@
 """Measurement rows as columns of `current` and `snapshots`, and back."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table
 
 from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.specs.rows import MeasurementRow, Truth
 
 COLUMNS = (
-    "window", "window_end", "truth", "version", "segment", "measure", "subject", "value", "reason", "n",
-    "lower", "upper", "level", "resolution", "coverage", "warning",
+    "window", "window_end", "truth", "version", "segment", "measure", "subject", "against", "value", "reason",
+    "n", "lower", "upper", "level", "resolution", "coverage", "warning", "detail",
 )  # fmt: skip
 
+_END, _MEASURE, _SUBJECT, _REASON, _LEVEL = (
+    COLUMNS.index(name) for name in ("window_end", "measure", "subject", "reason", "level")
+)
 _TRUTHS = {truth.value: truth for truth in Truth}
 _REASONS = {reason.value: reason for reason in Reason}
 _EMPTY = "(empty)"  # an empty text is the whole in the tables
@@ -39,6 +43,7 @@ def values_of(run: str, model: str, as_of: int, row: MeasurementRow) -> tuple[An
         "" if row.segment is None else row.segment or _EMPTY,
         row.measure,
         row.subject,
+        row.against,
         None if measured.value is None else float(measured.value),
         None if measured.reason is None else measured.reason.value,
         int(measured.n),
@@ -48,23 +53,39 @@ def values_of(run: str, model: str, as_of: int, row: MeasurementRow) -> tuple[An
         float(measured.resolution),
         None if row.coverage is None else float(row.coverage),
         row.warning,
+        None if measured.detail is None else text_of(measured.detail),
     )
+
+
+def text_of(detail: Detail) -> str:
+    """JSON of a detail."""
+    return json.dumps(
+        {"columns": detail.columns, "rows": detail.rows}, separators=(",", ":"), allow_nan=False
+    )
+
+
+def detail_of(text: str | None) -> Detail | None:
+    """Detail of its JSON."""
+    if text is None:
+        return None
+    plain = json.loads(text)
+    return Detail(tuple(plain["columns"]), tuple(tuple(row) for row in plain["rows"]))
 
 
 def key_of(found: Sequence[Any]) -> tuple[int, str, str]:
     """(end, measure, subject) of the values of COLUMNS."""
-    return found[1], found[5], found[6]
+    return found[_END], found[_MEASURE], found[_SUBJECT]
 
 
 def is_sure_or_absent(found: Sequence[Any]) -> bool:
     """Whether the values of COLUMNS hold an interval or a reason."""
-    return found[8] is not None or found[12] is not None
+    return found[_REASON] is not None or found[_LEVEL] is not None
 
 
 def row_of(found: Sequence[Any]) -> MeasurementRow:
     """Row of the values of COLUMNS."""
-    window, end, truth, version, segment, measure, subject, value, reason, n, *sure = found
-    lower, upper, level, resolution, coverage, warning = sure
+    window, end, truth, version, segment, measure, subject, against, value, reason, *sure = found
+    n, lower, upper, level, resolution, coverage, warning, detail = sure
     return MeasurementRow(
         window=window,
         window_end=end,
@@ -79,7 +100,9 @@ def row_of(found: Sequence[Any]) -> MeasurementRow:
             reason=None if reason is None else _REASONS[reason],
             interval=None if level is None else Interval(lower, upper, level),
             resolution=resolution,
+            detail=detail_of(detail),
         ),
         coverage=coverage,
         warning=warning,
+        against=against,
     )

@@ -54,6 +54,7 @@ def last_kept(
             snapshots.c.segment == "",
             snapshots.c.version == "",
             snapshots.c.truth != "",
+            snapshots.c.against == "",
         )
         .order_by(snapshots.c.window_end, snapshots.c.as_of, snapshots.c.truth)
     )
@@ -76,7 +77,18 @@ def history(connection: Connection, run: str, filters: dict[str, str], as_of: in
     query = select(snapshots.c.model, snapshots.c.as_of, *columns_of(snapshots)).where(*chosen)
     if as_of is not None:
         query = _newest(query, as_of)
-    key = ("model", "window", "window_end", "version", "segment", "measure", "subject", "as_of", "truth")
+    key = (
+        "model",
+        "window",
+        "window_end",
+        "version",
+        "segment",
+        "measure",
+        "subject",
+        "against",
+        "as_of",
+        "truth",
+    )
     names = query.selected_columns
     found = connection.execute(query.order_by(*(names[name] for name in key)))
     return [(model, kept, row_of(rest)) for model, kept, *rest in found]
@@ -113,7 +125,7 @@ def stream(
 
 
 def _newest(query: Select[tuple[object, ...]], as_of: int) -> Select[tuple[object, ...]]:
-    key = ("model", "window", "window_end", "version", "segment", "measure", "subject")
+    key = ("model", "window", "window_end", "version", "segment", "measure", "subject", "against")
     rank = func.rank().over(
         partition_by=[snapshots.c[name] for name in key], order_by=snapshots.c.as_of.desc()
     )

@@ -59,6 +59,7 @@ def _measurement() -> tuple[Column[float] | Column[str] | Column[int], ...]:
         _key("column=value; empty: the whole", "segment"),
         _key("name in the catalogue of measures", "measure"),
         _key("score, prediction, label, feature:NAME, class:NAME or empty", "subject"),
+        _key("what the value is the difference from: reference, previous, 28d; empty: it is none", "against"),
         Column("value", Double, comment="NULL: see reason"),
         Column("reason", Text, comment="why there is no value"),
         _count("n", "records behind the value"),
@@ -68,6 +69,7 @@ def _measurement() -> tuple[Column[float] | Column[str] | Column[int], ...]:
         Column("resolution", Double, nullable=False, comment="bound of the error due to cells; 0: exact"),
         Column("coverage", Double, comment="labelled share of the window's records"),
         _key("partial, low_coverage, or empty", "warning"),
+        Column("detail", Text, comment="table behind the value, JSON"),
     )
 
 
@@ -143,7 +145,7 @@ current = Table(
     *_owner(),
     *_measurement(),
     PrimaryKeyConstraint(
-        "run", "model", "window", "window_end", "segment", "version", "truth", "measure", "subject"
+        "run", "model", "window", "window_end", "segment", "version", "truth", "measure", "subject", "against"
     ),
     comment="latest measurements, replaced by each cycle",
     sqlite_with_rowid=False,
@@ -171,7 +173,17 @@ snapshots = Table(
     *_owner(),
     *_measurement(),
     PrimaryKeyConstraint(
-        "run", "model", "window", "window_end", "segment", "version", "as_of", "truth", "measure", "subject"
+        "run",
+        "model",
+        "window",
+        "window_end",
+        "segment",
+        "version",
+        "as_of",
+        "truth",
+        "measure",
+        "subject",
+        "against",
     ),
     ForeignKeyConstraint(
         ["run", "model", "as_of"], ["provenance.run", "provenance.model", "provenance.as_of"]
