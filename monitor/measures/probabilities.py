@@ -116,15 +116,15 @@ def unusable_probabilities(tables: ClassTables) -> Measurement:
 
 
 def results(tables: ClassTables, losses: Sums, clipped: int, ask: Ask) -> Iterator[Result]:
-    """All measures of the class probabilities; the areas of single classes for the whole model alone."""
+    """All measures of the class probabilities; without resamples those of all classes together alone."""
     yield Result("brier_score", "", brier_score(losses, ask.level))
     yield Result("log_loss", "", log_loss(losses, ask.level))
-    yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
     areas = Areas.of(tables)
     yield Result("macro_roc_auc", "", macro_roc_auc(areas, ask.level))
     yield Result("weighted_roc_auc", "", weighted_roc_auc(areas, ask.level))
     yield Result("unusable_probabilities", "", unusable_probabilities(tables))
     if ask.resamples:
+        yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
         for position, name in enumerate(tables.classes):
             yield Result("roc_auc", f"class:{name}", class_roc_auc(areas, position, ask.level))
 
