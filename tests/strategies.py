@@ -15,7 +15,7 @@ from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
-from monitor.records.reading import Arms, Reading, Task
+from monitor.records.reading import Arms, Challenger, Reading, Task
 from monitor.records.reference import reference_of
 
 AS_OF = 400_000 * HOUR
@@ -27,11 +27,12 @@ Row = dict[str, Any]
 _NUMBERS = [None, "NaN", "inf", "x", "-0.0", "0.25", "0.25000001", "1", "1.7", "-0.1", "3e11", "1e300", "0"]
 _SCORES = [None, "0", "0.3", "0.30000000000000004", "0.7", "1", "1.7", "-0.1", "NaN"]
 _CLASSES = [None, "0", "1", "true", "1.0", "DM", "what"]
-_KINDS = ("binary", "threshold", "multiclass", "classes", "regression", "unlabelled")
+_KINDS = ("binary", "threshold", "challenged", "multiclass", "classes", "regression", "unlabelled")
 _TYPES = {"event_time": pa.int64(), "logged_at": pa.int64(), "reported_at": pa.int64()}
 _OUTPUTS = {
     "binary": {"score": _SCORES, "prediction": _CLASSES},
     "threshold": {"score": _SCORES},
+    "challenged": {"score": _SCORES, "challenger": _SCORES},
     "multiclass": {"probability:DM": _SCORES, "probability:0": _SCORES, "probability:1": _SCORES},
     "classes": {"prediction": _CLASSES},
     "regression": {"prediction": _NUMBERS},
@@ -46,9 +47,10 @@ def reading_of(kind: str) -> Reading:
     return Reading(
         task=task.get(kind, Task.BINARY),
         classes=names.get(kind, ("0", "1")),
-        has_score=kind in ("binary", "threshold", "multiclass", "unlabelled"),
+        has_score=kind in ("binary", "threshold", "challenged", "multiclass", "unlabelled"),
         score_range=(-np.inf, np.inf) if kind == "regression" else (0.0, 1.0),
-        threshold=0.3 if kind in ("threshold", "unlabelled") else None,
+        threshold=0.3 if kind in ("threshold", "challenged", "unlabelled") else None,
+        challenger=Challenger(column="other", threshold=0.3) if kind == "challenged" else None,
         probabilities=("0", "1", "DM") if kind == "multiclass" else (),
         numeric=("width",),
         categorical=("color",),

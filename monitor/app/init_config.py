@@ -63,6 +63,7 @@ def config_text(draft: Draft) -> str:
             *_classes(draft.roles),
             *_reference(draft),
             *_control(draft.roles),
+            *_serving(draft.roles),
             "",
         ]
     )
@@ -211,12 +212,23 @@ def _control(roles: Roles) -> Iterator[str]:
     yield f"treatment_value = {quoted(roles.control[1])}"
 
 
+def _serving(roles: Roles) -> Iterator[str]:
+    if roles.serving is None:
+        return
+    guess, values = roles.serving
+    yield ""
+    yield "# [models.serving]           # FILL IN the values of rows that serve, if others are shadow rows"
+    yield _line("# column", quoted(guess.column), f"{guess.why}; needs predictions.version")
+    yield f"# values = [{', '.join(quoted(value) for value in values)}]"
+
+
 def _guess(key: str, guess: Guess | None, meaning: str, first: Guess | None = None) -> Iterator[str]:
     """A key and its evidence, or a line to fill in; the unit of an epoch where the first has another."""
     if guess is None:
         yield f'# {key} = "…"  # FILL IN: {meaning}'
         return
-    yield _line(key, quoted(guess.column), guess.why)
+    several = f"[{', '.join(quoted(name) for name in (guess.column, *guess.more))}]"
+    yield _line(key, several if guess.more else quoted(guess.column), guess.why)
     if first is None and guess.unit is not None:
         yield _line(f"{key}_unit", quoted(guess.unit), "between 1990 and 2100")
     elif first is not None and guess.unit != first.unit:

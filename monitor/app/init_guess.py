@@ -12,11 +12,17 @@ NAMED_FROM = 10  # rows that hold a value before it is named
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A column and why it is thought to have a role; `unit` of an epoch."""
+    """A column and why it is thought to have a role; `unit` of an epoch; `more` columns of an id."""
 
     column: str
     why: str
     unit: str | None = None
+    more: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> set[str]:
+        """All of them."""
+        return {self.column, *self.more}
 
 
 @dataclass(slots=True)
@@ -37,6 +43,8 @@ class Roles:
         column by class.
     control
         control and treatment value of the arm column.
+    serving
+        column that may tell rows that serve, and its values; it is only hinted at.
     numeric, categorical
         what is left and looks like features.
     """
@@ -50,6 +58,7 @@ class Roles:
     why_classes: str = ""
     probabilities: dict[str, str] = field(default_factory=dict)
     control: tuple[str, str] | None = None
+    serving: tuple[Guess, tuple[str, ...]] | None = None
     score_range: tuple[float, float] | None = None
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()

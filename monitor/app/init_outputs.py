@@ -8,6 +8,8 @@ from monitor.records.values import canonical
 from monitor.sources.survey import Column, Survey
 
 _POSITIVE = ("1", "yes", "y", "t", "positive", "pos", "bad", "fraud", "default", "churn", "churned", "late")
+_SERVING = ("shadow", "live", "champion", "challenger", "canary")
+_FEW = 6  # values of a column that tells rows that serve
 _CONTROL = ("control", "ctrl", "holdout", "placebo", "c", "a")
 
 
@@ -103,6 +105,14 @@ def guess_arm(survey: Survey, roles: Roles) -> None:
             return
 
 
+def guess_serving(survey: Survey, roles: Roles) -> None:
+    """A column that may tell rows that serve from shadow rows."""
+    name = clearest("serving", [one.name for one in _left(survey, roles) if 2 <= one.distinct <= _FEW])
+    if name is not None:
+        column = survey.column(name)
+        roles.serving = Guess(name, held(column)), tuple(column.levels)
+
+
 def guess_features(survey: Survey, roles: Roles) -> None:
     """What is left and looks like features."""
     ids = {one.name for one in survey.columns if one.unique and one.numbers is not None and one.whole}
@@ -127,9 +137,16 @@ def _output(column: Column) -> bool:
 
 
 def _left(survey: Survey, roles: Roles) -> list[Column]:
-    used = {guess.column for guess in roles.predictions.values()} | set(roles.probabilities.values())
-    used |= set() if roles.own_table else {guess.column for guess in roles.labels.values()}
+    guesses = [*roles.predictions.values(), *(() if roles.own_table else roles.labels.values())]
+    used = {name for guess in guesses for name in guess.columns} | set(roles.probabilities.values())
+    if roles.serving is not None and _tells_shadow(*roles.serving):
+        used.add(roles.serving[0].column)  # neither an output nor a feature
     return [one for one in survey.columns if one.name not in used and one.there]
+
+
+def _tells_shadow(guess: Guess, levels: Sequence[str]) -> bool:
+    """Whether a column tells rows that serve, by its name or by what it holds."""
+    return rank("serving", guess.column) == 0 or not {level.lower() for level in levels}.isdisjoint(_SERVING)
 
 
 def _epoch(column: Column) -> bool:

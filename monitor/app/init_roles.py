@@ -3,14 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from monitor.app.init_guess import MOST_CLASSES, Guess, Roles, described, held
+from monitor.app.init_key import are_unique, guess_key
 from monitor.app.init_outputs import (
     guess_arm,
     guess_classes,
     guess_features,
     guess_outputs,
+    guess_serving,
     guess_version,
 )
 from monitor.app.init_words import clearest, rank, rank_or_last
@@ -47,7 +48,9 @@ def guess_roles(predictions: Survey, labels: Survey | None, matches: Matches) ->
     roles.own_table = None if label is None else labels is not None
     guess_version(predictions, roles)
     _id_and_version(predictions, roles)
+    guess_key(predictions, labels, roles)
     guess_classes(label, roles)
+    guess_serving(predictions, roles)
     guess_outputs(predictions, label, roles)
     guess_arm(predictions, roles)
     guess_features(predictions, roles)
@@ -107,9 +110,7 @@ def _id_and_version(survey: Survey, roles: Roles) -> None:
     own, version = roles.predictions.get("id"), roles.predictions.get("version")
     if own is None or version is None or survey.column(own.column).unique:
         return
-    ids, versions = (survey.column(guess.column).texts for guess in (own, version))
-    pairs = pa.table([ids, versions], ["id", "version"]).group_by(["id", "version"]).aggregate([])
-    if len(pairs) == len(ids):
+    if are_unique([survey.column(guess.column) for guess in (own, version)]):
         why = f"{described(survey.column(own.column))}, unique for each {version.column}"
         roles.predictions["id"] = Guess(own.column, why)
 

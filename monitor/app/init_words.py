@@ -45,6 +45,10 @@ WORDS: dict[str, tuple[str, ...]] = {
     "arm": (
         r"arm|group|variant|treatment|experiment(_?(arm|group|variant))?|(ab|test)_?(group|arm|variant)",
     ),
+    "serving": (r"is_?(shadow|serving|live)|shadow|serving", r"(serving_?)?(mode|stage)"),
+    "part": (
+        r"(.*_)?(month|period|quarter|year|week|day|date)|(.*_)?(line|leg|seq|item|part|step|position)",
+    ),
     "label": (
         r"label|actual|truth|ground_?truth|target|y|y_?true|outcome|true_(class|label|value)",
         r"(actual|true|real|observed|final|was|is|has)_.*|.*_(label|actual|true|truth|outcome|observed)",

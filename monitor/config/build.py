@@ -108,6 +108,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         settle_after=model.settle_after,
         profit=_profit(model),
         level=model.level,
+        rate_interval=model.rate_interval,
         resamples=model.resamples,
         max_series=model.max_series,
         config=config_content(model, hide),

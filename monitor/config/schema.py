@@ -26,6 +26,7 @@ from monitor.config.values import (
     as_table,
 )
 from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.core.interval import RateMethod
 
 _STRICT = ConfigDict(extra="forbid", strict=True, validate_assignment=True, hide_input_in_errors=True)
 
@@ -220,6 +221,7 @@ class Model(BaseModel):
     settled_share: Annotated[float, Field(gt=0, le=1)] = 0.95
     settle_after: Duration | None = None
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    rate_interval: RateMethod = "wilson"
     resamples: Count = 400
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     max_series: Count = 2_000

@@ -1,6 +1,9 @@
 """An interval and its level."""
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+RateMethod: TypeAlias = Literal["wilson", "clopper-pearson"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from monitor.core.interval import RateMethod
 from monitor.core.measurement import Measurement
 from monitor.states.counters import Counters
 
@@ -26,6 +27,8 @@ class Ask:
         added to each cell of the stability index, on both sides; 0 is the textbook's index.
     min_per_cell
         records a cell of the stability index must have on average.
+    rate_interval
+        method of the intervals of accuracy, recall and the other rates of classes.
     """
 
     level: float = 0.95
@@ -33,6 +36,7 @@ class Ask:
     profit: Mapping[tuple[str, str], float] = field(default_factory=dict)
     pseudocount: float = 0.5
     min_per_cell: float = 10
+    rate_interval: RateMethod = "wilson"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,48 @@
 """Classes: measures of the confusion counts of a binary or multi-class model."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats, Ints
+from monitor.core.typing import Floats
+from monitor.measures import class_statistics as statistics
 from monitor.measures.ask import Ask, Result
+from monitor.measures.class_rows import CLASS_ROWS
+from monitor.measures.class_statistics import Statistic
 from monitor.measures.draws import Draws, draws
-from monitor.measures.intervals import percentile, rate
+from monitor.measures.intervals import RATE_INTERVALS, percentiles, rate
 from monitor.states.views import Confusion
 
 UNSEEN = "(unseen)"
-Statistic: TypeAlias = Callable[[Draws], Floats]
+ALL = frozenset(measure.name for measure in CLASS_ROWS)
+HEADLINES = frozenset(measure.name for measure in CLASS_ROWS if measure.headline)
+OF_ALL: Mapping[str, Statistic] = {
+    "relative_accuracy": statistics.relative_accuracies,
+    "average_class_accuracy": statistics.average_recalls,
+    "harmonic_class_accuracy": statistics.harmonic_recalls,
+    "precision_macro": statistics.average_precisions,
+    "precision_weighted": statistics.weighted_precisions,
+    "f1_macro": statistics.average_f1s,
+    "f1_micro": statistics.pooled_f1s,
+    "f1_weighted": statistics.weighted_f1s,
+    "matthews_corrcoef": statistics.matthews_correlations,
+    "cohen_kappa_score": statistics.kappas,
+}
+OF_AMOUNTS: Mapping[str, Statistic] = {
+    "profit": statistics.profits,
+    "profit_per_record": statistics.profits_per_record,
+}
+ALIASES: Mapping[str, str] = {"average_class_accuracy": "recall_macro"}
+BETAS: Mapping[str, float] = {"f1": 1.0, "f2": 2.0, "f05": 0.5}
+Share: TypeAlias = tuple[
+    int, int, Reason
+]  # records that have it, of so many, and the reason if there are none
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,40 +72,39 @@ class Margins:
         return cls(sum(actual), actual, counts.sum(axis=0).tolist(), counts.diagonal().tolist()[:-1])
 
 
-def accuracy(margins: Margins, level: float = 0.95) -> Measurement:
-    """Share of records whose predicted class is the actual one, with Wilson's interval.
+def shares(margins: Margins) -> dict[str, Share]:
+    """Rates of all classes together.
 
-    A record of an *unseen* class is an error, even where an unseen class was predicted.
+    A record of an *unseen* class is an error, even where an unseen class was predicted. The mean recall that
+    is weighted by the classes' records is the pooled one.
     """
-    return rate(sum(margins.right), margins.n, level, Reason.NO_LABELS)
+    n, right = margins.n, sum(margins.right)
+    none = Reason.UNDEFINED if n else Reason.NO_LABELS
+    known, predicted = sum(margins.actual[:-1]), sum(margins.predicted[:-1])
+    return {
+        "accuracy": (right, n, none),
+        "error_rate": (n - right, n, none),
+        "majority_accuracy": (max(margins.actual[:-1]), n, none),
+        "precision_micro": (right, predicted, none),
+        "recall_micro": (right, known, none),
+        "recall_weighted": (right, known, none),
+    }
 
 
-def majority_accuracy(margins: Margins, level: float = 0.95) -> Measurement:
-    """Share of the most frequent known class, with Wilson's interval, the class taken as given."""
-    return rate(max(margins.actual[:-1]), margins.n, level, Reason.NO_LABELS)
-
-
-def recall(margins: Margins, position: int, level: float = 0.95) -> Measurement:
-    """Of the records of the class at a position, the share predicted so."""
-    reason = Reason.ONE_CLASS if len(margins.right) == 2 else Reason.UNDEFINED
-    reason = reason if margins.n else Reason.NO_LABELS
-    return rate(margins.right[position], margins.actual[position], level, reason)
-
-
-def precision(margins: Margins, position: int, level: float = 0.95) -> Measurement:
-    """Of the records predicted to be of the class at a position, the share that is."""
-    reason = Reason.UNDEFINED if margins.n else Reason.NO_LABELS
-    return rate(margins.right[position], margins.predicted[position], level, reason)
-
-
-def base_rate(margins: Margins, position: int, level: float = 0.95) -> Measurement:
-    """Share of the records that are of the class at a position."""
-    return rate(margins.actual[position], margins.n, level, Reason.NO_LABELS)
-
-
-def predicted_rate(margins: Margins, position: int, level: float = 0.95) -> Measurement:
-    """Share of the records that are predicted to be of the class at a position."""
-    return rate(margins.predicted[position], margins.n, level, Reason.NO_LABELS)
+def shares_of_class(margins: Margins, position: int) -> dict[str, Share]:
+    """Rates of the class at a position against all others."""
+    n, right = margins.n, margins.right[position]
+    actual, predicted = margins.actual[position], margins.predicted[position]
+    none = Reason.UNDEFINED if n else Reason.NO_LABELS
+    one = Reason.ONE_CLASS if n and len(margins.right) == 2 else none
+    return {
+        "precision": (right, predicted, none),
+        "recall": (right, actual, one),
+        "false_positive_rate": (predicted - right, n - actual, one),
+        "false_negative_rate": (actual - right, actual, one),
+        "base_rate": (actual, n, none),
+        "predicted_rate": (predicted, n, none),
+    }
 
 
 def absent_classes(margins: Margins) -> Measurement:
@@ -88,80 +114,67 @@ def absent_classes(margins: Margins) -> Measurement:
     return Measurement(value=float(margins.actual[:-1].count(0)), n=margins.n)
 
 
-def relative_accuracies(sums: Draws) -> Floats:
-    """Accuracy / share of the most frequent class: of each draw; NaN where undefined."""
-    return _ratio(sums.right.sum(axis=1), sums.actual.max(axis=1))
-
-
-def f1s(sums: Draws) -> Floats:
-    """F1 of the positive class: of each draw of a binary model; NaN where nothing is positive."""
-    return _ratio(2 * sums.right[:, 1], sums.actual[:, 1] + sums.positive)
-
-
-def average_recalls(sums: Draws) -> Floats:
-    """Mean recall over the known classes that have records: of each draw."""
-    recalls = sums.right / np.maximum(sums.actual, 1)
-    return _ratio(recalls.sum(axis=1), np.count_nonzero(sums.actual, axis=1))
-
-
-def harmonic_recalls(sums: Draws) -> Floats:
-    """Harmonic mean recall over the known classes that have records: of each draw; 0 where one is 0."""
-    present = np.count_nonzero(sums.actual, axis=1)
-    inverse = (sums.actual / np.maximum(sums.right, 1)).sum(axis=1)
-    zero = np.count_nonzero(sums.right, axis=1) < present
-    return np.where(zero, 0.0, _ratio(present, inverse))
-
-
-def of_draws(sums: Draws, values: Floats, level: float = 0.95) -> Measurement:
-    """Value of a statistic: that of the counts, with the percentile interval of the resamples'."""
-    if sums.n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
-    value = float(values[0])
-    if not math.isfinite(value):
-        return Measurement.absent(Reason.UNDEFINED, n=sums.n)
-    interval = percentile(values[1:], level) if len(values) > 1 else None
-    return Measurement(value=value, n=sums.n, interval=interval)
-
-
 def results(confusion: Confusion, ask: Ask, rng: np.random.Generator | None) -> Iterator[Result]:
-    """All measures of the confusion counts. A class is named in the subject where there are several."""
-    margins = Margins.of(confusion)
-    yield Result("accuracy", "", accuracy(margins, ask.level))
-    yield Result("majority_accuracy", "", majority_accuracy(margins, ask.level))
+    """Measures of the confusion counts: all of them, or without resamples the headline ones.
+
+    A class is named in the subject where there are several; the measures of two are of the positive one.
+    """
+    margins, k = Margins.of(confusion), len(confusion.classes)
+    resamples = ask.resamples if rng is not None else 0
+    wanted = ALL if resamples else HEADLINES
+    subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(confusion.classes)}
+    yield from _rates(margins, wanted, subjects, ask)
     amounts = _amounts(confusion.classes, ask.profit) if ask.profit else None
-    sums = draws(confusion, amounts, 0 if rng is None else ask.resamples, rng or np.random.default_rng(0))
-    for name, statistic in _statistics(confusion, ask).items():
-        yield Result(name, "", of_draws(sums, statistic(sums), ask.level))
-    yield Result("absent_classes", "", absent_classes(margins))
-    if len(confusion.classes) == 2:
-        yield Result("specificity", "", recall(margins, 0, ask.level))
-    yield from _by_class(margins, confusion.classes, ask.level)
-    yield from _cells(confusion, margins.n)
+    sums = draws(confusion, amounts, resamples, rng or np.random.default_rng(0))
+    yield from _resampled(sums, wanted, list(subjects.values()), ask)
+    if "absent_classes" in wanted:
+        yield Result("absent_classes", "", absent_classes(margins))
+    if "confusion_records" in wanted:
+        yield from _cells(confusion, margins.n)
 
 
-def _statistics(confusion: Confusion, ask: Ask) -> dict[str, Statistic]:
-    statistics: dict[str, Statistic] = {
-        "relative_accuracy": relative_accuracies,
-        "average_class_accuracy": average_recalls,
-        "harmonic_class_accuracy": harmonic_recalls,
-    }
-    if len(confusion.classes) == 2:
-        statistics["f1"] = f1s
-    if ask.profit:
-        statistics["profit"] = lambda sums: sums.profit
-        statistics["profit_per_record"] = lambda sums: sums.profit / max(1, sums.n)
-    return statistics
+def _rates(
+    margins: Margins, wanted: AbstractSet[str], subjects: Mapping[int, str], ask: Ask
+) -> Iterator[Result]:
+    bounds = RATE_INTERVALS[ask.rate_interval]
+    found = [("", shares(margins))]
+    found += [(subject, shares_of_class(margins, at)) for at, subject in subjects.items()]
+    if len(margins.right) == 2:
+        found.append(("", {"specificity": shares_of_class(margins, 0)["recall"]}))
+    for subject, rates in found:
+        for name, (having, of, reason) in rates.items():
+            if name in wanted:
+                yield Result(name, subject, rate(having, of, ask.level, reason, bounds))
 
 
-def _by_class(margins: Margins, classes: tuple[str, ...], level: float) -> Iterator[Result]:
-    chosen = [(1, "")]
-    if len(classes) != 2:
-        chosen = [(position, f"class:{name}") for position, name in enumerate(classes)]
-    for position, subject in chosen:
-        yield Result("precision", subject, precision(margins, position, level))
-        yield Result("recall", subject, recall(margins, position, level))
-        yield Result("base_rate", subject, base_rate(margins, position, level))
-        yield Result("predicted_rate", subject, predicted_rate(margins, position, level))
+def _resampled(sums: Draws, wanted: AbstractSet[str], subjects: list[str], ask: Ask) -> Iterator[Result]:
+    """Values of the statistics, and the percentile intervals of their resamples, all sorted at once."""
+    names, rows = [], []
+    first = len(sums.right) - len(subjects)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for name, statistic in {**OF_ALL, **(OF_AMOUNTS if ask.profit else {})}.items():
+            if name in wanted:
+                names.append((name, ""))
+                rows.append(statistic(sums)[None])
+        for name, beta in BETAS.items():
+            if name in wanted:
+                names += [(name, subject) for subject in subjects]
+                rows.append(statistics.f_betas(sums, beta, first))
+    stack = np.concatenate(rows)
+    intervals: list[Interval | None] = [None] * len(names)
+    if stack.shape[1] > 1:
+        intervals = percentiles(stack[:, 1:], ask.level)
+    for (name, subject), value, interval in zip(names, stack[:, 0].tolist(), intervals, strict=True):
+        measurement = _measurement(value, sums.n, interval)
+        yield Result(name, subject, measurement)
+        if ALIASES.get(name) in wanted:
+            yield Result(ALIASES[name], subject, measurement)
+
+
+def _measurement(value: float, n: int, interval: Interval | None) -> Measurement:
+    if math.isfinite(value):
+        return Measurement(value=value, n=n, interval=interval)
+    return Measurement.absent(Reason.UNDEFINED if n else Reason.NO_LABELS, n=n)
 
 
 def _cells(confusion: Confusion, n: int) -> Iterator[Result]:
@@ -182,8 +195,3 @@ def _amounts(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) 
         if actual in place and predicted in place:
             amounts[place[actual], place[predicted]] = amount
     return amounts
-
-
-def _ratio(above: Ints | Floats, below: Ints | Floats) -> Floats:
-    """Quotient; NaN where the denominator is 0."""
-    return np.where(below != 0, above / np.where(below != 0, below, 1), np.nan)

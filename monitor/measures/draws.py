@@ -1,13 +1,21 @@
-"""Draws: what the statistics of classes need of the counts, and of multinomial resamples of them."""
+"""Draws: what the statistics of classes need of the counts, and of resamples of them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from scipy.special import pdtr
 
 from monitor.core.typing import Floats, Ints
 from monitor.states.views import Confusion
 
 _BLOCK = 1_000_000  # resampled cells that are in memory at once
+_MANY = 256  # cells from which on they are drawn one by one
+_SMALL = 64  # counts up to which their draws are looked up
+_STEPS = 65_536
+_SMALL_SIDE = 16
+_Sums: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,74 +25,115 @@ class Draws:
     Parameters
     ----------
     n
-        records: every resample has as many.
-    actual, right
-        shape (draws, k): records of each known class, and those of them that were predicted so.
-    positive
-        shape (draws,): of a binary model, records that were predicted positive.
-    profit
-        shape (draws,): sum of the amounts.
+        records.
+    total
+        shape (draws,): records of each draw, n in most; statistics are ratios, so that it cancels out.
+    actual, predicted
+        shape (k + 1, draws): records by actual and by predicted class, the last of each *unseen*.
+    right
+        shape (k, draws): records of each known class that were predicted so.
+    profit, hits, present
+        shape (draws,): sum of the amounts; records predicted right; known classes that have records.
     """
 
     n: int
-    actual: Ints
-    right: Ints
-    positive: Ints
+    total: Floats
+    actual: Floats
+    predicted: Floats
+    right: Floats
     profit: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """Cells that hold records, ordered by their actual class."""
-
-    actual: Ints
-    predicted: Ints
-    amount: Floats
-    counts: Ints
+    hits: Floats
+    present: Floats
 
 
 def draws(confusion: Confusion, amounts: Floats | None, resamples: int, rng: np.random.Generator) -> Draws:
-    """Sums of the counts and of their multinomial resamples.
+    """Sums of the counts and of their resamples.
 
-    Cells that no sum tells apart are drawn as one, which leaves the distribution of the sums as it is: at
-    most two cells a class and amount. Blocks of resamples bound the memory.
+    The cells are drawn from a multinomial distribution; where there are many, each from a Poisson
+    distribution: the same but for the number of records, which is then random as well. Blocks of resamples
+    bound the memory.
 
     Parameters
     ----------
     amounts
         of a record of each cell, shaped as the counts; None: nothing.
     """
-    k, cells = len(confusion.classes), _used(confusion, amounts)
-    n = int(cells.counts.sum())
-    parts = [_sums(cells.counts[None], cells, k)]
-    block = max(1, _BLOCK // max(1, len(cells.counts)))
-    for start in range(0, resamples if n else 0, block):
-        size = min(block, resamples - start)
-        parts.append(_sums(rng.multinomial(n, cells.counts / n, size=size), cells, k))
-    actual, right, positive, profit = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Draws(n, actual, right, positive, profit)
+    side = len(confusion.counts)
+    cells = np.flatnonzero(confusion.counts)
+    counts = confusion.counts.ravel()[cells]
+    amount = None if amounts is None else amounts.ravel()[cells]
+    sums = _dense_sums if side <= _SMALL_SIDE else _sparse_sums
+    n = int(counts.sum())
+    parts = [sums(block, cells, side, amount) for block in _blocks(counts, n, resamples, rng)]
+    actual, predicted, right, profit = (
+        parts[0] if len(parts) == 1 else (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+    )
+    total, hits = actual.sum(axis=0), right.sum(axis=0)
+    present = (actual[:-1] > 0).sum(axis=0, dtype=np.float64)
+    return Draws(n, total, actual, predicted, right, profit, hits, present)
 
 
-def _used(confusion: Confusion, amounts: Floats | None) -> _Cells:
-    actual, predicted = np.nonzero(confusion.counts)
-    counts = confusion.counts[actual, predicted]
-    amount = np.zeros(len(counts)) if amounts is None else amounts[actual, predicted]
-    k = len(confusion.classes)
-    if k == 2:
-        return _Cells(actual, predicted, amount, counts)
-    stands_for = np.where(actual == predicted, actual, k)  # right, or as good as unseen
-    kinds, kind = np.unique(np.stack([actual, stands_for, amount]), axis=1, return_inverse=True)
-    merged = np.bincount(kind.ravel(), weights=counts, minlength=kinds.shape[1]).astype(np.int64)
-    return _Cells(kinds[0].astype(np.int64), kinds[1].astype(np.int64), kinds[2], merged)
+def _blocks(counts: Ints, n: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Blocks of draws of cells, shape (cells, draws): the counts are the first draw of all."""
+    first = counts[:, None]
+    if n == 0 or resamples == 0:
+        yield first.astype(np.float64)
+        return
+    block = max(1, _BLOCK // len(counts))
+    for start in range(0, resamples, block):
+        drawn = _drawn(counts, n, min(block, resamples - start), rng)
+        yield np.concatenate([first[:, : start == 0], drawn], axis=1, dtype=np.float64)
 
 
-def _sums(drawn: Ints, cells: _Cells, k: int) -> tuple[Ints, Ints, Ints, Floats]:
-    """Sums of drawn cells, shape (draws, cells)."""
-    sums = np.zeros((2, len(drawn), k + 1), dtype=np.int64)
-    known, first = np.unique(cells.actual, return_index=True)
-    right = np.flatnonzero(cells.actual == cells.predicted)
-    if len(known):
-        sums[0][:, known] = np.add.reduceat(drawn, first, axis=1)
-    sums[1][:, cells.actual[right]] = drawn[:, right]
-    positive = drawn[:, cells.predicted == 1].sum(axis=1)
-    return sums[0, :, :k], sums[1, :, :k], positive, drawn @ cells.amount
+def _drawn(counts: Ints, n: int, size: int, rng: np.random.Generator) -> Ints:
+    if len(counts) < _MANY:
+        return rng.multinomial(n, counts / n, size=size).T
+    drawn = np.empty((len(counts), size), dtype=np.int64)
+    large = counts > _SMALL
+    drawn[large] = rng.poisson(counts[large, None], size=(np.count_nonzero(large), size))
+    for count in range(1, _SMALL + 1):
+        cells = np.flatnonzero(counts == count)
+        if len(cells):
+            drawn[cells] = _quantiles(count)[rng.integers(_STEPS, size=(len(cells), size), dtype=np.uint16)]
+    return drawn
+
+
+def _quantiles(mean: int) -> Ints:
+    """Quantiles of a Poisson distribution at 65,536 equally likely steps: drawing one is a look-up."""
+    values = np.arange(4 * _SMALL)
+    reached = np.round(_STEPS * pdtr(values, mean)).astype(np.int64)
+    return np.repeat(values, np.diff(reached, prepend=0))
+
+
+def _dense_sums(drawn: Floats, cells: Ints, side: int, amount: Floats | None) -> _Sums:
+    """Sums over all cells of a small matrix, also those without records."""
+    filled = np.zeros((side * side, drawn.shape[1]))
+    filled[cells] = drawn
+    matrix = filled.reshape(side, side, -1)
+    right = filled[: -side : side + 1]
+    return matrix.sum(axis=1), matrix.sum(axis=0), right, _amount(drawn, amount)
+
+
+def _sparse_sums(drawn: Floats, cells: Ints, side: int, amount: Floats | None) -> _Sums:
+    """Sums over the cells that hold records."""
+    rows, columns = np.divmod(cells, side)
+    hits, order = np.flatnonzero(rows == columns), np.argsort(columns, kind="stable")
+    right = np.zeros((side, drawn.shape[1]))
+    right[rows[hits]] = drawn[hits]
+    actual = _by_class(drawn, rows, side)
+    predicted = _by_class(drawn[order], columns[order], side)
+    return actual, predicted, right[:-1], _amount(drawn, amount)
+
+
+def _amount(drawn: Floats, amount: Floats | None) -> Floats:
+    sums: Floats = np.zeros(drawn.shape[1]) if amount is None else np.einsum("c,cd->d", amount, drawn)
+    return sums
+
+
+def _by_class(drawn: Floats, classes: Ints, side: int) -> Floats:
+    """Sums of cells in the order of their classes, shape (side, draws)."""
+    sums = np.zeros((side, drawn.shape[1]))
+    first = np.flatnonzero(np.diff(classes, prepend=-1))
+    if len(first):
+        sums[classes[first]] = np.add.reduceat(drawn, first, axis=0)
+    return sums

@@ -1,14 +1,18 @@
 """Intervals of rates, means and their differences, in closed form."""
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import betaincinv, ndtri, stdtrit
 
-from monitor.core.interval import Interval
+from monitor.core.interval import Interval, RateMethod
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
+
+RateInterval: TypeAlias = Callable[[int, int, float], Interval]
 
 
 @lru_cache(maxsize=64)
@@ -45,11 +49,41 @@ def score_bounds(share: float, trials: float, z: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def rate(successes: int, n: int, level: float, otherwise: Reason) -> Measurement:
-    """Share with Wilson's interval, or a reason where n is 0."""
+def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval:
+    """Clopper & Pearson's interval of a rate [1]_: it holds the true rate with at least this probability.
+
+    The bounds are quantiles of beta distributions: of Beta(s, n - s + 1) and of Beta(s + 1, n - s).
+
+    Parameters
+    ----------
+    successes, n
+        0 <= successes <= n, n > 0.
+
+    References
+    ----------
+    .. [1] Clopper & Pearson (1934). The use of confidence or fiducial limits illustrated in the case of the
+       binomial. Biometrika 26:404.
+
+    >>> interval = clopper_pearson(90, 100)
+    >>> round(interval.lower, 6), round(interval.upper, 6)
+    (0.823777, 0.950995)
+    """
+    failures, tail = n - successes, (1 - level) / 2
+    lower = float(betaincinv(successes, failures + 1, tail)) if successes else 0.0
+    upper = float(betaincinv(successes + 1, failures, 1 - tail)) if failures else 1.0
+    return Interval(lower, upper, level)
+
+
+RATE_INTERVALS: dict[RateMethod, RateInterval] = {"wilson": wilson, "clopper-pearson": clopper_pearson}
+
+
+def rate(
+    successes: int, n: int, level: float, otherwise: Reason, bounds: RateInterval = wilson
+) -> Measurement:
+    """Share with its interval, Wilson's unless another is asked for, or a reason where n is 0."""
     if n == 0:
         return Measurement.absent(otherwise, n=0)
-    return Measurement(value=successes / n, n=n, interval=wilson(successes, n, level))
+    return Measurement(value=successes / n, n=n, interval=bounds(successes, n, level))
 
 
 def newcombe_difference(
@@ -123,12 +157,27 @@ def welch(
     return student(first[0] - second[0], one + two, freedom, level)
 
 
-def percentile(draws: Floats, level: float) -> Interval | None:
-    """Percentile interval of bootstrap draws; None where half of them or more are undefined (NaN)."""
-    finite = draws[np.isfinite(draws)]
-    if 2 * len(finite) <= len(draws):
-        return None
-    return Interval(*central(finite, level), level)
+def percentiles(draws: Floats, level: float) -> list[Interval | None]:
+    """Percentile intervals of bootstrap draws, one a row; None where half of a row or more is NaN.
+
+    Quantiles are interpolated as NumPy does. Cost: one sort of all rows.
+
+    Parameters
+    ----------
+    draws
+        shape (statistics, resamples).
+    """
+    ordered = np.sort(draws, axis=1)  # NaN last
+    resamples = ordered.shape[1]
+    last = np.full(len(ordered), resamples - 1)
+    for row in np.flatnonzero(np.isnan(ordered[:, -1])):
+        last[row] = max(0, np.count_nonzero(~np.isnan(ordered[row])) - 1)
+    at = np.multiply.outer([0.5 - level / 2, 0.5 + level / 2], last)
+    below, rows = at.astype(np.int64), np.arange(len(ordered))
+    low, high = ordered[rows, below], ordered[rows, np.minimum(below + 1, last)]
+    lower, upper = (low + (high - low) * (at - below)).tolist()
+    bounds = zip(lower, upper, last.tolist(), strict=True)
+    return [Interval(down, up, level) if 2 * (end + 1) > resamples else None for down, up, end in bounds]
 
 
 def central(draws: Floats, level: float) -> tuple[float, float]:

@@ -29,6 +29,8 @@ class Areas:
         DeLong's variances of the mean placement of the ones, and of the others.
     tied
         half the share of the pairs that share a cell.
+    parts
+        the same variances, where they are not to be trusted Hanley and McNeil's: see `_parts`.
     """
 
     positives: Ints
@@ -37,6 +39,7 @@ class Areas:
     of_positives: Floats
     of_negatives: Floats
     tied: Floats
+    parts: tuple[Floats, Floats]
 
     @classmethod
     def of(cls, tables: ClassTables) -> "Areas":
@@ -49,14 +52,11 @@ class Areas:
         value = (2 * (positive * below).sum(axis=1) + same) / (2 * pairs)
         below_share = (below + negative / 2) / np.maximum(n, 1)[:, None]
         above_share = (p[:, None] - np.cumsum(positive, axis=1) + positive / 2) / np.maximum(p, 1)[:, None]
-        return cls(
-            p,
-            n,
-            value,
+        variances = (
             _variance_of_mean(positive, below_share - value[:, None], p),
             _variance_of_mean(negative, above_share - value[:, None], n),
-            same / (2 * pairs),
         )
+        return cls(p, n, value, *variances, same / (2 * pairs), _parts((p, n), value, variances))
 
     @property
     def there(self) -> Bools:
@@ -116,15 +116,15 @@ def unusable_probabilities(tables: ClassTables) -> Measurement:
 
 
 def results(tables: ClassTables, losses: Sums, clipped: int, ask: Ask) -> Iterator[Result]:
-    """All measures of the class probabilities; the areas of single classes for the whole model alone."""
+    """All measures of the class probabilities; without resamples those of all classes together alone."""
     yield Result("brier_score", "", brier_score(losses, ask.level))
     yield Result("log_loss", "", log_loss(losses, ask.level))
-    yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
     areas = Areas.of(tables)
     yield Result("macro_roc_auc", "", macro_roc_auc(areas, ask.level))
     yield Result("weighted_roc_auc", "", weighted_roc_auc(areas, ask.level))
     yield Result("unusable_probabilities", "", unusable_probabilities(tables))
     if ask.resamples:
+        yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
         for position, name in enumerate(tables.classes):
             yield Result("roc_auc", f"class:{name}", class_roc_auc(areas, position, ask.level))
 
@@ -151,7 +151,7 @@ def _interval(areas: Areas, weights: Floats, value: float, spread: float, level:
     standard deviation of all the negatives' parts is at most the sum of theirs, that of both kinds of parts
     at most the sum of both: an upper bound.
     """
-    positives, negatives = _parts(areas)
+    positives, negatives = areas.parts
     deviation = np.sqrt(weights**2 @ positives) + weights @ np.sqrt(negatives)
     variance = float(deviation**2) + spread
     if 0 < value < 1 and variance > 0:
@@ -159,17 +159,19 @@ def _interval(areas: Areas, weights: Floats, value: float, spread: float, level:
     return normal(value, variance, level, lowest=0.0, highest=1.0)
 
 
-def _parts(areas: Areas) -> tuple[Floats, Floats]:
+def _parts(
+    sizes: tuple[Ints, Ints], value: Floats, variances: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
     """Variances of the positives' and the negatives' parts.
 
     Where a class or its rest has few records, or both no variance, Hanley and McNeil's as in Newcombe's
     method 5 stands for both, at the value that two more records of the class, one of them at the wrong end,
     would give.
     """
-    p, n = np.maximum(areas.positives, 1), np.maximum(areas.negatives, 1)
+    p, n = np.maximum(sizes[0], 1), np.maximum(sizes[1], 1)
     few = np.minimum(p, n)
-    a = (few * areas.value + 1) / (few + 2)
+    a = (few * value + 1) / (few + 2)
     star = (p + n) / 2 - 1
     formula = a * (1 - a) * (1 + star * (1 - a) / (2 - a) + star * a / (1 + a)) / (p * n)
-    rough = (few < FEW) | (areas.of_positives + areas.of_negatives <= 0)
-    return np.where(rough, formula, areas.of_positives), np.where(rough, 0.0, areas.of_negatives)
+    rough = (few < FEW) | (variances[0] + variances[1] <= 0)
+    return np.where(rough, formula, variances[0]), np.where(rough, 0.0, variances[1])

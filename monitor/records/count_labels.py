@@ -18,6 +18,7 @@ from monitor.records.error_terms import (
     moment_terms,
     percentage_terms,
 )
+from monitor.records.pairing import PAIRED, Predicted, challenger_of, paired_cells
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Probabilities, loss_terms, probabilities_of, probability_terms
 from monitor.records.reading import Reading, Task
@@ -109,7 +110,7 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
     def fill(tabulated: Table, *, whole: bool) -> None:
         tabulated.add_tallies("tally", tally)
         for block, (cell, mask) in terms.cells.items():
-            if whole or block not in ("delays", *WHOLE_ONLY):
+            if whole or block not in ("delays", *WHOLE_ONLY, *PAIRED):
                 tabulated.add(block, cell, mask)
         for block, (cell, columns, mask) in terms.cell_sums.items():
             if whole or block not in WHOLE_ONLY:
@@ -176,12 +177,32 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
         cells["scores"] = (labels.cell * counting.score.regular + cell, valid)
         if counting.probabilistic:
             sums["losses"], clipped = _losses(score.values, labels.cell, valid)
+    if isinstance(prediction, Categories) and score is not None:
+        champion = Predicted(score, prediction.positions(reading.classes, -1))
+        cells |= _paired(chosen, champion, labels, counting)
     found = probabilities_of(chosen, reading) if counting.probable else None
     if found is not None and counting.score is not None:
         actual = _position(labels, found, reading.classes)
         held, sums["losses"], clipped = probability_terms(found, actual, labels.known, counting.score)
         cells |= held
     return Terms(cells, sums, clipped, cell_sums)
+
+
+def _paired(chosen: pa.Table, champion: Predicted, labels: Labels, counting: Counting) -> dict[str, _Cells]:
+    """Cells of the records that a challenger scored too."""
+    challenger = counting.reading.challenger
+    if not counting.challenged or counting.score is None or challenger is None:
+        return {}
+    if "challenger" not in chosen.column_names:
+        return {}
+    of_class = labels.cell, labels.known & (labels.cell < len(counting.reading.classes))
+    return paired_cells(
+        counting.score,
+        champion,
+        challenger_of(chosen, challenger),
+        of_class,
+        probabilistic=counting.probabilistic,
+    )
 
 
 @dataclass(frozen=True, slots=True)

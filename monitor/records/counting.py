@@ -8,6 +8,7 @@ import numpy as np
 from monitor.core.clock import HOUR
 from monitor.core.typing import Floats
 from monitor.records.error_terms import ERROR_EDGES, ERRORS, LABEL_EDGES, PERCENTAGES, error_blocks
+from monitor.records.pairing import paired_blocks
 from monitor.records.probabilities import EDGES, UNUSABLE
 from monitor.records.reading import Reading, Task
 from monitor.records.values import canonical
@@ -96,7 +97,14 @@ class Counting:
             blocks.append(Block("unusable", (len(UNUSABLE),), grids.content_hash(UNUSABLE)))
             cells = (2, len(EDGES) + 1), grids.content_hash(EDGES)
             blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
+        if self.challenged and self.score is not None:
+            blocks += paired_blocks(self.score, probabilistic=self.probabilistic)
         return Layout(tuple(blocks))
+
+    @property
+    def challenged(self) -> bool:
+        """Labels are counted by both models' scores: a binary model with a challenger."""
+        return self.scored and self.reading.challenger is not None
 
     @property
     def centre(self) -> float:
@@ -146,6 +154,7 @@ class Counting:
             "pane": reading.pane if reading.pane != HOUR else None,
             "threshold": reading.threshold,
             "serving": reading.serving and [reading.serving.column, reading.serving.values],
+            "challenger": reading.challenger and [reading.challenger.column, reading.challenger.threshold],
             "zone": reading.zone if reading.zone != "UTC" else None,
             "time_units": reading.time_units,
         }

@@ -2,8 +2,8 @@
 
 Sources hand over Arrow tables whose columns bear role names:
 ``id, event_time, logged_at, version, arm, serving, segment:NAME, score, prediction, probability:CLASS,
-feature:NAME, label, reported_at, revision``. An id, a category, a class is a string; a number is a
-double or a string; a time is an integer, a timestamp or a string. Null is missing.
+challenger, feature:NAME, label, reported_at, revision``. An id, a category, a class is a string; a number is
+a double or a string; a time is an integer, a timestamp or a string. Null is missing.
 """
 
 from dataclasses import dataclass
@@ -42,6 +42,14 @@ class Serving:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Challenger:
+    """Another model's score of the same records, from the threshold on positive."""
+
+    column: str
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How rows are read.
 
@@ -58,6 +66,8 @@ class Reading:
         columns whose values are strata; only with a reference, which says which values.
     serving
         None: every row serves.
+    challenger
+        of a binary model with a score; None: there is none.
     zone
         IANA name of the zone of naive times.
     time_units
@@ -82,6 +92,7 @@ class Reading:
     arms: Arms | None = None
     segments: tuple[str, ...] = ()
     serving: Serving | None = None
+    challenger: Challenger | None = None
     labelled: bool = False
     zone: str = "UTC"
     time_units: tuple[tuple[str, str], ...] = ()

@@ -268,7 +268,10 @@ def _named(names: list[str], codes: Ints) -> tuple[list[str], Ints]:
 
 
 def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints]) -> list[Ints]:
-    """Rank all that is counted of a row; features last, since the labels part does not read them."""
+    """Rank all that is counted of a row; features last, since the labels part does not read them.
+
+    Nor does the records part read the challenger's score, and no counter of it depends on that.
+    """
     score = score_of(table, counting.reading)
     prediction = prediction_of(table, counting.reading, score)
     outputs = [values.rank() for values in (score, prediction) if values is not None]
@@ -278,4 +281,5 @@ def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints]) -> list[In
         for name, grid in counting.features
         if f"feature:{name}" in table.column_names
     ]
-    return [*outputs, *known, *features]
+    others = [numbers(table["challenger"]).rank()] if "challenger" in table.column_names else []
+    return [*outputs, *known, *others, *features]

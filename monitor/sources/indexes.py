@@ -52,6 +52,29 @@ def rows_of_partition(session: Session, looked: Looked, relation: Relation, colu
     return count_rows(session, f"{largest[0][0]} AS {looked.alias}") if largest else None
 
 
+def declared_key(session: Session, looked: Looked, relation: Relation) -> tuple[str, ...]:
+    """Columns of the primary key in its order, as far as the database tells."""
+    if relation.table is None:
+        return ()
+    if looked.dialect.name == "sqlite":
+        table = text(relation.table.rsplit(".", maxsplit=1)[-1])
+        sql = f"SELECT name FROM pragma_table_info({table}) WHERE pk > 0 ORDER BY pk"
+    elif looked.dialect.name == "postgresql":
+        sql = (
+            "SELECT a.attname::text AS name FROM pg_index AS x JOIN pg_attribute AS a "
+            "ON a.attrelid = x.indrelid AND a.attnum = ANY(x.indkey) WHERE x.indisprimary "
+            f"AND x.indrelid = to_regclass({text(looked.dialect.table(relation.table))}) "
+            "ORDER BY array_position(x.indkey::int2[], a.attnum)"
+        )
+    elif is_mysql(looked.dialect.name):
+        wanted = f"{_of_catalogue(relation.table)} AND constraint_name = 'PRIMARY'"
+        tables = "information_schema.key_column_usage"
+        sql = f"SELECT column_name FROM {tables} WHERE {wanted} ORDER BY ordinal_position"
+    else:
+        return ()
+    return tuple(str(row[0]) for row in session.rows(sql))
+
+
 def missing_time_index(
     session: Session, looked: Looked, relation: Relation, column: str, time: Comparable, *, leading: bool
 ) -> str | None:

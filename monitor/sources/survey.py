@@ -20,7 +20,7 @@ from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.features import Candidate, kind_of
 from monitor.sources.ids import same_id
-from monitor.sources.indexes import Rows, count_rows
+from monitor.sources.indexes import Rows, count_rows, declared_key
 from monitor.sources.source import SqlSource
 from monitor.sources.statements import Session, Statement
 from monitor.specs.model import Relation
@@ -137,6 +137,8 @@ class Survey:
         rows looked at.
     refused
         columns whose type is not read.
+    key
+        columns of the declared primary key.
     """
 
     relation: Relation
@@ -144,6 +146,7 @@ class Survey:
     looked: int
     columns: tuple[Column, ...]
     refused: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column:
         """Column of a name."""
@@ -162,6 +165,7 @@ def survey(source: SqlSource, relation: Relation) -> Survey:
         looked = look(session, source.reader.dialect, relation, "t")
         read = dict(_readable(looked))
         rows = count_rows(session, looked.item)
+        key = declared_key(session, looked, relation)
         columns = _sample(session, looked, read, f"LIMIT {LOOKED_AT}")
         indexed = {
             name
@@ -181,6 +185,7 @@ def survey(source: SqlSource, relation: Relation) -> Survey:
             Column(one.name, one.type, one.values, one.texts, one.name in indexed) for one in columns
         ),
         refused=tuple(f"{name} ({looked.types[name]})" for name in looked.types if name not in read),
+        key=key if set(key) <= set(read) else (),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.core.interval import RateMethod
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
 
@@ -93,6 +94,8 @@ class ModelSpec:
         None: found in the reference (`exclude` left out), see `reading` once it is resolved.
     profit
         ((actual, predicted, amount), …), classes as canonical text.
+    rate_interval
+        method of the intervals of accuracy, recall and the other rates of classes.
     formerly
         name that its history had, if it was renamed.
     settle_after
@@ -120,6 +123,7 @@ class ModelSpec:
     settle_after: int | None = None
     profit: tuple[tuple[str, str, float], ...] = ()
     level: float = 0.95
+    rate_interval: RateMethod = "wilson"
     resamples: int = 400
     max_series: int = 2_000
     formerly: str | None = None

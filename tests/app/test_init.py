@@ -346,3 +346,79 @@ def test_a_label_table_that_models_share_is_looked_at_by_its_condition(url: str,
     assert (model["predictions"]["id"], model["predictions"]["event_time_unit"]) == ("Request ID", "ms")
     assert (model["labels"]["where"], model["labels"]["id"]) == ("kind = 'paid'", "ref")
     assert check(tmp_path, result.stdout).exit_code == 0
+
+
+def months(url: str, *, key: bool = False, labelled: bool = True) -> None:
+    """Loans that are scored every month: neither the loan nor the month names a prediction."""
+    engine = sa.create_engine(url, poolclass=NullPool)
+    primary = ", PRIMARY KEY (loan_id, period)" if key else ""
+    loans = [(f"L{at % 60:03d}", moment, (at * 37 % 101) / 101) for at, moment in enumerate(moments())]
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "CREATE TABLE scored (loan_id varchar(9) NOT NULL, period integer NOT NULL, "
+            f"scored_at timestamp, pd double precision, is_shadow integer, model_version varchar(9){primary})"
+        )
+        connection.exec_driver_sql(
+            "CREATE TABLE truths (loan_id varchar(9), period integer, defaulted integer, seen_at timestamp)"
+        )
+        for at, (loan, moment, risk) in enumerate(loans):
+            row = f"('{loan}', {202400 + at // 60}, '{moment}'"
+            connection.exec_driver_sql(f"INSERT INTO scored VALUES {row}, {risk}, {int(at % 9 == 0)}, 'v1')")
+            if labelled:
+                late = moment + timedelta(days=1)
+                told = f"('{loan}', {202400 + at // 60}, {int(risk > 0.6)}, '{late}')"
+                connection.exec_driver_sql(f"INSERT INTO truths VALUES {told}")
+
+
+def test_two_columns_that_name_a_prediction_together_are_its_id(url: str, tmp_path: Path) -> None:
+    months(url)
+
+    result = init(url, "--predictions", "scored", "--labels", "truths")
+
+    assert result.exit_code == 0, result.stderr
+    (model,) = written(result)["models"]
+    assert model["predictions"]["id"] == model["labels"]["id"] == ["loan_id", "period"]
+    assert model["labels"]["label"] == "defaulted"
+    assert "unique together in 960 rows, none is alone" in result.stdout
+    assert check(tmp_path, result.stdout).exit_code == 0
+
+
+def test_a_declared_key_of_several_columns_is_the_id(url: str, tmp_path: Path) -> None:
+    months(url, key=True, labelled=False)
+
+    result = init(url, "--predictions", "scored")
+
+    assert written(result)["models"][0]["predictions"]["id"] == ["loan_id", "period"]
+    assert ": the primary key" in result.stdout
+    assert check(tmp_path, result.stdout).exit_code == 0
+
+
+def test_rows_that_are_logged_twice_get_no_id_with_a_moment(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    rows = [
+        {"request_id": at // 2, "made_at": moment, "score": at % 100 / 100}
+        for at, moment in enumerate(moments())
+    ]
+    create(url, "scored", rows, request_id=sa.BigInteger, made_at=sa.DateTime, score=sa.Double)
+
+    result = init(url, "--predictions", "scored")
+
+    assert written(result)["models"][0]["predictions"]["id"] == "request_id"
+    assert "NOT unique" in result.stdout
+
+
+def test_a_column_that_may_tell_shadow_rows_is_hinted_at(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    months(url)
+
+    result = init(url, "--predictions", "scored", "--labels", "truths")
+
+    lines = result.stdout.splitlines()
+    assert "is_shadow" not in str(written(result))
+    at = next(at for at, line in enumerate(lines) if line.startswith("# [models.serving]"))
+    assert "FILL IN" in lines[at]
+    assert lines[at + 1].startswith('# column = "is_shadow"')
+    assert "0 89%, 1 11%" in lines[at + 1]
+    assert lines[at + 2] == '# values = ["0", "1"]'
+    uncommented = "\n".join([*lines[:at], *(line.removeprefix("# ") for line in lines[at : at + 3])])
+    assert check(tmp_path, uncommented).exit_code == 0

@@ -103,6 +103,7 @@ def test_options_of_a_model_are_taken_over(file: File) -> None:
         settled_share = 0.9
         settle_after = "3d"
         level = 0.9
+        rate_interval = "clopper-pearson"
         resamples = 100
         scale = 10.5
         max_series = 50
@@ -123,6 +124,7 @@ def test_options_of_a_model_are_taken_over(file: File) -> None:
     assert (spec.recount_rows, spec.revise_every, spec.max_series) == (1_000, 6 * HOUR, 50)
     assert (spec.settled_share, spec.settle_after) == (0.9, 3 * DAY)
     assert (spec.level, spec.resamples, spec.reading.scale) == (0.9, 100, 10.5)
+    assert spec.rate_interval == "clopper-pearson"
     assert (spec.reading.pane, spec.reading.tolerance, spec.reading.horizon) == (30 * MINUTE, 0, 70 * DAY)
 
 

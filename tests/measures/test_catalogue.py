@@ -194,6 +194,8 @@ def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: Task) -> Non
         "stability_index_bias",
         "stability_index_critical",
         "ks_p_value",
+        "sum_of_squared_errors",
+        "half_sum_of_squared_errors",
     }
 
     once, twice = measured(case), measured(doubled)
@@ -228,22 +230,23 @@ def test_nothing_counted_is_a_reason_or_a_count_of_zero(task: Task) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_without_resamples_only_bootstraps_are_left_out(task: Task) -> None:
+def test_without_resamples_headlines_are_all_there_and_only_their_bootstraps_are_left_out(task: Task) -> None:
     case = example(task)
     ask = Ask(resamples=60, profit=profit_of(case.counting))
+    whole = {(r.measure, r.subject): r.measurement for r in performance(case.counting, case.labels, ask)}
 
     closed = performance(case.counting, case.labels, replace(ask, resamples=0))
-    of_classes = {f"class:{name}" for name in case.counting.probable}
-    asked = [
-        result
-        for result in performance(case.counting, case.labels, ask)
-        if result.measure != "roc_auc" or result.subject not in of_classes
-    ]
 
-    for one, full in zip(closed, asked, strict=True):
+    asked = {(r.measure, r.subject) for r in closed}
+    assert asked <= set(whole)
+    of_classes = {("roc_auc", f"class:{name}") for name in case.counting.probable}
+    headlines = {name for name, subject in set(whole) - of_classes if BY_NAME[name].headline}
+    assert headlines <= {name for name, _ in asked}
+    for one in closed:
+        full = whole[one.measure, one.subject]
         bootstrap = "bootstrap" in BY_NAME[one.measure].interval
-        expected = replace(full.measurement, interval=None) if bootstrap else full.measurement
-        assert one == replace(full, measurement=expected)
+        expected = replace(full, interval=None) if bootstrap else full
+        assert replace(one.measurement, detail=None) == replace(expected, detail=None)
 
 
 def test_wider_levels_have_wider_intervals() -> None:

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from monitor.measures.intervals import newcombe_difference, normal, percentile, student, wilson
+from monitor.core.interval import Interval
+from monitor.measures.intervals import (
+    clopper_pearson,
+    newcombe_difference,
+    normal,
+    percentiles,
+    student,
+    wilson,
+)
 
 COUNTS = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -44,11 +52,31 @@ def test_without_variance_there_is_no_interval(variance: float) -> None:
     assert student(1.0, variance, 4, 0.95) is None
 
 
-def test_percentile_leaves_undefined_draws_out_until_they_are_half() -> None:
-    draws = np.asarray([np.nan, 1.0, 2.0, 3.0])
+@given(COUNTS, st.sampled_from([0.8, 0.95, 0.99]))
+def test_clopper_pearson_equals_scipy(counts: tuple[int, int], level: float) -> None:
+    expected = stats.binomtest(*counts).proportion_ci(level, method="exact")
 
-    interval = percentile(draws, 0.5)
+    interval = clopper_pearson(*counts, level)
 
-    assert interval is not None
-    assert (interval.lower, interval.upper) == (1.5, 2.5)
-    assert percentile(np.asarray([np.nan, np.nan, 1.0, 2.0]), 0.5) is None
+    assert interval.lower == pytest.approx(expected.low, rel=1e-6, abs=1e-9)
+    assert interval.upper == pytest.approx(expected.high, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
+def test_percentiles_are_the_quantiles_of_each_row(level: float) -> None:
+    draws = np.random.default_rng(4).normal(size=(3, 97))
+
+    intervals = percentiles(draws, level)
+
+    expected = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=1).T.tolist()
+    assert [[one.lower, one.upper] for one in intervals if one is not None] == [
+        pytest.approx(bounds) for bounds in expected
+    ]
+
+
+def test_percentiles_leave_undefined_draws_out_until_they_are_half() -> None:
+    rows = [[np.nan, 1.0, 2.0, 3.0], [np.nan, np.nan, 1.0, 2.0], [np.nan] * 4, [4.0, 3.0, 2.0, 1.0]]
+
+    intervals = percentiles(np.asarray(rows), 0.5)
+
+    assert intervals == [Interval(1.5, 2.5, 0.5), None, None, Interval(1.75, 3.25, 0.5)]

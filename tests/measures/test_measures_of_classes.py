@@ -15,7 +15,7 @@ from monitor.core.measurement import Reason
 from monitor.measures.evaluate import Ask, performance
 from monitor.states.counters import Counters
 
-NO_BOOTSTRAP = Ask(resamples=0)
+NO_BOOTSTRAP = Ask(resamples=2)
 CLASSES = ("ant", "bee", "cat")
 PAIRS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=60)
 BINARY_PAIRS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60)

@@ -232,15 +232,15 @@ def test_a_probability_of_zero_for_what_happened_is_clipped_and_counted() -> Non
 
 def test_records_that_are_left_out_change_nothing_else_and_are_told_by_cause() -> None:
     counting = counting_of(3)
-    a, b, c, label = (
+    given: list[list[float | None]] = [
         [0.7, 0.2, 0.33, None, 1.2, 0.5, 0.3, 0.9],
         [0.2, 0.5, 0.33, 0.5, -0.2, 0.5, 0.3, 0.05],
         [0.1, 0.3, 0.33, 0.5, 0.0, 0.02, 0.3, 0.05],
-        ["c000", "c001", "c002", "c000", "c000", "c000", "c000", "what"],
-    )
+    ]
+    label = ["c000", "c001", "c002", "c000", "c000", "c000", "c000", "what"]
 
     def found(rows: int) -> dict[str, Measurement]:
-        columns = {f"probability:c00{at}": pa.array(one[:rows]) for at, one in enumerate((a, b, c))}
+        columns = {f"probability:c00{at}": pa.array(one[:rows]) for at, one in enumerate(given)}
         state = labels_part(table(label=pa.array(label[:rows]), **columns), counting)
         return by_name(performance(counting, state, Ask(resamples=0)))
 

@@ -1,0 +1,131 @@
+"""What a challenger's score adds to the labels part: the same labelled records, seen by two models.
+
+For the whole alone, 4 counters that say who was right, 4,096 of both scores by class, 8,192 of their joint
+distribution and about 3,630 of the differences of their losses: at most six of them are non-zero a record.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.typing import Bools, Ints
+from monitor.records.reading import Challenger
+from monitor.records.values import Numbers, numbers
+from monitor.states import grids
+from monitor.states.counters import Block, Counters, Opened
+from monitor.states.grids import NumericGrid, lookup
+from monitor.states.paired import Agreement, PairedLosses, PairedScores
+from monitor.states.views import ScoreTable
+
+PAIRED = ("paired", "champion_scores", "challenger_scores", "paired_joint", "paired_losses")
+SCORE_CELLS, JOINT_CELLS = 1_024, 64
+LOSS_EDGES = grids.log_edges(2.0**-20, 64.0)
+_CLIP = 2.0**-52  # of probabilities, as in the log loss
+
+_Cells = tuple[Ints, Bools]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """Scores of one of the two models, and the class that it predicts: 0, 1, or -1 for none."""
+
+    score: Numbers
+    kind: Ints
+
+
+def paired_blocks(score: NumericGrid, *, probabilistic: bool) -> list[Block]:
+    """Blocks of a binary model with a challenger.
+
+    Parameters
+    ----------
+    score
+        of the champion: both scores are counted between some of its edges.
+    probabilistic
+        scores are probabilities, which have a log loss.
+    """
+    grid, k, j = grids.to_json(score), _count(score, SCORE_CELLS), _count(score, JOINT_CELLS)
+    fine = (2, k), grids.content_hash([grid, SCORE_CELLS])
+    blocks = [
+        Block("paired", (2, 2), grids.content_hash("champion, challenger")),
+        Block("champion_scores", *fine),
+        Block("challenger_scores", *fine),
+        Block("paired_joint", (2, j, j), grids.content_hash([grid, JOINT_CELLS])),
+    ]
+    if probabilistic:
+        blocks.append(Block("paired_losses", (2 * len(LOSS_EDGES) + 3,), grids.content_hash(LOSS_EDGES)))
+    return blocks
+
+
+def challenger_of(table: pa.Table, challenger: Challenger) -> Predicted:
+    """What the challenger says of each row."""
+    score = numbers(table["challenger"])
+    return Predicted(score, np.where(score.finite, score.values >= challenger.threshold, -1))
+
+
+def paired_cells(
+    score: NumericGrid, champion: Predicted, challenger: Predicted, labels: _Cells, *, probabilistic: bool
+) -> dict[str, _Cells]:
+    """Cells of each row by block.
+
+    Parameters
+    ----------
+    labels
+        class of each row, and whether it is one of the two.
+    """
+    (label, known), both = labels, (champion, challenger)
+    cells = [score.cells(one.score.values, one.score.missing) for one in both]
+    scored = known & np.logical_and.reduce([cell < score.regular for cell in cells])
+    predicted = known & np.logical_and.reduce([one.kind >= 0 for one in both]) & (cells[1] < score.regular)
+    right = [(one.kind == label).astype(np.int64) for one in both]
+    label, cells = np.where(scored, label, 0), [np.where(scored, cell, 0) for cell in cells]
+    k, j = _count(score, SCORE_CELLS), _count(score, JOINT_CELLS)
+    fine = [label * k + merged_cells(score.regular, SCORE_CELLS)[cell] for cell in cells]
+    coarse = [merged_cells(score.regular, JOINT_CELLS)[cell] for cell in cells]
+    found = {
+        "paired": (2 * right[0] + right[1], predicted),
+        "champion_scores": (fine[0], scored),
+        "challenger_scores": (fine[1], scored),
+        "paired_joint": ((label * j + coarse[0]) * j + coarse[1], scored),
+    }
+    if probabilistic:
+        found["paired_losses"] = (_loss_cells(champion.score, challenger.score, label, scored), scored)
+    return found
+
+
+def agreement(counters: Counters | Opened) -> Agreement:
+    """View of who was right."""
+    (neither, challenger), (champion, both) = counters.block("paired").tolist()
+    return Agreement(both, champion, challenger, neither)
+
+
+def paired_scores(counters: Counters | Opened) -> PairedScores:
+    """View of both scores."""
+    tables = [ScoreTable(*counters.block(f"{name}_scores")) for name in ("champion", "challenger")]
+    return PairedScores(tables[0], tables[1], counters.block("paired_joint"))
+
+
+def paired_losses(counters: Counters | Opened) -> PairedLosses:
+    """View of the differences of the log losses, which only probabilities have."""
+    block, k = counters.block("paired_losses"), len(LOSS_EDGES) + 1
+    return PairedLosses(np.asarray(LOSS_EDGES), int(block[0]), block[1 : 1 + k], block[1 + k :])
+
+
+@lru_cache(maxsize=64)
+def merged_cells(regular: int, cells: int) -> Ints:
+    """Coarser cell of each regular cell; at most `cells` remain, of about as many each."""
+    return np.arange(regular, dtype=np.int64) * min(regular, cells) // regular
+
+
+def _count(score: NumericGrid, cells: int) -> int:
+    return int(merged_cells(score.regular, cells)[-1]) + 1
+
+
+def _loss_cells(champion: Numbers, challenger: Numbers, label: Ints, scored: Bools) -> Ints:
+    """0 for equal losses, then the sizes of negative differences, then those of positive ones."""
+    of_label = [np.where(label == 1, one.values, 1.0 - one.values) for one in (champion, challenger)]
+    first, second = (np.clip(np.where(scored, one, 0.5), _CLIP, 1.0 - _CLIP) for one in of_label)
+    difference = np.log(second) - np.log(first)
+    size = 1 + lookup(LOSS_EDGES)(np.abs(difference))
+    return np.where(difference == 0, 0, size + np.where(difference > 0, len(LOSS_EDGES) + 1, 0))
