@@ -16,7 +16,7 @@ from scipy.special import chdtrc
 from monitor.core.typing import Ints
 from monitor.measures.challenger import discordant_evidence
 from monitor.measures.comparison import Rate
-from monitor.measures.sequential import arm_of, p_value_always_valid, p_value_of, sample_ratio_p_value
+from monitor.measures.sequential import arm_of, log_share_evidence, outcome_evidence, p_value_of
 
 LEVEL = 0.05
 DETECT = 0.01
@@ -64,16 +64,17 @@ def main() -> int:
 def of_outcomes(rng: np.random.Generator, times: int) -> Iterator[Promise]:
     """Rates of two arms."""
 
-    def experiment(first: float, second: float, count: int, size: int) -> tuple[Ints, Ints, Ints]:
-        n = np.arange(1, count + 1) * size
-        return np.cumsum(rng.binomial(size, first, count)), np.cumsum(rng.binomial(size, second, count)), n
+    def experiment(first: float, second: float, count: int) -> tuple[Ints, Ints, Ints]:
+        n = np.arange(1, count + 1) * A_DAY // 24
+        size = np.diff(n, prepend=0)
+        return np.cumsum(rng.binomial(size, first)), np.cumsum(rng.binomial(size, second)), n
 
     def found(positive: Ints, other: Ints, n: Ints) -> bool:
         return any(map(differs, positive.tolist(), other.tolist(), n.tolist()))
 
-    equal = [experiment(0.1, 0.1, HOURLY, A_DAY // 24) for _ in range(times)]
-    rare = [experiment(0.005, 0.005, HOURLY, A_DAY // 24) for _ in range(times // 2)]
-    better = [experiment(0.1, 0.11, 25, A_DAY) for _ in range(times)]
+    equal = [experiment(0.1, 0.1, HOURLY) for _ in range(times)]
+    rare = [experiment(0.005, 0.005, HOURLY) for _ in range(times // 2)]
+    better = [experiment(0.1, 0.11, 25 * 24) for _ in range(times)]
     yield Promise("10 % in both arms, 1,440 looks: false alarms", [found(*one) for one in equal], most=LEVEL)
     yield Promise("  the same, fixed-time z test", [naive(*one) for one in equal])
     yield Promise("0.5 % in both arms, 1,440 looks: false alarms", [found(*one) for one in rare], most=LEVEL)
@@ -83,8 +84,7 @@ def of_outcomes(rng: np.random.Generator, times: int) -> Iterator[Promise]:
 
 def differs(positive: int, other: int, n: int) -> bool:
     """Whether the always-valid test finds a difference at one look."""
-    p_value = p_value_always_valid(arm_of(Rate(positive, n)), arm_of(Rate(other, n)), DETECT).value
-    return p_value is not None and p_value <= LEVEL
+    return p_value_of(outcome_evidence(arm_of(Rate(positive, n)), arm_of(Rate(other, n)), DETECT)) <= LEVEL
 
 
 def naive(positive: Ints, other: Ints, n: Ints) -> bool:
@@ -119,8 +119,7 @@ def of_shares(rng: np.random.Generator, times: int) -> Iterator[Promise]:
 
 def mismatched(control: int, treatment: int) -> bool:
     """Whether the sample ratio test finds other shares than planned at one look."""
-    p_value = sample_ratio_p_value(control, treatment, 0.1).value
-    return p_value is not None and p_value <= LEVEL
+    return p_value_of(log_share_evidence(control, treatment, 0.1, 0.1)) <= LEVEL
 
 
 def chi_squared(control: Ints, treatment: Ints) -> bool:

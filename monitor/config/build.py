@@ -19,12 +19,13 @@ from monitor.config.schema import (
 )
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
-from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
+from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec, Settings
 from monitor.states.grids import content_hash
 
 Hide: TypeAlias = Callable[[str], str]
 
+_DETECT = 0.01  # difference of rates
 _NAMED = frozenset({"numeric", "categorical"})  # an empty list names none
 
 
@@ -107,6 +108,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         settled_share=model.settled_share,
         settle_after=model.settle_after,
         profit=_profit(model),
+        compared=_compared(model),
         level=model.level,
         rate_interval=model.rate_interval,
         resamples=model.resamples,
@@ -131,6 +133,7 @@ def _reading(model: Model, zone: str) -> Reading:
         arms=None if model.control is None else _arms(model.control),
         segments=tuple(model.segments),
         serving=None if model.serving is None else _serving(model.serving),
+        challenger=_challenger(model),
         labelled=model.labels is not None,
         zone=zone,
         time_units=_time_units(columns, model.labels),
@@ -144,6 +147,28 @@ def _reading(model: Model, zone: str) -> Reading:
 
 def _arms(control: Control) -> Arms:
     return Arms(column=control.arm_column, control=control.control_value, treatment=control.treatment_value)
+
+
+def _challenger(model: Model) -> records.Challenger | None:
+    challenger, own = model.challenger, model.predictions.threshold
+    if challenger is None or challenger.score is None:
+        return None
+    threshold = own if challenger.threshold is None else challenger.threshold
+    return None if threshold is None else records.Challenger(column=challenger.score, threshold=threshold)
+
+
+def _compared(model: Model) -> ComparedSpec:
+    control = model.control
+    since = None if model.challenger is None else model.challenger.since
+    if control is None:
+        return ComparedSpec(challenger_since=since)
+    detect = _DETECT if control.detect is None and model.task == "binary" else control.detect
+    return ComparedSpec(
+        since=control.since,
+        control_share=control.control_share,
+        detect=detect,
+        challenger_since=since,
+    )
 
 
 def _serving(serving: Serving) -> records.Serving:
@@ -178,6 +203,7 @@ def _predictions(model: Model) -> Relation:
             ("version", table.version),
             ("arm", None if model.control is None else model.control.arm_column),
             ("serving", None if model.serving is None else model.serving.column),
+            ("challenger", None if model.challenger is None else model.challenger.score),
             *_outputs(model),
         ),
     )

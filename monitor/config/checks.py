@@ -9,7 +9,7 @@ from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, id_columns, probabilities_of
 from monitor.config.schema import Labels, Model, Predictions, WindowTable
-from monitor.config.slices import reference_faults, segment_faults, serving_faults
+from monitor.config.slices import challenger_faults, reference_faults, segment_faults, serving_faults
 from monitor.core.clock import DAY, format_duration
 from monitor.records.reading import MOST_CLASSES
 from monitor.windows.ends import window_of
@@ -348,6 +348,7 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (
     (frozenset({"predictions", "reference"}), reference_faults),
     (frozenset({"segments", "control"}), segment_faults),
     (frozenset({"predictions", "serving"}), serving_faults),
+    (frozenset({"task", "predictions", "labels", "challenger"}), challenger_faults),
     (frozenset({"features"}), _features),
     (frozenset({"control"}), _control),
     (frozenset({"task", "predictions", "classes", "reference", "profit"}), _profit),

@@ -176,6 +176,20 @@ class Control(BaseModel):
     arm_column: Text
     control_value: Class
     treatment_value: Class
+    control_share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    since: Moment | None = None
+    detect: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+
+
+class Challenger(BaseModel):
+    """Another model that scores the same records."""
+
+    model_config = _STRICT
+
+    score: Text | None = None
+    threshold: float | None = None
+    version: Text | None = None
+    since: Moment | None = None
 
 
 class Profit(BaseModel):
@@ -233,6 +247,7 @@ class Model(BaseModel):
     segments: list[Text] = []
     serving: Serving | None = None
     control: Control | None = None
+    challenger: Challenger | None = None
     profit: Profit | None = None
     reading: ReadingTable = ReadingTable()
 

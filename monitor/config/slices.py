@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from monitor.config.messages import listed, quoted
 from monitor.config.places import Loc
-from monitor.config.schema import Model, VersionReference
+from monitor.config.schema import Challenger, Model, VersionReference
 
 Found: TypeAlias = Iterator[tuple[Loc, str]]
 
@@ -27,6 +27,33 @@ def serving_faults(model: Model) -> Found:
             ("serving",),
             "rows that do not serve count for their version only: give predictions.version",
         )
+
+
+def challenger_faults(model: Model) -> Found:
+    """Challengers that cannot be compared with the model."""
+    challenger, loc = model.challenger, ("challenger",)
+    if challenger is None:
+        return
+    if challenger.version is not None:
+        yield (*loc, "version"), "not supported yet: give the column of the challenger's score as score"
+    elif model.task != "binary":
+        yield loc, f"a {model.task} model has none"
+    elif model.predictions.score is None:
+        yield loc, "scores are compared with the model's own: give predictions.score"
+    elif challenger.score is None:
+        yield (*loc, "score"), "required: the column of the challenger's score"
+    if model.labels is None:
+        yield loc, "scores are compared by their labels: give [models.labels]"
+    yield from _challengers_threshold(model, challenger)
+
+
+def _challengers_threshold(model: Model, challenger: Challenger) -> Found:
+    loc, (lower, upper) = ("challenger", "threshold"), model.predictions.score_range
+    if challenger.threshold is None:
+        if model.task == "binary" and model.predictions.threshold is None:
+            yield loc, "required where predictions have no threshold: the challenger's is positive from it on"
+    elif not lower <= challenger.threshold <= upper:
+        yield loc, f"must lie in score_range [{lower:g}, {upper:g}]: got {challenger.threshold:g}"
 
 
 def reference_faults(model: Model) -> Found:

@@ -13,7 +13,7 @@ from monitor.measures.ask import Result
 from monitor.measures.intervals import normal, normal_quantile
 from monitor.measures.measure import BINARY, Direction, Family, Measure, Unit
 from monitor.measures.scores import FEW
-from monitor.measures.sequential import p_value_of
+from monitor.measures.sequential import p_value
 from monitor.states.paired import Agreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 
@@ -104,8 +104,8 @@ CHALLENGER: tuple[Measure, ...] = (
         Direction.NONE,
         Family.COMPARISON,
         BINARY,
-        "1 / evidence, at most 1: below 5 % at any of all looks with a probability of at most 5 % if "
-        "champion and challenger are equally good.",
+        "1 / the most evidence that there ever was, at most 1, looked at after every pane: below 5 % at any "
+        "of all looks with a probability of at most 5 % if champion and challenger are equally good.",
         "none",
         "Lindon & Malek (2022), NeurIPS 35; Jeffreys' prior",
         headline=True,
@@ -215,13 +215,20 @@ def results(
         yield Result("signed_rank_p_value", "", signed_rank(losses))
 
 
-def evidence_results(champion_only: int, challenger_only: int, n: int) -> Iterator[Result]:
-    """All measures of everything that has entered so far; n records, discordant or not."""
-    evidence = discordant_evidence(champion_only, challenger_only)
-    found = Measurement.absent(Reason.NO_LABELS, n=0) if n == 0 else None
-    yield Result("challenger_log_evidence", "", found or Measurement(value=evidence, n=n))
-    p_value = found or Measurement(value=p_value_of(evidence), n=n)
-    yield Result("challenger_p_value_always_valid", "", p_value)
+def evidence_results(agreement: Agreement, most: float) -> Iterator[Result]:
+    """All measures of everything that has entered so far.
+
+    Parameters
+    ----------
+    most
+        logarithm of the most evidence that there was at any look.
+    """
+    found = Measurement.absent(Reason.NO_LABELS, n=0)
+    if agreement.n:
+        evidence = discordant_evidence(agreement.champion_only, agreement.challenger_only)
+        found = Measurement(value=evidence, n=agreement.n)
+    yield Result("challenger_log_evidence", "", found)
+    yield Result("challenger_p_value_always_valid", "", p_value(found, most))
 
 
 def _area(table: ScoreTable) -> tuple[float, float]:

@@ -2,7 +2,8 @@
 
 A fixed-time test that is looked at again and again finds a difference sooner or later where there is none.
 These do not, if the counts only grow: every record enters once. Where there is no difference, the evidence
-for one exceeds 20 at any of all looks with a probability of at most 1 / 20 [1]_: 1 / evidence is a p-value.
+for one exceeds 20 at any of all looks with a probability of at most 1 / 20 [1]_: 1 / the most evidence that
+there ever was is a p-value, and stays one.
 
 References
 ----------
@@ -62,8 +63,9 @@ SEQUENTIAL: tuple[Measure, ...] = (
         Direction.NONE,
         Family.COMPARISON,
         frozenset({*BINARY, *NUMBERS}),
-        "1 / evidence of the normal-mixture sequential test that the arms' outcomes are equal, at most 1: "
-        "below 5 % at any of all looks with a probability of at most 5 % if they are.",
+        "1 / the most evidence that there ever was for a difference of the arms' outcomes, at most 1, by the "
+        "normal-mixture sequential test, looked at after every pane: below 5 % at any of all looks with a "
+        "probability of at most 5 % if they are equal.",
         "none",
         _NORMAL,
         headline=True,
@@ -87,9 +89,10 @@ SEQUENTIAL: tuple[Measure, ...] = (
         Direction.NONE,
         Family.COMPARISON,
         ALL,
-        "1 / evidence, at most 1, that the share of the control arm is not `control.control_share`: the "
-        f"Bayes factor of a Dirichlet prior about the planned shares, worth {CONCENTRATION:,} records. "
-        "Small: the assignment to the arms, or its logging, is broken, and their outcomes do not compare.",
+        "1 / the most evidence that there ever was, at most 1, that the share of the control arm is not "
+        "`control.control_share`: the Bayes factor of a Dirichlet prior about the planned shares, worth "
+        f"{CONCENTRATION:,} records. Small: the assignment to the arms, or its logging, is broken, and their "
+        "outcomes do not compare.",
         "none",
         _SHARES,
         headline=True,
@@ -163,13 +166,10 @@ def difference_always_valid(control: Arm, treatment: Arm, detect: float, level: 
     return Measurement(value=value, n=control.n + treatment.n, interval=interval)
 
 
-def p_value_always_valid(control: Arm, treatment: Arm, detect: float) -> Measurement:
-    """1 / evidence against equal means, at most 1; the same reasons."""
+def outcome_evidence(control: Arm, treatment: Arm, detect: float) -> float:
+    """Logarithm of the evidence for a difference of the means; 0 while there is no answer."""
     absent, variance = _variance(control, treatment)
-    if absent is not None:
-        return absent
-    evidence = log_evidence(treatment.mean - control.mean, variance, detect)
-    return Measurement(value=p_value_of(evidence), n=control.n + treatment.n)
+    return 0.0 if absent is not None else log_evidence(treatment.mean - control.mean, variance, detect)
 
 
 def log_share_evidence(control: int, treatment: int, share: float, planned: float) -> float:
@@ -205,21 +205,17 @@ def control_record_share(control: int, treatment: int, planned: float, level: fl
     return Measurement(value=share, n=n, interval=Interval(min(lower, share), max(upper, share), level))
 
 
-def sample_ratio_p_value(control: int, treatment: int, planned: float) -> Measurement:
-    """1 / evidence against the planned share, at most 1; without a record there is none against it."""
-    n = control + treatment
-    if n == 0:
-        return Measurement.absent(Reason.NO_RECORDS, n=0)
-    return Measurement(value=p_value_of(log_share_evidence(control, treatment, planned, planned)), n=n)
-
-
 def p_value_of(evidence: float) -> float:
-    """1 / evidence, of its logarithm, at most 1."""
+    """1 / evidence, of its logarithm, at most 1.
+
+    >>> p_value_of(math.log(20)), p_value_of(-1.0)
+    (0.05, 1.0)
+    """
     return math.exp(min(0.0, -evidence))
 
 
 def outcome_results(
-    control: Rate | Mean, treatment: Rate | Mean, detect: float | None, level: float
+    control: Rate | Mean, treatment: Rate | Mean, *, detect: float | None, most: float, level: float
 ) -> Iterator[Result]:
     """All measures of the arms' outcomes so far.
 
@@ -227,22 +223,32 @@ def outcome_results(
     ----------
     detect
         None: not configured, and there is no answer.
+    most
+        logarithm of the most evidence that there was at any look.
     """
     name = "rate" if isinstance(control, Rate) else "mean"
     arms = arm_of(control), arm_of(treatment)
-    if detect is None:
-        difference = p_value = Measurement.absent(Reason.NOT_CONFIGURED, n=arms[0].n + arms[1].n)
-    else:
+    difference = Measurement.absent(Reason.NOT_CONFIGURED, n=arms[0].n + arms[1].n)
+    if detect is not None:
         difference = difference_always_valid(*arms, detect, level)
-        p_value = p_value_always_valid(*arms, detect)
     yield Result(f"outcome_{name}_difference_always_valid", "", difference)
-    yield Result("control_p_value_always_valid", "", p_value)
+    yield Result("control_p_value_always_valid", "", p_value(difference, most))
 
 
-def ratio_results(control: int, treatment: int, planned: float, level: float) -> Iterator[Result]:
+def ratio_results(
+    control: int, treatment: int, *, planned: float, most: float, level: float
+) -> Iterator[Result]:
     """All measures of the arms' predictions so far."""
-    yield Result("control_record_share", "", control_record_share(control, treatment, planned, level))
-    yield Result("sample_ratio_p_value_always_valid", "", sample_ratio_p_value(control, treatment, planned))
+    share = control_record_share(control, treatment, planned, level)
+    yield Result("control_record_share", "", share)
+    yield Result("sample_ratio_p_value_always_valid", "", p_value(share, most))
+
+
+def p_value(compared: Measurement, most: float) -> Measurement:
+    """P-value of a comparison, absent for the same reason, of the most evidence that there was."""
+    if compared.value is None:
+        return compared
+    return Measurement(value=p_value_of(most), n=compared.n)
 
 
 def _variance(control: Arm, treatment: Arm) -> tuple[Measurement | None, float]:

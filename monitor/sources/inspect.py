@@ -176,6 +176,7 @@ def _predictions(session: Session, looking: _Looking) -> None:
     wanted = {role: Want.TEXT for role, _ in relation.id_columns}
     wanted |= {"event_time": Want.TIME, "logged_at": Want.TIME, "version": Want.TEXT}
     wanted |= {"score": Want.NUMBER, "prediction": outcome(reading), "arm": Want.TEXT, "serving": Want.TEXT}
+    wanted |= {"challenger": Want.NUMBER}
     wanted |= {f"probability:{name}": Want.NUMBER for name in reading.probabilities}
     columns = dict(relation.columns)
     if reading.serving is not None:

@@ -40,7 +40,7 @@ def read_records(session: Session, dialect: Dialect, model: ModelSpec, ranges: S
 def read_labelled(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
     """The same rows without features, joined (outer) with their labels."""
     looked = look(session, dialect, model.predictions, "p")
-    outputs = prediction_outputs(looked, model)
+    outputs = (*prediction_outputs(looked, model), *challenger_outputs(looked, model))
     if model.labels is None:
         return _read(session, looked, model, ranges, outputs, "")
     labels = look_labels(session, dialect, model.labels, looked)
@@ -75,6 +75,20 @@ def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
         columns.append(("serving", Want.TEXT, reading.serving.column))
     columns += [(f"segment:{name}", Want.TEXT, name) for name in reading.segments if name in looked.types]
     return tuple(_output(looked, role, want, column, reading) for role, want, column in columns if column)
+
+
+def challenger_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
+    """The challenger's score, which labels alone are counted with.
+
+    Raises
+    ------
+    SourceError
+        if its column is missing.
+    """
+    challenger = model.reading.challenger
+    if challenger is None:
+        return ()
+    return (_output(looked, "challenger", Want.NUMBER, challenger.column, model.reading),)
 
 
 def label_outputs(looked: Looked, relation: Relation, reading: Reading) -> tuple[Output, ...]:

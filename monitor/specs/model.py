@@ -82,6 +82,28 @@ class ReferenceSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSpec:
+    """What is compared from a moment on, each record entering once.
+
+    Parameters
+    ----------
+    since
+        microseconds; None: from the oldest pane that is counted.
+    control_share
+        planned share of the control arm in both arms; None: it is not compared.
+    detect
+        size of the differences between the arms that matter; None: they are not tested.
+    challenger_since
+        as `since`, of the challenger.
+    """
+
+    since: int | None = None
+    control_share: float | None = None
+    detect: float | None = None
+    challenger_since: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """A model and all its options. Durations are microseconds.
 
@@ -122,6 +144,7 @@ class ModelSpec:
     settled_share: float = 0.95
     settle_after: int | None = None
     profit: tuple[tuple[str, str, float], ...] = ()
+    compared: ComparedSpec = ComparedSpec()
     level: float = 0.95
     rate_interval: RateMethod = "wilson"
     resamples: int = 400

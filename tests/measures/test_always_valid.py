@@ -22,10 +22,10 @@ from monitor.measures.sequential import (
     difference_always_valid,
     log_evidence,
     log_share_evidence,
+    outcome_evidence,
     outcome_results,
-    p_value_always_valid,
+    p_value_of,
     ratio_results,
-    sample_ratio_p_value,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -58,29 +58,27 @@ def test_the_confidence_sequence_ends_where_the_evidence_reaches_its_limit(
         assert evidence == pytest.approx(-math.log(1 - level), rel=1e-3, abs=1e-6)
 
 
-def test_interval_and_p_value_agree_whether_there_is_a_difference() -> None:
-    control, treatment = arm_of(Rate(1_000, 10_000)), arm_of(Rate(1_200, 10_000))
+def test_interval_and_evidence_agree_whether_there_is_a_difference() -> None:
+    control = arm_of(Rate(1_000, 10_000))
+    for positive in range(1_000, 1_300, 10):
+        treatment = arm_of(Rate(positive, 10_000))
 
-    measured, p_value = (
-        difference_always_valid(control, treatment, 0.01),
-        p_value_always_valid(control, treatment, 0.01),
-    )
+        measured, evidence = (
+            difference_always_valid(control, treatment, 0.01),
+            outcome_evidence(control, treatment, 0.01),
+        )
 
-    assert measured.value == pytest.approx(0.02)
-    assert measured.interval is not None
-    assert p_value.value is not None
-    assert (measured.interval.lower > 0) == (p_value.value < 0.05)
-    assert p_value.value < 0.05
+        assert measured.value == pytest.approx((positive - 1_000) / 10_000)
+        assert measured.interval is not None
+        assert (measured.interval.lower > 0) == (p_value_of(evidence) < 0.05)
 
 
 def test_numbers_are_compared_like_rates_of_the_same_moments() -> None:
-    rate, other = Rate(1_000, 10_000), Rate(1_200, 10_000)
-    means = [Mean(0.1, 0.1 * 0.9, 10_000), Mean(0.12, 0.12 * 0.88, 10_000)]
+    rates = arm_of(Rate(1_000, 10_000)), arm_of(Rate(1_200, 10_000))
+    means = arm_of(Mean(0.1, 0.1 * 0.9, 10_000)), arm_of(Mean(0.12, 0.12 * 0.88, 10_000))
 
-    assert arm_of(means[0]) == arm_of(rate)
-    assert p_value_always_valid(arm_of(means[0]), arm_of(means[1]), 0.01) == p_value_always_valid(
-        arm_of(rate), arm_of(other), 0.01
-    )
+    assert means[0] == rates[0]
+    assert outcome_evidence(*means, 0.01) == pytest.approx(outcome_evidence(*rates, 0.01))
 
 
 @pytest.mark.parametrize(
@@ -95,17 +93,20 @@ def test_numbers_are_compared_like_rates_of_the_same_moments() -> None:
 def test_without_an_answer_there_is_a_reason(
     control: Rate | Mean, treatment: Rate | Mean, reason: Reason
 ) -> None:
-    found = [result.measurement for result in outcome_results(control, treatment, 0.01, 0.95)]
+    results = outcome_results(control, treatment, detect=0.01, most=3.0, level=0.95)
+    found = [result.measurement for result in results]
 
     assert [measurement.reason for measurement in found] == [reason, reason]
     assert {measurement.n for measurement in found} == {control.n + treatment.n}
+    assert outcome_evidence(arm_of(control), arm_of(treatment), 0.01) == 0.0
 
 
 def test_differences_of_numbers_need_the_size_that_matters() -> None:
     arms = (Mean(1.0, 1.0, 600), Mean(2.0, 1.0, 600))
 
-    found = {result.measure: result.measurement.reason for result in outcome_results(*arms, None, 0.95)}
+    results = outcome_results(*arms, detect=None, most=0.0, level=0.95)
 
+    found = {result.measure: result.measurement.reason for result in results}
     assert found == dict.fromkeys(
         ["outcome_mean_difference_always_valid", "control_p_value_always_valid"], Reason.NOT_CONFIGURED
     )
@@ -124,8 +125,9 @@ def test_evidence_of_shares_is_scipys_beta_binomial_over_the_binomial(control: i
 def test_the_shares_that_are_not_excluded_agree_with_the_p_value(
     control: int, treatment: int, planned: float
 ) -> None:
-    found = [result.measurement for result in ratio_results(control, treatment, planned, 0.95)]
-    share, p_value = found
+    most = 0.0 if control + treatment == 0 else log_share_evidence(control, treatment, planned, planned)
+    results = ratio_results(control, treatment, planned=planned, most=most, level=0.95)
+    found = share, p_value = [result.measurement for result in results]
 
     if control + treatment == 0:
         assert {one.reason for one in found} == {Reason.NO_RECORDS}
@@ -139,15 +141,24 @@ def test_the_shares_that_are_not_excluded_agree_with_the_p_value(
 
 
 def test_no_share_is_excluded_before_there_is_anything_to_see() -> None:
-    assert sample_ratio_p_value(1, 8, 0.1).value == pytest.approx(1.0, abs=0.01)
     measured = control_record_share(0, 3, 0.1)
+
+    assert log_share_evidence(1, 8, 0.1, 0.1) == pytest.approx(0.0, abs=0.01)
     assert measured.interval is not None
     assert (measured.value, measured.interval.lower) == (0.0, 0.0)
 
 
 def test_a_control_arm_of_12_instead_of_10_percent_is_found() -> None:
-    assert (sample_ratio_p_value(1_200, 8_800, 0.1).value or 1.0) < 1e-4
-    assert sample_ratio_p_value(1_010, 8_990, 0.1).value == 1.0
+    assert p_value_of(log_share_evidence(1_200, 8_800, 0.1, 0.1)) < 1e-4
+    assert p_value_of(log_share_evidence(1_010, 8_990, 0.1, 0.1)) == 1.0
+
+
+def test_a_p_value_stays_at_its_smallest() -> None:
+    rates = Rate(1_000, 10_000), Rate(1_001, 10_000)
+
+    results = list(outcome_results(*rates, detect=0.01, most=math.log(50), level=0.95))
+
+    assert results[1].measurement.value == pytest.approx(0.02)
 
 
 def test_simulated_experiments_keep_what_is_promised() -> None:

@@ -78,7 +78,7 @@ def test_without_records_nothing_is_compared() -> None:
 
     found = [accuracy_difference(nothing), sign_test(nothing), sign_test_one_sided(nothing)]
     found += [auc_difference(empty), signed_rank(losses(np.empty(0)))]
-    found += [result.measurement for result in evidence_results(0, 0, 0)]
+    found += [result.measurement for result in evidence_results(nothing, 0.0)]
 
     assert {measured.reason for measured in found} == {Reason.NO_LABELS}
 
@@ -127,11 +127,11 @@ def test_the_expected_evidence_between_equals_is_1_at_any_look() -> None:
 
 
 def test_a_p_value_that_is_always_valid_stays_a_probability() -> None:
-    found = {result.measure: result.measurement.value for result in evidence_results(9, 11, 500)}
+    found = {one.measure: one.measurement.value for one in evidence_results(Agreement(200, 9, 11, 280), 0.0)}
 
     assert found["challenger_p_value_always_valid"] == 1.0
     assert (found["challenger_log_evidence"] or 0.0) < 0
-    far = {result.measure: result.measurement.value for result in evidence_results(0, 10**6, 10**6)}
+    far = {one.measure: one.measurement.value for one in evidence_results(Agreement(0, 0, 10**6, 0), 7e5)}
     assert far["challenger_p_value_always_valid"] == 0.0
 
 

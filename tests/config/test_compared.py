@@ -1,0 +1,100 @@
+"""Control and challenger: what is compared, and what of it cannot be."""
+
+import pytest
+from configurations import File, model
+
+from monitor.core.clock import from_iso
+from monitor.records.reading import Challenger
+from monitor.specs.model import ComparedSpec
+
+SCORED = 'score = "score"\nthreshold = 0.4\n'
+LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"\n'
+ARMS = '[models.control]\narm_column = "group"\ncontrol_value = "c"\ntreatment_value = "t"\n'
+CHALLENGER = '[models.challenger]\nscore = "score_2"\n'
+LATE = 'models[0] "late".challenger'
+
+
+def test_without_control_and_challenger_nothing_is_compared(file: File) -> None:
+    spec = file.spec(model())
+
+    assert spec.compared == ComparedSpec()
+    assert spec.reading.challenger is None
+
+
+def test_arms_of_classes_are_told_apart_from_1_percent_on(file: File) -> None:
+    assert file.spec(model(tables=LABELS + ARMS)).compared == ComparedSpec(detect=0.01)
+
+
+def test_arms_of_numbers_are_not_tested_without_the_size_that_matters(file: File) -> None:
+    spec = file.spec(model("regression", predictions='prediction = "p"', tables=LABELS + ARMS))
+
+    assert spec.compared.detect is None
+
+
+def test_what_is_compared_and_since_when(file: File) -> None:
+    keys = 'control_share = 0.1\nsince = "2024-02-01"\ndetect = 0.02\n'
+    challenger = CHALLENGER + 'threshold = 0.6\nsince = "2024-03-01"\n'
+
+    spec = file.spec(model(predictions=SCORED, tables=LABELS + ARMS + keys + challenger))
+
+    assert spec.compared == ComparedSpec(
+        since=from_iso("2024-02-01"),
+        control_share=0.1,
+        detect=0.02,
+        challenger_since=from_iso("2024-03-01"),
+    )
+    assert spec.reading.challenger == Challenger(column="score_2", threshold=0.6)
+    assert spec.predictions.column("challenger") == "score_2"
+
+
+def test_a_challengers_threshold_is_the_models_own_unless_it_has_one(file: File) -> None:
+    spec = file.spec(model(predictions=SCORED, tables=LABELS + CHALLENGER))
+
+    assert spec.reading.challenger == Challenger(column="score_2", threshold=0.4)
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        (
+            model(tables=CHALLENGER),
+            [f"{LATE}: scores are compared by their labels: give [models.labels]"],
+        ),
+        (
+            model(tables=LABELS + "[models.challenger]\n"),
+            [f"{LATE}.score: required: the column of the challenger's score"],
+        ),
+        (
+            model(tables=LABELS + '[models.challenger]\nversion = "v2"\n'),
+            [f"{LATE}.version: not supported yet: give the column of the challenger's score as score"],
+        ),
+        (
+            model(predictions='prediction = "p"', tables=LABELS + CHALLENGER),
+            [
+                f"{LATE}: scores are compared with the model's own: give predictions.score",
+                (
+                    f"{LATE}.threshold: required where predictions have no threshold: "
+                    "the challenger's is positive from it on"
+                ),
+            ],
+        ),
+        (
+            model(tables=LABELS + CHALLENGER + "threshold = 2.0\n"),
+            [f"{LATE}.threshold: must lie in score_range [0, 1]: got 2"],
+        ),
+        (
+            model("regression", predictions='prediction = "p"', tables=LABELS + CHALLENGER),
+            [f"{LATE}: a regression model has none"],
+        ),
+        (
+            model(tables=LABELS + ARMS + "control_share = 1.0\n"),
+            ['models[0] "late".control.control_share: must be less than 1: got 1.0'],
+        ),
+        (
+            model(tables=LABELS + ARMS + "detect = 0.0\n"),
+            ['models[0] "late".control.detect: must be greater than 0: got 0.0'],
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_a_fault(file: File, text: str, faults: list[str]) -> None:
+    assert file.faults_of(text) == faults
