@@ -2,6 +2,7 @@
 
 from monitor.measures.challenger import CHALLENGER
 from monitor.measures.comparison import COMPARISON
+from monitor.measures.error_rows import ERROR_ROWS
 from monitor.measures.log import LOG
 from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 from monitor.measures.performance import PERFORMANCE
@@ -12,6 +13,7 @@ __all__ = ["BY_NAME", "CATALOGUE", "Direction", "Family", "Measure", "Unit"]
 
 CATALOGUE: tuple[Measure, ...] = (
     *PERFORMANCE,
+    *ERROR_ROWS,
     Measure(
         "stability_index",
         Unit.PLAIN,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures import classes, numbers, probabilities, scores
+from monitor.measures import classes, errors, numbers, probabilities, scores
 from monitor.measures import comparison as arms
 from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
@@ -30,7 +30,12 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
         return []
     _require(counting.labels, labels)
     if counting.reading.task is Task.REGRESSION:
-        return list(numbers.results(counting.errors(labels), ask))
+        moments = counting.errors(labels)
+        tables = counting.error_table(labels), counting.label_errors(labels)
+        return [
+            *numbers.results(moments, counting.percentages(labels), ask),
+            *errors.results(moments, *tables, ask),
+        ]
     rng, opened = generator(labels) if ask.resamples else None, labels.opened()
     found = list(classes.results(counting.confusion(opened), ask, rng))
     clipped = int(opened.block("tally")[TALLY.index("clipped")])

@@ -8,8 +8,8 @@ from monitor.states.sums import HALF
 from monitor.states.views import Sums
 
 
-def mean(sums: Sums, term: str, square: str, level: float) -> Measurement:
-    """Mean of a non-negative term, with the normal interval that the mean of its square gives.
+def mean(sums: Sums, term: str, square: str, level: float, *, lowest: float = 0.0) -> Measurement:
+    """Mean of a term that is `lowest` at least, with the normal interval that the mean of its square gives.
 
     The scale of the square is that of the term, squared. In integers, divided once: as exact as fractions,
     at a tenth of their cost.
@@ -23,7 +23,7 @@ def mean(sums: Sums, term: str, square: str, level: float) -> Measurement:
     value, interval = first / (n * HALF) * scale, None
     if n > 1 and not sums.out_of_range(square):
         variance = max(0, n * second * HALF - first * first) / (n * (n - 1) * HALF * HALF)
-        interval = normal(value, variance * scale * scale / n, level, lowest=0.0)
+        interval = normal(value, variance * scale * scale / n, level, lowest=lowest)
     return Measurement(value=value, n=n, interval=interval)
 
 

@@ -105,6 +105,15 @@ def test_without_records_there_is_a_reason() -> None:
     assert {result.measurement.reason for result in found} == {Reason.NO_LABELS}
 
 
+def test_a_perfect_constant_model_has_an_error_relative_to_the_means_of_one() -> None:
+    labels = np.arange(10.0)
+
+    found = measured([4.5] * 10, labels.tolist())
+
+    assert found["relative_squared_error"] == Measurement(value=1.0, n=10)
+    assert found["r2_score"] == Measurement(value=0.0, n=10)
+
+
 def test_one_record_has_errors_without_interval() -> None:
     found = measured([3.0], [1.0])
 
@@ -123,9 +132,11 @@ def test_perfect_predictions_have_no_error_and_no_interval() -> None:
 def test_a_value_out_of_range_is_a_reason() -> None:
     found = measured([1e13, 1.0], [0.0, 1.0])
 
-    assert {name: measurement.reason for name, measurement in found.items()} == dict.fromkeys(
-        found, Reason.OUT_OF_RANGE
-    )
+    without = {name for name, measurement in found.items() if measurement.value is None}
+    assert {found[name].reason for name in without - {"mean_absolute_percentage_error"}} == {
+        Reason.OUT_OF_RANGE
+    }
+    assert set(found) - without == {"error_p05", "error_p25"}
 
 
 def test_moments_out_of_range_cost_the_interval_alone() -> None:

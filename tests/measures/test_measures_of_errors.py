@@ -1,0 +1,316 @@
+"""Quantiles of errors and errors relative to a baseline, against NumPy, SciPy and scikit-learn."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from measure_states import by_name, labels_part, number_counting, numbered, table
+from scipy import stats
+from sklearn import metrics
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Floats
+from monitor.measures.errors import QUANTILES, median_baseline
+from monitor.measures.evaluate import Ask, performance
+from monitor.records.count_labels import count_labels
+from monitor.records.counting import Counting
+from monitor.records.reading import Arms, Reading, Task
+from monitor.records.reference import reference_of
+from monitor.states.strata import WHOLE, Stratum
+
+NUMBERS = st.one_of(
+    st.integers(-3, 3).map(float),
+    st.floats(-1000, 1000),
+    st.sampled_from([0.0, 1e-9, 1e6, -1e6, 1e6 + 1e-3, 2.0**-20, 2.0**-20 * 1.01]),
+)
+RECORDS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=40)
+ROUNDING = 1e-9
+
+
+def measured(
+    predictions: Floats, labels: Floats, counting: Counting, level: float = 0.95
+) -> dict[str, Measurement]:
+    counters = numbered(predictions.tolist(), labels.tolist(), counting)
+    return by_name(performance(counting, counters, Ask(level=level)))
+
+
+def columns(records: list[tuple[float, float]]) -> tuple[Floats, Floats]:
+    predictions, labels = np.asarray(records).T
+    return predictions, labels
+
+
+def off(found: Measurement, expected: float) -> float:
+    """By how much a value lies farther from the expected one than its resolution and rounding admit."""
+    assert found.value is not None
+    return abs(found.value - expected) - found.resolution - ROUNDING * max(1.0, abs(expected))
+
+
+def order_statistic(ordered: Floats, percent: int) -> float:
+    rank, rest = divmod(len(ordered) * percent, 100)
+    return float(ordered[rank] if rest else ordered[rank - 1 : rank + 1].mean())
+
+
+@given(RECORDS)
+def test_order_statistics_lie_within_the_resolution(records: list[tuple[float, float]]) -> None:
+    predictions, labels = columns(records)
+
+    found = measured(predictions, labels, number_counting())
+
+    errors = np.sort(predictions - labels)
+    for name, percent in QUANTILES.items():
+        assert off(found[name], order_statistic(errors, percent)) <= 0, name
+    median = metrics.median_absolute_error(labels, predictions)
+    assert off(found["median_absolute_error"], median) <= 0
+    assert off(found["max_error"], metrics.max_error(labels, predictions)) <= 0
+    coarsest = max(0.0051 * float(np.abs(errors).max()), 2.0**-20)
+    assert all(found[name].resolution <= coarsest for name in QUANTILES)
+
+
+def test_quantiles_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(3)
+    labels, errors = rng.normal(size=401), rng.standard_t(3, size=401)
+
+    found = measured(labels + errors, labels, number_counting())
+
+    expected = np.quantile(errors, np.asarray([*QUANTILES.values()]) / 100, method="averaged_inverted_cdf")
+    for name, value in zip(QUANTILES, expected.tolist(), strict=True):
+        assert found[name].value == pytest.approx(value, rel=0.006)
+
+
+@given(RECORDS)
+def test_the_skill_against_the_median_is_scikit_learns_within_the_resolution(
+    records: list[tuple[float, float]],
+) -> None:
+    predictions, labels = columns(records)
+
+    found = measured(predictions, labels, number_counting())["d2_absolute_error_score"]
+
+    if found.value is None:
+        assert found.reason is Reason.UNDEFINED
+        assert np.ptp(labels) < 0.2 * np.abs(labels).max() + 2.0**-18
+    else:
+        expected = metrics.d2_absolute_error_score(labels, predictions)
+        assert abs(found.value - expected) <= found.resolution * (1 + ROUNDING) + 1e-6 * abs(expected) + 1e-6
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=40))
+def test_the_baseline_of_the_median_lies_within_its_bounds(labels: list[float]) -> None:
+    counting, values = number_counting(), np.asarray(labels)
+
+    baseline = median_baseline(counting.label_errors(numbered(labels, labels, counting)))
+
+    assert baseline is not None
+    exact = float(np.abs(values - np.median(values)).sum())
+    assert baseline.lowest - 1e-6 <= exact <= baseline.highest + 1e-6
+
+
+def test_the_baseline_of_the_median_is_exact_where_the_median_lies_between_cells() -> None:
+    labels = np.asarray([1.0, 2.0, 4.0, 8.0])
+
+    found = measured(labels + 1, labels, number_counting())["relative_absolute_error"]
+
+    assert found.value == pytest.approx(4 / 9, rel=1e-12)
+    assert found.resolution == 0
+
+
+@given(RECORDS)
+def test_percentages_are_scikit_learns_or_undefined(records: list[tuple[float, float]]) -> None:
+    predictions, labels = columns(records)
+
+    found = measured(predictions, labels, number_counting())["mean_absolute_percentage_error"]
+
+    if np.any(labels == 0):
+        assert found == Measurement.absent(Reason.UNDEFINED, n=len(labels))
+    elif found.value is None:
+        assert found.reason is Reason.OUT_OF_RANGE
+        assert np.abs(labels).min() < 1e-6
+    elif np.abs(labels).min() > 1e-12:
+        expected = metrics.mean_absolute_percentage_error(labels, predictions)
+        assert found.value == pytest.approx(expected, rel=1e-9, abs=1e-11)
+
+
+@given(RECORDS)
+def test_sums_and_ratios_belong_to_the_means(records: list[tuple[float, float]]) -> None:
+    predictions, labels = columns(records)
+    errors = predictions - labels
+
+    found = measured(predictions, labels, number_counting())
+
+    assert found["bias"].value == pytest.approx(errors.mean(), rel=1e-9, abs=1e-9)
+    if found["mean_squared_error"].value is not None:
+        assert found["sum_of_squared_errors"].value == pytest.approx((errors**2).sum(), rel=1e-9, abs=1e-9)
+        assert found["half_sum_of_squared_errors"].value == pytest.approx(
+            (errors**2).sum() / 2, rel=1e-9, abs=1e-9
+        )
+    ratio, skill, root = (
+        found[name].value
+        for name in ("relative_squared_error", "r2_score", "relative_root_mean_squared_error")
+    )
+    assert (ratio is None) == (skill is None) == (root is None)
+    if ratio is not None and skill is not None and root is not None:
+        assert skill == 1 - ratio
+        assert root == math.sqrt(ratio)
+
+
+def test_the_median_of_labels_far_from_zero_needs_a_reference() -> None:
+    rng = np.random.default_rng(11)
+    labels = 1e5 + rng.normal(size=300)
+    predictions = labels + rng.normal(size=300) / 4
+
+    alone = measured(predictions, labels, number_counting())["relative_absolute_error"]
+    referred = measured(predictions, labels, counting_of(labels))["relative_absolute_error"]
+
+    assert alone.reason is Reason.UNDEFINED
+    assert off(referred, 1 - metrics.d2_absolute_error_score(labels, predictions)) <= 0
+    assert referred.resolution < 0.001
+
+
+def counting_of(labels: Floats, arms: Arms | None = None) -> Counting:
+    """Counting with a reference of labels that are predicted right."""
+    units = (("event_time", "us"), ("reported_at", "us"))
+    reading = Reading(task=Task.REGRESSION, labelled=True, time_units=units, arms=arms)
+    return reference_of(pa.table({"prediction": labels, "label": labels}), reading).counting
+
+
+@pytest.mark.parametrize("size", [1e15, 1e-15, 1e60, 1e-60])
+def test_values_of_any_size_are_measured_where_the_reference_has_that_size(size: float) -> None:
+    rng = np.random.default_rng(13)
+    labels = size * rng.lognormal(0, 0.5, size=400)
+    predictions = labels + size * rng.normal(size=400) / 4
+
+    found = measured(predictions, labels, counting_of(labels))
+
+    assert all(measurement.value is not None for measurement in found.values()), found
+    exact = {
+        "root_mean_squared_error": metrics.root_mean_squared_error(labels, predictions),
+        "r2_score": metrics.r2_score(labels, predictions),
+        "bias": (predictions - labels).mean(),
+        "mean_absolute_percentage_error": np.abs((predictions - labels) / labels).mean(),
+    }
+    assert {name: found[name].value for name in exact} == pytest.approx(exact, rel=1e-6, abs=0)
+    within = {
+        "median_absolute_error": np.median(np.abs(predictions - labels)),
+        "max_error": np.abs(predictions - labels).max(),
+        "d2_absolute_error_score": metrics.d2_absolute_error_score(labels / size, predictions / size),
+    }
+    for name, expected in within.items():
+        assert found[name].value == pytest.approx(expected, rel=0.006), name
+
+
+def test_a_median_that_drifted_from_the_references_is_found_within_the_resolution() -> None:
+    rng = np.random.default_rng(17)
+    counting = counting_of(rng.normal(1e6, 10, size=2000))
+    labels = rng.normal(1e6 + 15, 10, size=2000)
+    predictions = labels + rng.normal(size=2000)
+
+    found = measured(predictions, labels, counting)["relative_absolute_error"]
+
+    assert off(found, 1 - metrics.d2_absolute_error_score(labels, predictions)) <= 0
+    assert found.resolution < 0.005 * (found.value or 0)
+
+
+@pytest.mark.parametrize("n", [72, 100, 1001])
+def test_intervals_of_quantiles_lie_between_order_statistics(n: int) -> None:
+    rng = np.random.default_rng(n)
+    errors = np.sort(rng.normal(size=n))
+
+    found = measured(errors, np.zeros(n), number_counting())
+
+    for name, percent in QUANTILES.items():
+        low, high = np.asarray(stats.binom.ppf([0.025, 0.975], n, percent / 100)).astype(int)
+        interval = found[name].interval
+        assert interval is not None
+        bounds = [errors[low - 1], errors[high]]
+        assert [interval.lower, interval.upper] == pytest.approx(bounds, rel=0.011, abs=1e-5), name
+        assert interval.lower <= bounds[0]
+        assert bounds[1] <= interval.upper
+
+
+@pytest.mark.parametrize(("n", "without"), [(71, {"error_p05", "error_p95"}), (5, set(QUANTILES))])
+def test_too_few_records_have_quantiles_without_interval(n: int, without: set[str]) -> None:
+    rng = np.random.default_rng(n)
+
+    found = measured(rng.normal(size=n), np.zeros(n), number_counting())
+
+    assert {name for name in QUANTILES if found[name].interval is None} == without
+    assert all(found[name].value is not None for name in QUANTILES)
+
+
+def test_the_interval_of_an_error_relative_to_the_medians_is_the_delta_methods() -> None:
+    rng = np.random.default_rng(19)
+    labels = rng.gamma(2, size=1500)
+    predictions = labels + rng.normal(size=1500) * labels / 2
+    errors, distances = np.abs(predictions - labels), np.abs(labels - np.median(labels))
+    ratio = errors.mean() / distances.mean()
+    half = stats.norm.ppf(0.975) * np.std((errors - ratio * distances) / distances.mean()) / np.sqrt(1500)
+
+    interval = measured(predictions, labels, counting_of(labels))["relative_absolute_error"].interval
+
+    assert interval is not None
+    assert [interval.lower, interval.upper] == pytest.approx([ratio - half, ratio + half], rel=0.003)
+
+
+def test_the_interval_of_a_bias_may_lie_below_zero() -> None:
+    errors = np.asarray([-3.0, -2.0, -1.0])
+    half = stats.norm.ppf(0.975) / np.sqrt(3)
+
+    found = measured(errors, np.zeros(3), number_counting())["bias"]
+
+    assert found.interval is not None
+    assert [found.interval.lower, found.interval.upper] == pytest.approx([-2 - half, -2 + half])
+
+
+def test_perfect_predictions_have_errors_of_zero_within_the_innermost_cell() -> None:
+    labels = np.arange(1.0, 100.0)
+
+    found = measured(labels, labels, number_counting())
+
+    for name in (*QUANTILES, "median_absolute_error", "max_error"):
+        assert (found[name].value, found[name].resolution) == (0, 2.0**-20), name
+    assert found["d2_absolute_error_score"].value == 1
+    assert found["relative_root_mean_squared_error"].value == 0
+
+
+def test_errors_beyond_the_last_cell_have_no_value_but_spare_the_other_quantiles() -> None:
+    errors = np.asarray([*range(26), 1e10, 1e10, 1e10, 1e10])
+
+    found = measured(errors, np.zeros(30), number_counting())
+
+    assert found["max_error"].reason is Reason.OUT_OF_RANGE
+    assert off(found["error_median"], float(np.median(errors))) <= 0
+    assert found["error_p75"].interval is None
+
+
+def test_a_median_label_beyond_the_last_cell_has_no_baseline() -> None:
+    found = measured(np.zeros(3), np.asarray([1e10, 2e10, 0.0]), number_counting())
+
+    assert found["relative_absolute_error"].reason is Reason.OUT_OF_RANGE
+
+
+def test_squares_out_of_range_cost_the_interval_of_the_ratio_alone() -> None:
+    labels = np.asarray([1.0, 2.0, 4.0, 8.0])
+
+    found = measured(labels + np.asarray([2e6, 0, 1, 0]), labels, number_counting())[
+        "relative_absolute_error"
+    ]
+
+    assert found.value == pytest.approx((2e6 + 1) / 9)
+    assert found.interval is None
+
+
+def test_strata_have_no_errors_by_cell() -> None:
+    labels = np.arange(1.0, 40.0)
+    counting = counting_of(labels, Arms(column="arm", control="a", treatment="b"))
+    rows = table(prediction=pa.array(labels + 1), label=pa.array(labels), arm=pa.array(["a", "b", "b"] * 13))
+    strata = count_labels(rows, counting, panes=np.zeros(1, np.int64), as_of=10**15)[0].strata
+
+    arm = by_name(performance(counting, strata[Stratum(segment="arm=b")], Ask()))
+
+    assert strata[WHOLE] == labels_part(rows, counting)
+    assert arm["error_p95"] == Measurement.absent(Reason.NOT_COUNTED, n=26)
+    assert arm["relative_absolute_error"] == Measurement.absent(Reason.NOT_COUNTED, n=26)
+    assert arm["bias"].value == 1
+    assert arm["mean_absolute_percentage_error"].value is not None
