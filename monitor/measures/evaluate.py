@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures import classes, errors, numbers, probabilities, scores
+from monitor.measures import binary, classes, errors, numbers, probabilities
 from monitor.measures import comparison as arms
 from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
 from monitor.measures import shift as shifts
 from monitor.measures.ask import Ask, Result, generator
+from monitor.measures.binary import Scored
 from monitor.measures.cells import Expected, Subject
 from monitor.measures.mixture import Mixture
 from monitor.records.counting import TALLY, VOLUME, Counting
@@ -40,9 +41,9 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
     found = list(classes.results(counting.confusion(opened), ask, rng))
     clipped = int(opened.block("tally")[TALLY.index("clipped")])
     if counting.scored:
-        found += scores.results(counting.score_table(opened), ask, rng)
-    if counting.probabilistic:
-        found += scores.loss_results(counting.losses(opened), clipped, ask)
+        losses = counting.losses(opened) if counting.probabilistic else None
+        table, bounds = counting.score_table(opened), counting.score_bounds
+        found += binary.results(Scored(table, bounds, counting.reading.classes, losses, clipped), ask, rng)
     if counting.probable:
         found += probabilities.results(counting.class_tables(opened), counting.losses(opened), clipped, ask)
     return found

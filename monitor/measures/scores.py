@@ -1,23 +1,24 @@
 """Scores: how well a binary model's scores tell the classes apart, and how good they are as probabilities."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, kolmogi
 
 from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
-from monitor.core.typing import Floats, Ints
+from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.typing import Singles
 from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import central, normal_quantile
+from monitor.measures.intervals import normal_quantile
 from monitor.measures.moments import mean
+from monitor.measures.ranked import Ranked, curve
+from monitor.measures.resampling import Resamples, Spread
 from monitor.states.views import ScoreTable, Sums
 
-BOOTSTRAP_CELLS = 32
-NORMAL_FROM = 100
 FEW = 10  # of a class, below which DeLong's variance is not trusted
 
 
@@ -83,15 +84,34 @@ def logit(value: float, variance: float, level: float) -> Interval:
     return Interval(lower, upper, level)
 
 
-def ks_separation(
-    table: ScoreTable, *, resamples: int, rng: np.random.Generator | None, level: float = 0.95
-) -> Measurement:
+def gini(auc: Measurement) -> Measurement:
+    """Gini coefficient 2·AUC - 1, with the interval and the resolution that follow from the area's."""
+    if auc.value is None:
+        return auc
+    bounds, interval = auc.interval, None
+    if bounds is not None:
+        interval = Interval(2 * bounds.lower - 1, 2 * bounds.upper - 1, bounds.level)
+    return Measurement(2 * auc.value - 1, auc.n, None, interval, 2 * auc.resolution)
+
+
+def roc_curve(ranked: Ranked, at: Sequence[int]) -> Detail:
+    """ROC curve at the given cells: rates of the records whose score is at least the threshold."""
+    cells = list(at)
+    columns = (
+        [math.inf, *ranked.lower[cells].tolist()],
+        [0.0, *(ranked.false[cells] / ranked.negatives).tolist()],
+        [0.0, *(ranked.true[cells] / ranked.positives).tolist()],
+    )
+    return curve(("threshold", "false_positive_rate", "true_positive_rate"), *map(np.asarray, columns))
+
+
+def ks_separation(table: ScoreTable, spread: Spread | None = None) -> Measurement:
     """Largest absolute difference of the classes' cumulative shares, at the cells' edges.
 
     Between two edges the difference of the raw scores is at most the one class's share at the upper edge less
     the other's at the lower one; the resolution is what that bound exceeds the value by. The interval is the
-    basic bootstrap's within each class, on at most 32 merged cells, moved to the value of all cells, cut to
-    [0, 1] and made to hold the value.
+    basic bootstrap's on at most 33 merged cells, moved to the value of all cells, cut to [0, 1] and made to
+    hold the value.
     """
     negative, positive = table.negative, table.positive
     n, p = int(negative.sum()), int(positive.sum())
@@ -100,10 +120,36 @@ def ks_separation(
     f, g = np.cumsum(positive) / p, np.cumsum(negative) / n
     value = float(np.abs(f - g).max())
     bound = float(np.maximum(f - g + negative / n, g - f + positive / p).max())
-    interval = None
-    if resamples and rng is not None:
-        interval = _ks_interval(value, negative, positive, resamples, rng, level)
+    interval = spread.basic(value, 0.0, 1.0) if spread else None
     return Measurement(value=value, n=n + p, interval=interval, resolution=max(0.0, bound - value))
+
+
+def ks_critical(positives: int, negatives: int, level: float = 0.95) -> Measurement:
+    """Value that a K-S separation exceeds with probability 1 - level if the scores tell nothing.
+
+    Kolmogorov's limit; with ties, or few records, exceeded less often.
+    """
+    n = positives + negatives
+    if positives == 0 or negatives == 0:
+        return Measurement.absent(_reason(n), n=n)
+    return Measurement(min(1.0, _kolmogorov(level) * math.sqrt(1 / positives + 1 / negatives)), n)
+
+
+def ks_threshold(ranked: Ranked) -> Measurement:
+    """Score at which the K-S separation is reached: the classes are told apart best from it on.
+
+    Of several the highest. Its resolution is the width of the cell below it: that of raw scores may lie
+    anywhere in that cell. Undefined where the separation is 0.
+    """
+    if not ranked.two:
+        return Measurement.absent(_reason(ranked.n), n=ranked.n)
+    distance = np.abs(ranked.true / ranked.positives - ranked.false / ranked.negatives)
+    at = int(np.argmax(distance))
+    if distance[at] == 0 or at == len(distance) - 1:
+        return Measurement.absent(Reason.UNDEFINED, n=ranked.n)
+    below = float(ranked.upper[at + 1] - ranked.lower[at + 1])
+    resolution = below if math.isfinite(below) else 0.0
+    return Measurement(float(ranked.lower[at]), ranked.n, resolution=resolution)
 
 
 def brier_score(losses: Sums, level: float = 0.95) -> Measurement:
@@ -116,20 +162,38 @@ def log_loss(losses: Sums, level: float = 0.95) -> Measurement:
     return mean(losses, "log_loss", "squared_log_loss", level)
 
 
-def results(table: ScoreTable, ask: Ask, rng: np.random.Generator | None) -> Iterator[Result]:
-    """All measures of the labelled scores. Empty cells are dropped once: they change no result."""
+def results(table: ScoreTable, ask: Ask) -> Iterator[Result]:
+    """Headlines of the labelled scores. Empty cells are dropped once: they change no result."""
     used = np.flatnonzero(table.negative + table.positive)
     held = ScoreTable(table.negative[used], table.positive[used])
     yield Result("roc_auc", "", roc_auc(held, ask.level))
-    separation = ks_separation(held, resamples=ask.resamples, rng=rng, level=ask.level)
-    yield Result("ks_separation", "", separation)
+    yield Result("ks_separation", "", ks_separation(held))
 
 
-def loss_results(losses: Sums, clipped: int, ask: Ask) -> Iterator[Result]:
-    """All measures of the scores as probabilities."""
+def loss_results(losses: Sums, ask: Ask) -> Iterator[Result]:
+    """Headlines of the scores as probabilities."""
     yield Result("brier_score", "", brier_score(losses, ask.level))
     yield Result("log_loss", "", log_loss(losses, ask.level))
-    yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
+
+
+def full_results(
+    ranked: Ranked, ask: Ask, spreads: Mapping[str, Spread], at: Sequence[int]
+) -> Iterator[Result]:
+    """All measures of how well the scores tell the classes apart, the ROC curve at the given cells."""
+    auc = roc_auc(ranked.table, ask.level)
+    yield Result("gini", "", gini(auc))
+    yield Result("roc_auc", "", replace(auc, detail=roc_curve(ranked, at)) if ranked.two else auc)
+    yield Result("ks_separation", "", ks_separation(ranked.table, spreads.get("ks_separation")))
+    critical = ks_critical(ranked.positives, ranked.negatives, ask.level)
+    yield Result("ks_separation_critical", "", critical)
+    yield Result("ks_separation_threshold", "", ks_threshold(ranked))
+
+
+def statistics(resamples: Resamples) -> dict[str, Singles]:
+    """K-S separation of the counts and of each resample; both classes must be there."""
+    true, both = resamples.true, resamples.both
+    positive, negative = 1 / true[-1], 1 / (both[-1] - true[-1])
+    return {"ks_separation": np.abs(true * (positive + negative) - both * negative).max(axis=0)}
 
 
 def _newcombe_upper(value: float, positives: int, negatives: int, level: float) -> float:
@@ -147,48 +211,6 @@ def _reason(n: int) -> Reason:
     return Reason.ONE_CLASS if n else Reason.NO_LABELS
 
 
-def _ks_interval(
-    value: float, negative: Ints, positive: Ints, resamples: int, rng: np.random.Generator, level: float
-) -> Interval:
-    both = negative + positive
-    start = np.cumsum(both) - both
-    group = start * BOOTSTRAP_CELLS // int(both.sum())
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    negative, positive = np.add.reduceat(negative, first), np.add.reduceat(positive, first)
-    n, p = int(negative.sum()), int(positive.sum())
-    coarse = float(np.abs(np.cumsum(positive) / p - np.cumsum(negative) / n).max())
-    drawn = [resampled_shares(side, resamples, rng, at) for at, side in enumerate((positive, negative))]
-    distances = np.abs(np.cumsum(drawn[0] - drawn[1], axis=1)).max(axis=1)
-    low, high = central(distances, level)
-    lower, upper = (min(1.0, max(0.0, value + coarse - bound)) for bound in (high, low))
-    return Interval(min(lower, value), max(upper, value), level)
-
-
-def resampled_shares(counts: Ints, resamples: int, rng: np.random.Generator, draw: int) -> Floats:
-    """Shares of cells in multinomial resamples, shape (resamples, cells).
-
-    From 100 records on they are drawn from the multinomial's normal limit, with the same means and
-    covariances: p + (sqrt(p) z - p sum(sqrt(p) z)) / sqrt(n). The intervals of a K-S separation held the
-    true value as often (87 to 92 % of 1,500 simulated samples with 100 of a class) as with the multinomial
-    (87 to 91 %). All windows share the normal numbers z, so that an interval changes with the counts alone.
-
-    Parameters
-    ----------
-    rng
-        for fewer than 100 records.
-    draw
-        which of the independent sets of normal numbers.
-    """
-    total = int(counts.sum())
-    shares = counts / total
-    if total < NORMAL_FROM:
-        drawn: Floats = rng.multinomial(total, shares, size=resamples) / total
-        return drawn
-    normals, root = _normals(draw, resamples, len(counts)), np.sqrt(shares)
-    bridge: Floats = shares + (normals * root - np.outer(normals @ root, shares)) / math.sqrt(total)
-    return bridge
-
-
-@lru_cache(maxsize=8)
-def _normals(draw: int, resamples: int, cells: int) -> Floats:
-    return np.random.default_rng((draw, resamples, cells)).standard_normal((resamples, cells))
+@lru_cache(maxsize=64)
+def _kolmogorov(level: float) -> float:
+    return float(kolmogi(1 - level))

@@ -1,0 +1,90 @@
+"""Binary scores: every measure of them, with one set of resamples for all."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.measurement import Measurement
+from monitor.core.typing import Floats, Singles
+from monitor.measures import calibration, gains, profits, scores
+from monitor.measures.ask import Ask, Result
+from monitor.measures.calibration import Probabilities, Reliability
+from monitor.measures.ranked import Ranked, points
+from monitor.measures.resampling import Resamples, spreads
+from monitor.states.views import ScoreTable, Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What is counted of a binary model's labelled scores.
+
+    Parameters
+    ----------
+    table
+        all cells, ascending.
+    bounds
+        shape (cells + 1,): bounds of the cells.
+    classes
+        (negative, positive).
+    losses, clipped
+        of the scores as probabilities: their losses, and how many were clipped; None: they are none.
+    """
+
+    table: ScoreTable
+    bounds: Floats
+    classes: tuple[str, ...]
+    losses: Sums | None
+    clipped: int
+
+
+def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterator[Result]:
+    """All measures; without resamples the headlines alone.
+
+    Cost: about 1 ms with 400 resamples, 0.1 ms without.
+    """
+    if rng is None or not ask.resamples:
+        yield from scores.results(scored.table, ask)
+        if scored.losses is not None:
+            yield from scores.loss_results(scored.losses, ask)
+        return
+    ranked = Ranked.of(scored.table, scored.bounds)
+    resamples = Resamples.of(ranked, ask.resamples, rng) if ranked.n else None
+    told = None if scored.losses is None else Probabilities.of(ranked)
+    amounts = profits.amounts_of(scored.classes, ask.profit) if ask.profit else None
+    found = spreads(_statistics(ranked, resamples, told, amounts), ask.level)
+    at = points(ranked) if ranked.two else []
+    yield from scores.full_results(ranked, ask, found, at)
+    yield Result("average_precision", "", gains.average_precision(ranked, found.get("average_precision"), at))
+    yield from gains.top_results(ranked, found)
+    if amounts is not None:
+        yield from profits.results(ranked, amounts, found.get("best_profit"), at)
+    if told is None or scored.losses is None:
+        return
+    yield from scores.loss_results(scored.losses, ask)
+    clipped = Measurement(float(scored.clipped), scored.losses.n("log_loss"))
+    yield Result("clipped_records", "", clipped)
+    skill = calibration.brier_skill_score(told, scored.losses, ask.level)
+    yield Result("brier_skill_score", "", skill)
+    yield from calibration.results(told, ask.level)
+    if resamples is None or calibration.too_few(ranked.n):
+        yield from calibration.missing_results(ranked.n)
+        return
+    reliability = Reliability.of(told, resamples.first[resamples.group])
+    yield from calibration.error_results(told, reliability, found)
+    yield from calibration.critical_results(reliability, ranked.n, ask.resamples, rng, ask.level)
+
+
+def _statistics(
+    ranked: Ranked, resamples: Resamples | None, told: Probabilities | None, amounts: Floats | None
+) -> dict[str, Singles]:
+    if resamples is None:
+        return {}
+    drawn: dict[str, Singles] = {}
+    if ranked.two:
+        drawn |= scores.statistics(resamples) | gains.statistics(resamples)
+        if amounts is not None:
+            drawn |= profits.statistics(resamples, ranked.n, amounts)
+    if told is not None and not calibration.too_few(ranked.n):
+        drawn |= calibration.statistics(resamples, told)
+    return drawn

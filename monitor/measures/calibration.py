@@ -1,0 +1,240 @@
+"""Calibration: how well scores in [0, 1] serve as probabilities.
+
+A cell's score stands for its middle; the resolution of each measure bounds what that can change.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Floats, Ints, Singles
+from monitor.measures.ask import Result
+from monitor.measures.intervals import normal
+from monitor.measures.ranked import Ranked, curve
+from monitor.measures.recalibration import fit_results
+from monitor.measures.resampling import GROUPS, Resamples, Spread, at_least_tiny, normals, quantiles
+from monitor.states.views import Sums
+
+PER_GROUP = 10  # records a group must have on average
+_NORMAL_FROM = 2.5  # expected records of the rarer class in a group
+_NAMES = ("expected_calibration_error", "maximum_calibration_error", "squared_calibration_error")
+_TABLE = ("lowest_score", "highest_score", "records", "mean_probability", "positive_rate")
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """Ranked scores as probabilities.
+
+    Parameters
+    ----------
+    middle, half
+        shape (cells,): middle and half the width of each cell.
+    records
+        int64, shape (cells,).
+    """
+
+    ranked: Ranked
+    middle: Floats
+    half: Floats
+    records: Ints
+
+    @classmethod
+    def of(cls, ranked: Ranked) -> "Probabilities":
+        """Probabilities of cells that are bounded: the scores' range is [0, 1]."""
+        middle, half = (ranked.lower + ranked.upper) / 2, (ranked.upper - ranked.lower) / 2
+        return cls(ranked, middle, half, ranked.positive + ranked.negative)
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Groups of about equally many records, the highest scores first.
+
+    Parameters
+    ----------
+    records, positives
+        int64, shape (groups,).
+    mean, off
+        mean of the cells' middles, and the bound of its error.
+    variance
+        of the number of positives, if each cell's middle were the probability.
+    lower, upper
+        the cells' outer bounds.
+    """
+
+    records: Ints
+    positives: Ints
+    mean: Floats
+    off: Floats
+    variance: Floats
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def of(cls, told: Probabilities, start: Ints) -> "Reliability":
+        """Groups that begin at the given cells."""
+        ranked, n = told.ranked, told.records
+        records, positives = np.add.reduceat(n, start), np.add.reduceat(ranked.positive, start)
+        weighted = n * told.middle
+        mean, off = (
+            np.add.reduceat(weighted, start) / records,
+            np.add.reduceat(n * told.half, start) / records,
+        )
+        variance = np.add.reduceat(weighted * (1 - told.middle), start)
+        last = np.append(start[1:], len(n)) - 1
+        return cls(records, positives, mean, off, variance, ranked.lower[last], ranked.upper[start])
+
+    @property
+    def gap(self) -> Floats:
+        """Mean probability less the share of positives, by group."""
+        return self.mean - self.positives / self.records
+
+
+def mean_probability(told: Probabilities, level: float = 0.95) -> Measurement:
+    """Mean predicted probability, with the normal interval of a mean."""
+    n = told.ranked.n
+    if n == 0:
+        return Measurement.absent(Reason.NO_LABELS, n=0)
+    value = float(told.records @ told.middle) / n
+    square = float(told.records @ (told.middle - value) ** 2)
+    interval = normal(value, square / n / max(1, n - 1), level, lowest=0.0, highest=1.0)
+    return Measurement(value, n, None, interval, float(told.records @ told.half) / n)
+
+
+def calibration_in_the_large(told: Probabilities, level: float = 0.95) -> Measurement:
+    """Mean predicted probability less the share of positives: above 0 the model predicts too much."""
+    ranked, n = told.ranked, told.ranked.n
+    if n == 0:
+        return Measurement.absent(Reason.NO_LABELS, n=0)
+    value = (float(told.records @ told.middle) - ranked.positives) / n
+    square = float(
+        ranked.positive @ (told.middle - 1 - value) ** 2 + ranked.negative @ (told.middle - value) ** 2
+    )
+    interval = normal(value, square / n / max(1, n - 1), level, lowest=-1.0, highest=1.0)
+    return Measurement(value, n, None, interval, float(told.records @ told.half) / n)
+
+
+def brier_skill_score(told: Probabilities, losses: Sums, level: float = 0.95) -> Measurement:
+    """Skill 1 - B / (r (1 - r)): Brier score B against that of always predicting the base rate r.
+
+    Exact. The interval is the delta method's on the means of loss and label; their variances and covariance
+    are those of the cells' middles.
+    """
+    ranked, n = told.ranked, told.ranked.n
+    if not ranked.two:
+        return Measurement.absent(Reason.ONE_CLASS if n else Reason.NO_LABELS, n=n)
+    r, brier = ranked.positives / n, float(losses.mean("brier"))
+    spread = r * (1 - r)
+    by_loss, by_label = -1 / spread, brier * (1 - 2 * r) / spread**2
+    of_positive = by_loss * ((1 - told.middle) ** 2 - brier) + by_label * (1 - r)
+    of_negative = by_loss * (told.middle**2 - brier) - by_label * r
+    square = float(ranked.positive @ of_positive**2 + ranked.negative @ of_negative**2)
+    value = 1 - brier / spread
+    return Measurement(value, n, None, normal(value, square / n / (n - 1), level, highest=1.0))
+
+
+def error_results(
+    told: Probabilities, reliability: Reliability, spreads: Mapping[str, Spread]
+) -> Iterator[Result]:
+    """Expected, maximum and squared calibration error over the groups.
+
+    Expected: Σ n_b/n |gap_b|. Maximum: max |gap_b|. Squared: Σ n_b/n (gap_b² - r_b (1 - r_b) / (n_b - 1)),
+    r_b the share of positives: free of the bias that few records a group bring [1]_, and below 0 at times.
+
+    References
+    ----------
+    .. [1] Kumar, Liang & Ma (2019). Verified uncertainty calibration. NeurIPS 32, section 4.2.
+    """
+    n, gap = told.ranked.n, np.abs(reliability.gap)
+    weight, off = reliability.records / n, reliability.off
+    table = curve(
+        _TABLE,
+        reliability.lower[::-1],
+        reliability.upper[::-1],
+        reliability.records[::-1].astype(np.float64),
+        reliability.mean[::-1],
+        (reliability.positives / reliability.records)[::-1],
+    )
+    expected, squared = float(weight @ gap), float(weight @ (gap**2 - _noise(reliability)))
+    found = zip(
+        _NAMES,
+        (expected, float(gap.max()), squared),
+        (float(weight @ off), float(off.max()), float(weight @ (2 * gap * off + off**2))),
+        (0.0, 0.0, -1.0),
+        strict=True,
+    )
+    for name, value, resolution, lowest in found:
+        spread = spreads.get(name)
+        interval = spread.basic(value, lowest, 1.0) if spread else None
+        detail = table if name == _NAMES[0] else None
+        yield Result(name, "", Measurement(value, n, None, interval, resolution, detail))
+
+
+def critical_results(
+    reliability: Reliability, n: int, resamples: int, rng: np.random.Generator, level: float
+) -> Iterator[Result]:
+    """Values that the expected and the maximum error exceed with probability 1 - level if calibrated."""
+    gap = np.abs(calibrated_gaps(reliability, resamples, rng))
+    weight = (reliability.records / n).astype(np.float32)
+    found = quantiles(np.sort(np.stack([weight @ gap, gap.max(axis=0)]), axis=1), level)
+    for name, value in zip(_NAMES, found, strict=False):
+        yield Result(f"{name}_critical", "", Measurement(value, n))
+
+
+def calibrated_gaps(reliability: Reliability, resamples: int, rng: np.random.Generator) -> Singles:
+    """Gaps of perfectly calibrated scores, shape (groups, resamples).
+
+    Normal, but for groups in which fewer than 2.5 records of a class are expected: binomial.
+    """
+    expected = reliability.records * reliability.mean
+    spread = np.sqrt(reliability.variance) / reliability.records
+    gaps = normals(0, len(expected), resamples) * spread.astype(np.float32)[:, None]
+    rare = np.flatnonzero(np.minimum(expected, reliability.records - expected) < _NORMAL_FROM)
+    if len(rare):
+        trials, chance = reliability.records[rare, None], reliability.mean[rare, None]
+        drawn = rng.binomial(trials, np.clip(chance, 0, 1), size=(len(rare), resamples))
+        gaps[rare] = chance - drawn / trials
+    return gaps
+
+
+def statistics(resamples: Resamples, told: Probabilities) -> dict[str, Singles]:
+    """Calibration errors of the counts and of each resample."""
+    first, group, n = resamples.first, resamples.group, told.ranked.n
+    mean = np.add.reduceat(told.records * told.middle, first) / np.add.reduceat(told.records, first)
+    place = np.searchsorted(group, np.arange(len(first)), side="right") - 1
+    members = (place == np.arange(len(group))[:, None]).astype(np.float32)
+    weighted = members * mean.astype(np.float32)
+    positive, negative = members @ resamples.positive, members @ resamples.negative
+    gap = np.abs(weighted @ (resamples.positive + resamples.negative) - positive)
+    weight = at_least_tiny(positive + negative)
+    off = gap / weight
+    noise = positive * negative / (weight * np.maximum(weight * n - 1, 1))
+    noise[:, 0] = 0  # the resamples' squared error, less its noise, estimates the merged cells' whole one
+    drawn = gap.sum(axis=0), off.max(axis=0), (gap * off - noise).sum(axis=0)
+    return dict(zip(_NAMES, drawn, strict=True))
+
+
+def results(told: Probabilities, level: float) -> Iterator[Result]:
+    """All measures of calibration that need no groups and no losses."""
+    yield Result("mean_predicted_probability", "", mean_probability(told, level))
+    yield Result("calibration_in_the_large", "", calibration_in_the_large(told, level))
+    yield from fit_results(told.ranked, level)
+
+
+def missing_results(n: int) -> Iterator[Result]:
+    """What fewer records than ten a group leave out."""
+    reason = Reason.TOO_FEW if n else Reason.NO_LABELS
+    for name in (*_NAMES, *(f"{name}_critical" for name in _NAMES[:2])):
+        yield Result(name, "", Measurement.absent(reason, n=n))
+
+
+def too_few(n: int) -> bool:
+    """Whether there are fewer records than ten a group."""
+    return n < PER_GROUP * GROUPS
+
+
+def _noise(reliability: Reliability) -> Floats:
+    rate = reliability.positives / reliability.records
+    noise: Floats = rate * (1 - rate) / np.maximum(reliability.records - 1, 1)
+    return noise

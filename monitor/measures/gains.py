@@ -1,0 +1,151 @@
+"""Gains: what is found among the records of the highest scores, and what it is worth."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.typing import Floats, Singles
+from monitor.measures.ask import Result
+from monitor.measures.ranked import Ranked, curve
+from monitor.measures.resampling import Resamples, Spread, at_least_tiny
+
+TOPS = {"top:1%": 0.01, "top:5%": 0.05, "top:10%": 0.1}
+_DECILE, _TENTH = 0.1, "top:10%"
+_SHARES = np.asarray(list(TOPS.values()))
+_TENTHS = np.arange(11) / 10
+_CURVE = ("threshold", "precision", "recall")
+_DECILES = ("decile", "records", "positives", "gain", "cumulative_gain", "lift", "cumulative_lift")
+
+
+def average_precision(ranked: Ranked, spread: Spread | None = None, at: Sequence[int] = ()) -> Measurement:
+    """Mean of the precision over the positives: Σ (recall_k - recall_k-1) precision_k over descending scores.
+
+    Equal scores, and scores of one cell, are one step, as in scikit-learn [1]_.
+
+    Parameters
+    ----------
+    at
+        cells that the detail shows.
+
+    Returns
+    -------
+    Measurement
+        its resolution is the most that any order of the records of each cell can change; its detail the
+        precision-recall curve.
+
+    References
+    ----------
+    .. [1] scikit-learn `average_precision_score`.
+    """
+    if not ranked.two:
+        return absent(ranked)
+    positive, p = ranked.positive, ranked.positives
+    precision = ranked.true / ranked.both
+    value = float(positive @ precision) / p
+    best = ranked.true / (ranked.both - ranked.negative)
+    worst = 1 - ranked.false / (ranked.both - positive + 1)
+    off = max(float(positive @ (best - precision)), float(positive @ (precision - worst)))
+    cells = list(at)
+    table = curve(_CURVE, ranked.lower[cells], precision[cells], ranked.true[cells] / p) if cells else None
+    interval = spread.percentile(value, 0.0, 1.0) if spread else None
+    return Measurement(value, ranked.n, None, interval, off / p, table)
+
+
+def found_at(ranked: Ranked, shares: Floats) -> tuple[Floats, Floats]:
+    """Positives among shares of the records of the highest scores, and the bounds of their errors.
+
+    A cell across the border is split proportionally. Of its records there are at least as many positives
+    above the border as do not fit among its negatives, and at most all.
+    """
+    depth = shares * ranked.n
+    at = np.minimum(np.searchsorted(ranked.both, depth), len(ranked.both) - 1)
+    positive, negative = ranked.positive[at], ranked.negative[at]
+    taken = depth - (ranked.both[at] - positive - negative)
+    inside = positive * taken / (positive + negative)
+    off = np.maximum(np.minimum(positive, taken) - inside, inside - np.maximum(0.0, taken - negative))
+    return ranked.true[at] - positive + inside, np.maximum(0.0, off)
+
+
+def top_results(ranked: Ranked, spreads: Mapping[str, Spread]) -> Iterator[Result]:
+    """Precision and recall of the highest scores, and gain and lift of the highest decile."""
+    if not ranked.two:
+        yield from _missing(tuple(TOPS), absent(ranked))
+        return
+    found, off = (values.tolist() for values in found_at(ranked, _SHARES))
+    for at, (subject, share) in enumerate(TOPS.items()):
+        size = share * ranked.n
+        if size < 1:
+            yield from _missing((subject,), Measurement.absent(Reason.TOO_FEW, n=ranked.n))
+            continue
+        for name, whole in (("precision_at_top", size), ("recall_at_top", ranked.positives)):
+            spread = spreads.get(f"{name} {subject}")
+            yield Result(name, subject, _share(ranked.n, found[at] / whole, off[at] / whole, spread))
+    if _DECILE * ranked.n >= 1:
+        yield from _decile_results(ranked, found[-1] / ranked.positives, off[-1] / ranked.positives, spreads)
+
+
+def deciles(ranked: Ranked) -> Detail:
+    """Gain and lift by decile of descending score; a cell across a border is split proportionally.
+
+    Gain is the share of all positives that a decile holds; lift is that over its share of all records.
+    """
+    found = np.interp(_TENTHS * ranked.n, ranked.both, ranked.true, left=0.0)
+    found[0] = 0.0
+    cumulative = found / ranked.positives
+    gain = np.diff(cumulative)
+    records = np.full(10, ranked.n / 10)
+    columns = records, np.diff(found), gain, cumulative[1:], 10 * gain, cumulative[1:] / _TENTHS[1:]
+    return curve(_DECILES, np.arange(1.0, 11.0), *columns)
+
+
+def statistics(resamples: Resamples) -> dict[str, Singles]:
+    """Statistics of the counts and of each resample; both classes must be there."""
+    true, both = resamples.true, resamples.both
+    p = true[-1]
+    drawn = {"average_precision": (resamples.positive * true / at_least_tiny(both)).sum(axis=0) / p}
+    for subject, share in TOPS.items():
+        found = _found(resamples, share)
+        drawn[f"precision_at_top {subject}"] = found / np.float32(share)
+        drawn[f"recall_at_top {subject}"] = found / p
+    drawn["lift_top_decile"] = drawn[f"recall_at_top {_TENTH}"] / np.float32(_DECILE)
+    return drawn
+
+
+def absent(ranked: Ranked) -> Measurement:
+    """No value where a class is missing, or both."""
+    return Measurement.absent(Reason.ONE_CLASS if ranked.n else Reason.NO_LABELS, n=ranked.n)
+
+
+def _found(resamples: Resamples, share: float) -> Singles:
+    """Share of all records that are positive and among the highest scores."""
+    reach = 1 + int(np.searchsorted(resamples.both[:, 0], 2 * share + 0.05))
+    positive = resamples.positive[:reach]
+    held = positive + resamples.negative[:reach]
+    part = np.clip((np.float32(share) - resamples.both[:reach] + held) / at_least_tiny(held), 0, 1)
+    found: Singles = (positive * part).sum(axis=0)
+    return found
+
+
+def _missing(subjects: tuple[str, ...], measurement: Measurement) -> Iterator[Result]:
+    for subject in subjects:
+        yield Result("precision_at_top", subject, measurement)
+        yield Result("recall_at_top", subject, measurement)
+    if subjects[-1] == _TENTH:
+        yield Result("gain_top_decile", "", measurement)
+        yield Result("lift_top_decile", "", measurement)
+
+
+def _share(n: int, value: float, off: float, spread: Spread | None) -> Measurement:
+    value = min(1.0, value)
+    return Measurement(value, n, None, spread.percentile(value, 0.0, 1.0) if spread else None, off)
+
+
+def _decile_results(
+    ranked: Ranked, found: float, off: float, spreads: Mapping[str, Spread]
+) -> Iterator[Result]:
+    yield Result("gain_top_decile", "", _share(ranked.n, found, off, spreads.get(f"recall_at_top {_TENTH}")))
+    value, spread = found / _DECILE, spreads.get("lift_top_decile")
+    interval = spread.percentile(value, 0.0) if spread else None
+    lift = Measurement(value, ranked.n, None, interval, off / _DECILE, deciles(ranked))
+    yield Result("lift_top_decile", "", lift)

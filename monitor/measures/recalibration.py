@@ -1,0 +1,131 @@
+"""Recalibration: slope and intercept of a logistic regression of the labels on the scores' logits."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Floats
+from monitor.measures.ask import Result
+from monitor.measures.intervals import normal
+from monitor.measures.ranked import Ranked
+
+_STEPS = 30
+_NEAR = 1e-4  # Newton's steps converge quadratically: the next one is of its square
+_CLIP = 2.0**-12  # the middle of the outermost cells of 2,048
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Maximum-likelihood fit of logit P(positive) = intercept + slope · _logit(score).
+
+    Parameters
+    ----------
+    coefficients
+        (intercept, slope).
+    covariance
+        shape (2, 2): inverse of the Hessian.
+    off
+        first-order bounds of what the cells can have changed in the coefficients.
+    """
+
+    coefficients: tuple[float, float]
+    covariance: Floats
+    off: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    coefficients: tuple[float, float]
+    chance: Floats
+    covariance: Floats
+
+
+def recalibration(ranked: Ranked) -> Fit | None:
+    """Fit by Newton's method on the cells' middles; None where there is no finite maximum.
+
+    Scores are clipped to [2⁻¹², 1 - 2⁻¹²].
+    """
+    if _separated(ranked):
+        return None
+    x, lower, upper = _logits(ranked)
+    reach = np.maximum(x - lower, upper - x)
+    positive = ranked.positive.astype(np.float64)
+    records = positive + ranked.negative
+    for start in ((0.0, 1.0), (math.log(ranked.positives / ranked.negatives), 0.0)):
+        found = _newton(x, positive, records, start)
+        if found is not None:
+            return Fit(found.coefficients, found.covariance, _off(ranked, x, reach, found))
+    return None
+
+
+def fit_results(ranked: Ranked, level: float) -> Iterator[Result]:
+    """Slope and intercept, with normal intervals."""
+    fit = recalibration(ranked)
+    for at, name in ((1, "calibration_slope"), (0, "calibration_intercept")):
+        if fit is None:
+            reason = Reason.UNDEFINED if ranked.two else Reason.ONE_CLASS if ranked.n else Reason.NO_LABELS
+            yield Result(name, "", Measurement.absent(reason, n=ranked.n))
+            continue
+        value = fit.coefficients[at]
+        interval = normal(value, float(fit.covariance[at, at]), level)
+        yield Result(name, "", Measurement(value, ranked.n, None, interval, fit.off[at]))
+
+
+def _separated(ranked: Ranked) -> bool:
+    """Whether a threshold separates the classes but for equal scores, or a class is missing."""
+    if not ranked.two:
+        return True
+    positive, negative = np.flatnonzero(ranked.positive), np.flatnonzero(ranked.negative)
+    return bool(positive[-1] <= negative[0] or negative[-1] <= positive[0])
+
+
+def _newton(x: Floats, positive: Floats, records: Floats, start: tuple[float, float]) -> _Found | None:
+    """Maximum of the likelihood; None where the steps do not converge."""
+    a, b = start
+    for _ in range(_STEPS):
+        chance = _expit(a + b * x)
+        expected = records * chance
+        weight = expected - expected * chance
+        weighted = weight * x
+        w, wx, wxx = float(weight.sum()), float(weighted.sum()), float(weighted @ x)
+        determinant = w * wxx - wx * wx
+        if not 1e-12 * w * wxx < determinant < np.inf:
+            return None
+        residual = positive - expected
+        r, rx = float(residual.sum()), float(residual @ x)
+        da, db = (wxx * r - wx * rx) / determinant, (w * rx - wx * r) / determinant
+        a, b = a + da, b + db
+        if abs(da) <= _NEAR * (1 + abs(a)) and abs(db) <= _NEAR * (1 + abs(b)):
+            return _Found((a, b), chance, np.asarray([[wxx, -wx], [-wx, w]]) / determinant)
+    return None
+
+
+def _expit(values: Floats) -> Floats:
+    """1 / (1 + exp(-x)), five times as fast as SciPy's; never overflows."""
+    return 0.5 + 0.5 * np.tanh(0.5 * values)
+
+
+def _logits(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
+    """Logits of the cells' middles and of their bounds."""
+    chance = np.stack([(ranked.lower + ranked.upper) / 2, ranked.lower, ranked.upper])
+    chance = np.clip(chance, _CLIP, 1 - _CLIP)
+    middle, lower, upper = np.log(chance / (1 - chance))
+    return middle, lower, upper
+
+
+def _off(ranked: Ranked, x: Floats, reach: Floats, found: _Found) -> tuple[float, float]:
+    """Bound of what moving each score's logit by its reach changes, to first order.
+
+    A record's gradient (y - p) (1, x) moves by (-p (1 - p) slope (1, x) + (y - p) (0, 1)) dx.
+    """
+    chance, records = found.chance, ranked.positive + ranked.negative
+    by_weight = abs(found.coefficients[1]) * records * chance * (1 - chance) * reach
+    by_residual = float((ranked.positive * (1 - chance) + ranked.negative * chance) @ reach)
+    intercept, slope = (
+        float(np.abs(row[0] + row[1] * x) @ by_weight) + abs(float(row[1])) * by_residual
+        for row in found.covariance
+    )
+    return intercept, slope
