@@ -8,6 +8,7 @@ import numpy as np
 
 from monitor.core.interval import RateMethod
 from monitor.core.measurement import Measurement
+from monitor.measures.measure import DEFAULT_FAMILIES, Family
 from monitor.states.counters import Counters
 
 
@@ -29,6 +30,10 @@ class Ask:
         records a cell of the stability index must have on average.
     rate_interval
         method of the intervals of accuracy, recall and the other rates of classes.
+    whole
+        False for versions, segments and arms: headline measures without detail are enough.
+    families
+        of measures that are wanted, of those that a model may leave out.
     """
 
     level: float = 0.95
@@ -37,6 +42,8 @@ class Ask:
     pseudocount: float = 0.5
     min_per_cell: float = 10
     rate_interval: RateMethod = "wilson"
+    whole: bool = True
+    families: frozenset[Family] = DEFAULT_FAMILIES
 
 
 @dataclass(frozen=True, slots=True)

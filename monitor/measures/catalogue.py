@@ -2,11 +2,13 @@
 
 from monitor.measures.challenger import CHALLENGER
 from monitor.measures.comparison import COMPARISON
+from monitor.measures.distances import DISTANCES
 from monitor.measures.error_rows import ERROR_ROWS
 from monitor.measures.log import LOG
 from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 from monitor.measures.performance import PERFORMANCE
 from monitor.measures.sequential import SEQUENTIAL
+from monitor.measures.values import VALUES
 from monitor.measures.volume import VOLUME
 
 __all__ = ["BY_NAME", "CATALOGUE", "Direction", "Family", "Measure", "Unit"]
@@ -76,6 +78,8 @@ CATALOGUE: tuple[Measure, ...] = (
         "Kolmogorov's limit, SciPy `kstwobign`",
         headline=False,
     ),
+    *DISTANCES,
+    *VALUES,
     Measure(
         "missing_rate",
         Unit.RATIO,

@@ -1,11 +1,14 @@
 """Cells: the two sides of a comparison, all subjects at once, the reference's side prepared once."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from monitor.core.typing import Counts, Floats, Ints
+from monitor.measures.moments import Moments
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.views import Histogram
 
@@ -32,10 +35,13 @@ class Expected:
         in the order of the rows of every table here.
     counts
         shape (cells of a vector,): the reference's counts, or those expected of several references.
+    moments
+        of numbers, by name.
     """
 
     subjects: tuple[Subject, ...]
     counts: Counts
+    moments: Mapping[str, Moments] = field(default_factory=dict)
 
     @classmethod
     def of_one(cls, reference: Histogram) -> "Expected":
@@ -104,6 +110,14 @@ class Expected:
         positions = np.concatenate(spans) if spans else np.empty(0, dtype=np.int64)
         lengths = np.asarray([grid.regular for grid in grids], dtype=np.int64)
         return Fine(positions, lengths, self.counts[positions].astype(np.float64))
+
+    def spread_of(self, name: str) -> float:
+        """The reference's standard deviation of a number; 0 where it is not known."""
+        one = self.moments.get(name)
+        grid = next(subject.grid for subject in self.subjects if subject.name == name)
+        if one is None or one.reason is not None or not isinstance(grid, NumericGrid):
+            return 0.0
+        return math.sqrt(one.variance) * grid.scale if one.variance > 0 else 0.0
 
     def tabled(self, index: Ints, value: Counts) -> Floats:
         """Counts, sparse or dense, in the cells of the index: shape (subjects, width)."""
@@ -190,3 +204,37 @@ class Fine:
     def greatest(self, values: Floats) -> Floats:
         """Largest value of each subject."""
         return np.maximum.reduceat(values, self.starts) if len(self.lengths) else np.empty(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Both sides of the numbers in their regular cells, one subject behind the other.
+
+    Parameters
+    ----------
+    m, n
+        records of the reference and of the window that have a number, by subject.
+    q, p
+        shares of each cell; NaN where a side has none.
+    difference
+        cumulative share of the window less that of the reference, up to and with each cell.
+    """
+
+    now: Fine
+    m: Floats
+    n: Floats
+    q: Floats
+    p: Floats
+    difference: Floats
+
+    @classmethod
+    def of(cls, expected: Expected, index: Ints, value: Counts) -> "Steps":
+        """Steps of counts at positions of a vector."""
+        dense = np.zeros(len(expected.counts), dtype=np.int64)
+        dense[index] = value
+        then, now = expected.fine, expected.fine.at(dense)
+        m, n = then.totals, now.totals
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q, p = then.counts / then.spread(m), now.counts / now.spread(n)
+            difference = now.cumulative / now.spread(n) - then.cumulative / then.spread(m)
+        return cls(now, m, n, q, p, difference)

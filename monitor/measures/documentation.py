@@ -36,6 +36,8 @@ in the store and in `monitor show`.
 _TITLES = {
     Family.PERFORMANCE: "Performance: once labels are in",
     Family.SHIFT: "Shift against the reference",
+    Family.DISTANCES: "Further distances from the reference, where `measures` asks for them",
+    Family.VALUES: "Where the numbers lie",
     Family.QUALITY: "Quality of the data",
     Family.COMPARISON: "Control against treatment",
     Family.LABELS: "Labels",

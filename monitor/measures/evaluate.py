@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures import binary, classes, errors, numbers, probabilities
+from monitor.measures import binary, classes, errors, numbers, probabilities, values
 from monitor.measures import comparison as arms
 from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
@@ -13,7 +13,9 @@ from monitor.measures import shift as shifts
 from monitor.measures.ask import Ask, Result, generator
 from monitor.measures.binary import Scored
 from monitor.measures.cells import Expected, Subject
+from monitor.measures.measure import Family
 from monitor.measures.mixture import Mixture
+from monitor.measures.moments import mixed, moments_of
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.reading import Task
 from monitor.states.counters import Counters, Layout
@@ -64,7 +66,12 @@ def expectation(counting: Counting, reference: Counters | Mixture, *, features: 
         for name, grid in counting.outputs.items()
         if features or not name.startswith("feature:")
     )
-    return Expected(subjects, _dense(counting, reference))
+    parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
+    moments = {
+        name: mixed([(share, moments_of(counting.moments(counters), name)) for share, counters in parts])
+        for name in (one.name for one in subjects if one.name in counting.summed)
+    }
+    return Expected(subjects, _dense(counting, reference), moments)
 
 
 def shift(counting: Counting, expected: Expected | None, records: Counters, ask: Ask) -> list[Result]:
@@ -78,8 +85,12 @@ def shift(counting: Counting, expected: Expected | None, records: Counters, ask:
     _require(counting.records, records)
     if expected is not None:
         absent = Reason.NOT_COUNTED if _records(records) else Reason.NO_RECORDS
-        return list(shifts.results(expected, records.index, records.value, ask, absent))
-    found: list[Result] = []
+        found = list(shifts.results(expected, records.index, records.value, ask, absent))
+        if ask.whole and Family.VALUES in ask.families:
+            sums = counting.moments(records) if counting.summed else None
+            found += values.results(expected, records.index, records.value, sums, ask.level, absent)
+        return found
+    found = []
     for name, grid in counting.outputs.items():
         if not name.startswith("feature:"):
             n = counting.histogram(records, name).n

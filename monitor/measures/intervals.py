@@ -137,7 +137,7 @@ def student(value: float, variance: float, freedom: float, level: float) -> Inte
 
 
 def welch(
-    first: tuple[float, float, int], second: tuple[float, float, int], level: float = 0.95
+    first: tuple[float, float, float], second: tuple[float, float, float], level: float = 0.95
 ) -> Interval | None:
     """Welch's interval of a difference of means, first - second [1]_.
 

@@ -31,6 +31,8 @@ class Family(StrEnum):
 
     PERFORMANCE = "performance"
     SHIFT = "shift"
+    DISTANCES = "distances"
+    VALUES = "values"
     QUALITY = "quality"
     COMPARISON = "comparison"
     LABELS = "labels"
@@ -75,3 +77,4 @@ BINARY = frozenset({Task.BINARY})
 MANY_CLASSES = frozenset({Task.MULTICLASS})
 CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
 NUMBERS = frozenset({Task.REGRESSION})
+DEFAULT_FAMILIES = frozenset(Family) - {Family.DISTANCES}

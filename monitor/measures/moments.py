@@ -1,5 +1,8 @@
 """Moments: means of exact sums, and their variances."""
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from monitor.core.measurement import Measurement, Reason
@@ -30,3 +33,46 @@ def mean(sums: Sums, term: str, square: str, level: float, *, lowest: float = 0.
 def variance_of(first: Fraction, second: Fraction, n: int) -> float:
     """Sample variance (n - 1) of the exact first two moments; 0 for one record, never negative."""
     return max(0.0, float((second - first * first) * n / (n - 1))) if n > 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean and sample variance of n numbers, in units of the grid's scale from its centre.
+
+    Parameters
+    ----------
+    reason
+        why there are none.
+    """
+
+    n: float
+    mean: float = 0.0
+    variance: float = 0.0
+    reason: Reason | None = None
+
+
+def moments_of(sums: Sums, name: str) -> Moments:
+    """Moments of one number of the records."""
+    n = sums.n(name)
+    if n == 0 or sums.out_of_range(name):
+        return Moments(n, reason=Reason.OUT_OF_RANGE if n else Reason.NO_RECORDS)
+    first, second = sums.units(name), sums.units(f"{name}²")
+    if n == 1 or sums.out_of_range(f"{name}²"):
+        return Moments(n, first / (n * HALF), math.nan)
+    variance = max(0, n * second * HALF - first * first) / (n * (n - 1) * HALF * HALF)
+    return Moments(n, first / (n * HALF), variance)
+
+
+def mixed(parts: Sequence[tuple[float, Moments]]) -> Moments:
+    """Moments to expect of several references in given shares; as sure as records worth as much.
+
+    Parameters
+    ----------
+    parts
+        (share, moments); the shares add up to 1.
+    """
+    if any(one.reason is not None or not one.n for _, one in parts):
+        return Moments(0, reason=Reason.NO_REFERENCE)
+    mean = math.fsum(share * one.mean for share, one in parts)
+    spread = math.fsum(share * (one.variance + (one.mean - mean) ** 2) for share, one in parts)
+    return Moments(1 / math.fsum(share**2 / one.n for share, one in parts), mean, spread)

@@ -12,9 +12,10 @@ from scipy.special import chdtri
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
+from monitor.measures import distances, kolmogorov
 from monitor.measures.ask import Ask, Result
-from monitor.measures.cells import Expected
-from monitor.measures.distances import NUMERIC_NAMES, distances
+from monitor.measures.cells import Expected, Steps
+from monitor.measures.measure import Family
 from monitor.states.grids import Grid, NumericGrid
 from monitor.states.views import Histogram
 
@@ -84,17 +85,21 @@ def results(
     """
     sides = Sides.of(expected, index, value, absent)
     columns = [stability_indices(sides, ask), critical_indices(sides, ask), index_biases(sides)]
-    by_row = distances(expected, index, value, [sides.reason(row) for row in range(len(sides.n))])
+    reasons = [sides.reason(row) for row in range(len(sides.n))]
+    steps = Steps.of(expected, index, value)
+    by_row = dict(kolmogorov.measured(expected, steps, reasons))
     for row, subject in enumerate(expected.subjects):
         for name, column in zip(NAMES, columns, strict=True):
             yield Result(name, subject.name, column[row])
-        for name, measurement in zip(NUMERIC_NAMES, by_row.get(row, ()), strict=False):
+        for name, measurement in zip(kolmogorov.NAMES, by_row.get(row, ()), strict=False):
             yield Result(name, subject.name, measurement)
+    if ask.whole and Family.DISTANCES in ask.families:
+        yield from distances.results(expected, sides.current, steps, reasons)
 
 
 def absent_results(subject: str, grid: Grid, reason: Reason, n: int) -> Iterator[Result]:
     """Give the same names, all absent for one reason."""
-    names = (*NAMES, *NUMERIC_NAMES) if isinstance(grid, NumericGrid) else NAMES
+    names = (*NAMES, *kolmogorov.NAMES) if isinstance(grid, NumericGrid) else NAMES
     for name in names:
         yield Result(name, subject, Measurement.absent(reason, n=n))
 
@@ -110,7 +115,7 @@ def stability_indices(sides: Sides, ask: Ask) -> list[Measurement]:
     Returns
     -------
     list of Measurement
-        or ``no_reference``, ``no_records``, ``too_few``, ``undefined``. With resamples its detail are the
+        or ``no_reference``, ``no_records``, ``too_few``, ``undefined``. Of the whole its detail are the
         cells that contribute most, and their shares.
 
     Notes
@@ -126,7 +131,7 @@ def stability_indices(sides: Sides, ask: Ask) -> list[Measurement]:
     values = terms.sum(axis=1).tolist()
     used = ((expected.table + sides.current) > 0).sum(axis=1)
     few = (sides.n < ask.min_per_cell * used).tolist()
-    order = np.argsort(-terms, axis=1, kind="stable")[:, :MOVED].tolist() if ask.resamples else None
+    order = np.argsort(-terms, axis=1, kind="stable")[:, :MOVED].tolist() if ask.whole else None
     found = []
     for row, value in enumerate(values):
         n, reason = int(sides.n[row]), sides.reason(row)

@@ -82,7 +82,7 @@ def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[
     for stratum, records in in_order(measured):
         features = stratum == WHOLE
         expected = references.expected(stratum, counting, target.monitored.expected)
-        shifted = shift(counting, expected, records, ask)
+        shifted = shift(counting, expected, records, replace(ask, whole=features))
         checked = quality(counting, records, level=ask.level, features=features)
         warned = replace(target, warning=target.warning or references.warning(stratum))
         rows += [warned.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, shifted)]
@@ -97,7 +97,7 @@ def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = T
     rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], whole)
     coverage = rows[0].coverage
     if strata:
-        closed, everyone = replace(ask, resamples=0), counting.tally(folded[WHOLE]).records
+        closed, everyone = replace(ask, resamples=0, whole=False), counting.tally(folded[WHOLE]).records
         for stratum, counters in in_order(with_frequent_versions(counting.labels, folded, "tally")):
             if stratum == WHOLE:
                 continue
@@ -118,7 +118,7 @@ def performance_values(target: Target) -> dict[tuple[str, str], Result]:
     """Performance of the whole without resampling: what a kept window is compared by."""
     counting = target.monitored.counting
     whole = folded_part(target, Part.LABELS, strata=False)[WHOLE]
-    results = performance(counting, whole, replace(ask_of(target.monitored), resamples=0))
+    results = performance(counting, whole, replace(ask_of(target.monitored), resamples=0, whole=False))
     return {(result.measure, result.subject): result for result in results}
 
 

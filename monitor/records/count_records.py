@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from monitor.core.typing import Ints
+from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.records.rows import Rows, prediction_of, read_rows, score_of
@@ -37,7 +37,9 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         int64 starts, ascending.
     """
     rows = read_rows(table, counting, panes, as_of)
-    cells = output_cells(table.take(pa.array(rows.rows)), counting)
+    values = output_values(table.take(pa.array(rows.rows)), counting)
+    cells = {name: cells_of(column, counting.outputs[name]) for name, column in values.items()}
+    moments = _moments(values, cells, counting)
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
     volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
 
@@ -46,6 +48,8 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         for block, cell in cells.items():
             if whole or not block.startswith("feature:"):
                 tabulated.add(block, cell)
+        if whole and moments is not None:
+            tabulated.add_sums("moments", *moments)
         if "served" in counting.records.by_name:
             tabulated.add_tallies("served", (rows.serves,))
 
@@ -73,19 +77,40 @@ def by_stratum(rows: Rows, counting: Counting, layout: Layout, fill: Fill) -> li
     return strata
 
 
-def output_cells(chosen: pa.Table, counting: Counting) -> dict[str, Ints]:
-    """Cell of every row for each output and feature whose column is there."""
+def output_values(chosen: pa.Table, counting: Counting) -> dict[str, Numbers | Categories]:
+    """Values of each output and feature whose column is there."""
     score = score_of(chosen, counting.reading)
-    prediction = prediction_of(chosen, counting.reading, score)
-    cells = {} if prediction is None else {"prediction": cells_of(prediction, counting.prediction)}
-    if counting.score is not None and score is not None:
-        cells["score"] = cells_of(score, counting.score)
+    found = {"prediction": prediction_of(chosen, counting.reading, score)}
+    found["score"] = None if counting.score is None else score
     for name, grid in counting.features:
         if f"feature:{name}" in chosen.column_names:
             column = chosen[f"feature:{name}"]
-            values = numbers(column) if isinstance(grid, NumericGrid) else categories(column)
-            cells[f"feature:{name}"] = cells_of(values, grid)
-    return cells
+            found[f"feature:{name}"] = (
+                numbers(column) if isinstance(grid, NumericGrid) else categories(column)
+            )
+    return {name: values for name, values in found.items() if values is not None}
+
+
+def _moments(
+    values: dict[str, Numbers | Categories], cells: dict[str, Ints], counting: Counting
+) -> tuple[list[Floats], list[float], Bools] | None:
+    """Deviations and their squares of the numbers in regular cells; a column that is not there has no row."""
+    if not counting.summed:
+        return None
+    n = len(next(iter(cells.values()), []))
+    terms: list[Floats] = []
+    masks: list[Bools] = []
+    for name in counting.summed:
+        grid, column = counting.outputs[name], values.get(name)
+        if not isinstance(column, Numbers) or not isinstance(grid, NumericGrid):
+            terms, masks = [*terms, *[np.zeros(n)] * 2], [*masks, *[np.zeros(n, dtype=bool)] * 2]
+            continue
+        has = cells[name] < grid.regular
+        with np.errstate(over="ignore", under="ignore"):
+            away = np.where(has, column.values - grid.centre, 0.0) / grid.scale
+            terms += [away, away * away]
+        masks += [has, has]
+    return terms, [1.0] * len(terms), np.stack(masks)
 
 
 def cells_of(values: Numbers | Categories, grid: Grid) -> Ints:

@@ -61,12 +61,26 @@ class Counting:
 
     @cached_property
     def records(self) -> Layout:
-        """Layout of the records part: volumes, outputs, features."""
+        """Layout of the records part: volumes, outputs, features, the numbers' moments.
+
+        The moments are two sums of each number: six non-zero counters, some 20 bytes of a pane.
+        """
         volume = Block("volume", (len(VOLUME),), grids.content_hash(VOLUME))
         outputs = (Block(name, (grid.size,), _hash(grid)) for name, grid in self.outputs.items())
-        if self.reading.serving is None:
-            return Layout((volume, *outputs))
-        return Layout((volume, *outputs, Block("served", (1,), grids.content_hash("served"))))
+        blocks = [volume, *outputs]
+        if self.summed:
+            blocks.append(
+                Block("moments", (4, 2 * len(self.summed)), grids.content_hash(self.summed), sums=True)
+            )
+        if self.reading.serving is not None:
+            blocks.append(Block("served", (1,), grids.content_hash("served")))
+        return Layout(tuple(blocks))
+
+    @cached_property
+    def summed(self) -> tuple[str, ...]:
+        """Outputs and features that are numbers with a reference: sums of them and of their squares."""
+        grids_by_name = self.outputs.items()
+        return tuple(name for name, grid in grids_by_name if isinstance(grid, NumericGrid) and grid.scale)
 
     @cached_property
     def labels(self) -> Layout:
@@ -161,6 +175,10 @@ class Counting:
         told = {name: slice_ for name, slice_ in slices.items() if slice_ not in (None, False, ())}
         return grids.content_hash([layout.hash, told]) if told else layout.hash
 
+    def moments(self, counters: Counters | Opened) -> Sums:
+        """View of the numbers' moments: of each of `summed` the deviation from its centre, and its square."""
+        return Sums(counters.block("moments"), moment_terms(self.summed), (1.0,) * 2 * len(self.summed))
+
     def histogram(self, counters: Counters | Opened, name: str) -> Histogram:
         """View of "score", "prediction", "feature:NAME" (records part) or "label" (labels part)."""
         grids_by_name = self.outputs if self.label is None else {**self.outputs, "label": self.label}
@@ -215,6 +233,11 @@ class Counting:
             retracted=counted["retracted"],
             invalid=counted["invalid"],
         )
+
+
+def moment_terms(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the sums of each number: of its deviation in units of the grid's scale, and of the square."""
+    return tuple(f"{name}{power}" for name in names for power in ("", "²"))
 
 
 def class_grid(classes: tuple[str, ...]) -> CategoryGrid:

@@ -55,13 +55,20 @@ class Table:
         self._keep_dense(block, table.T)
 
     def add_sums(self, block: str, terms: Sequence[Floats], scales: Sequence[float], mask: Bools) -> None:
-        """Add terms exactly; terms out of range are counted."""
+        """Add terms exactly; terms out of range are counted.
+
+        Parameters
+        ----------
+        mask
+            rows that have the terms: shape (rows,), or (terms, rows) where they differ by term.
+        """
         mask = mask if self._inside is None else mask & self._inside
-        group = self._group[mask]
         table = np.zeros((4, len(terms), self._groups), dtype=np.int64)
-        table[0] = np.bincount(group, minlength=self._groups)
-        for position, (term, scale) in enumerate(zip(terms, scales, strict=True)):
-            hi, lo, fits = sums.halves(term[mask], scale)
+        masks = mask if mask.ndim == 2 else [mask] * len(terms)
+        for position, (term, scale, has) in enumerate(zip(terms, scales, masks, strict=True)):
+            group = self._group[has]
+            hi, lo, fits = sums.halves(term[has], scale)
+            table[0, position] = np.bincount(group, minlength=self._groups)
             table[1, position] = np.bincount(group[~fits], minlength=self._groups)
             np.add.at(table[2, position], group, hi)
             np.add.at(table[3, position], group, lo)

@@ -14,6 +14,7 @@ import numpy as np
 
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.states.lookup import Lookup
+from monitor.states.sums import power_of_two
 
 EXTRA_CELLS = 3
 FEATURE_CELLS = 250
@@ -35,12 +36,17 @@ class NumericGrid:
         positions in `edges` of the reference's deciles; empty without a reference.
     lower, upper
         values outside [lower, upper] are invalid.
+    centre, scale
+        moments are summed of (value - centre) / scale: a value of the reference in its middle, and the power
+        of two at its standard deviation; scale 0: no moments.
     """
 
     edges: tuple[float, ...]
     deciles: tuple[int, ...] = ()
     lower: float = -np.inf
     upper: float = np.inf
+    centre: float = 0.0
+    scale: float = 0.0
 
     @property
     def regular(self) -> int:
@@ -117,7 +123,7 @@ def quantile_edges(ordered: Floats, cells: int) -> Floats:
 
 
 def feature_grid(values: Floats) -> NumericGrid:
-    """Up to 250 equal-mass cells of a reference, the deciles among the edges.
+    """Up to 250 equal-mass cells of a reference, the deciles among the edges, and a cell beyond either end.
 
     Parameters
     ----------
@@ -127,8 +133,8 @@ def feature_grid(values: Floats) -> NumericGrid:
     if len(values) == 0:
         return NumericGrid(edges=())
     ordered = np.sort(values)
-    edges = quantile_edges(ordered, FEATURE_CELLS)
-    return _with_deciles(np.unique(edges), np.unique(quantile_edges(ordered, 10)), -np.inf, np.inf)
+    edges = np.concatenate([quantile_edges(ordered, FEATURE_CELLS), _ends(ordered)])
+    return _with_deciles(np.unique(edges), ordered, -np.inf, np.inf)
 
 
 def score_grid(values: Floats | None, lower: float, upper: float) -> NumericGrid:
@@ -153,8 +159,8 @@ def score_grid(values: Floats | None, lower: float, upper: float) -> NumericGrid
     ordered = np.sort(values)
     distinct = np.unique(ordered)
     fine = distinct if len(distinct) < SCORE_QUANTILE_CELLS else quantile_edges(ordered, SCORE_QUANTILE_CELLS)
-    deciles = np.unique(quantile_edges(ordered, 10))
-    return _with_deciles(np.unique(np.concatenate([uniform, fine, deciles])), deciles, lower, upper)
+    edges = np.unique(np.concatenate([uniform, fine, quantile_edges(ordered, 10)]))
+    return _with_deciles(edges, ordered, lower, upper)
 
 
 def category_grid(levels: list[str], counts: list[int]) -> CategoryGrid:
@@ -175,7 +181,9 @@ def to_json(grid: Grid) -> dict[str, object]:
     """Plain form of a grid, for the store and the hash."""
     if isinstance(grid, NumericGrid):
         bounds = [None if np.isinf(bound) else bound for bound in (grid.lower, grid.upper)]
-        return {"kind": "numeric", "edges": list(grid.edges), "deciles": list(grid.deciles), "bounds": bounds}
+        moments = {"moments": [grid.centre, grid.scale]} if grid.scale else {}
+        cells = {"edges": list(grid.edges), "deciles": list(grid.deciles)}
+        return {"kind": "numeric", **cells, "bounds": bounds, **moments}
     return {"kind": "category", "levels": list(grid.levels), "rare": sorted(grid.rare)}
 
 
@@ -185,7 +193,8 @@ def from_json(plain: Mapping[str, Any]) -> Grid:
         case {"kind": "numeric", "edges": list(edges), "deciles": list(deciles), "bounds": [lower, upper]}:
             low = -np.inf if lower is None else float(lower)
             high = np.inf if upper is None else float(upper)
-            return NumericGrid(tuple(float(edge) for edge in edges), tuple(deciles), low, high)
+            centre, scale = (float(number) for number in plain.get("moments", (0.0, 0.0)))
+            return NumericGrid(tuple(float(edge) for edge in edges), tuple(deciles), low, high, centre, scale)
         case {"kind": "category", "levels": list(levels), "rare": list(rare)}:
             return CategoryGrid(tuple(levels), frozenset(rare))
         case _:
@@ -203,6 +212,25 @@ def _floats(values: Floats) -> tuple[float, ...]:
     return tuple((values + 0.0).tolist())
 
 
-def _with_deciles(edges: Floats, deciles: Floats, lower: float, upper: float) -> NumericGrid:
+def _ends(ordered: Floats) -> Floats:
+    """Smallest value, and the number after the largest: the cells beyond are out of the reference's range."""
+    with np.errstate(over="ignore"):
+        ends: Floats = np.asarray([ordered[0], np.nextafter(ordered[-1], np.inf)])
+    finite: Floats = ends[np.isfinite(ends)]
+    return finite
+
+
+def _with_deciles(edges: Floats, ordered: Floats, lower: float, upper: float) -> NumericGrid:
+    deciles = np.unique(quantile_edges(ordered, 10))
     positions = tuple(np.searchsorted(edges, deciles).tolist())
-    return NumericGrid(_floats(edges), positions, lower, upper)
+    return NumericGrid(_floats(edges), positions, lower, upper, *_moments(ordered))
+
+
+def _moments(ordered: Floats) -> tuple[float, float]:
+    """A value in the middle, and the power of two at the standard deviation; 0 where it overflows."""
+    centre = float(ordered[len(ordered) // 2]) + 0.0
+    with np.errstate(over="ignore"):
+        away = ordered - centre
+    largest = float(np.abs(away[[0, -1]]).max())
+    spread = float(np.std(away / largest)) * largest if 0 < largest < np.inf else abs(centre) or 1.0
+    return centre, power_of_two(spread) if largest < np.inf else 0.0

@@ -65,7 +65,10 @@ def test_a_block_that_one_reference_lacks_is_not_compared() -> None:
     empty = Counters.empty(COUNTING.records)
 
     results = shift(
-        COUNTING, expectation(COUNTING, Mixture(((0.5, of_x(counts)), (0.5, empty)))), of_x(counts), Ask()
+        COUNTING,
+        expectation(COUNTING, Mixture(((0.5, of_x(counts)), (0.5, empty)))),
+        of_x(counts),
+        Ask(families=frozenset()),
     )
 
     reasons = {one.measurement.reason for one in results if one.subject == "feature:x"}

@@ -27,9 +27,10 @@ def test_a_large_reference_gives_250_cells_of_equal_mass() -> None:
 
     grid = grids.feature_grid(values)
 
-    counts = np.bincount(grid.cells(values, np.zeros(10_000, dtype=bool)))
-    assert grid.regular == 250
-    assert set(counts.tolist()) == {39, 40, 41}
+    counts = np.bincount(grid.cells(values, np.zeros(10_000, dtype=bool)), minlength=grid.regular)
+    assert grid.regular == 252
+    assert set(counts[1:-1].tolist()) == {39, 40, 41}
+    assert (counts[0], counts[-1]) == (0, 0)
 
 
 def test_edges_are_the_sorted_values_at_the_ranks_rounded_up() -> None:
@@ -77,12 +78,20 @@ def test_zeros_of_both_signs_are_one_edge(values: list[float]) -> None:
         assert grids.to_json(grid_of(np.asarray(values))) == grids.to_json(grid_of(positive))
 
 
-def test_a_constant_reference_has_a_cell_below_and_one_from_it_on() -> None:
+def test_a_constant_reference_has_a_cell_of_its_own() -> None:
     grid = grids.feature_grid(np.full(100, 3.0))
 
-    assert grid.edges == (3.0,)
+    assert grid.edges == (3.0, np.nextafter(3.0, 4.0))
     assert grid.deciles == (0,)
-    assert cells(grid, [2.9, 3.0, 3.1]) == [0, 1, 1]
+    assert cells(grid, [2.9, 3.0, 3.1]) == [0, 1, 2]
+
+
+def test_the_largest_double_has_no_cell_beyond() -> None:
+    largest = np.finfo(np.float64).max
+
+    grid = grids.feature_grid(np.asarray([-largest, 0.0, largest]))
+
+    assert grid.edges == (-largest, 0.0, largest)
 
 
 def test_an_empty_reference_has_one_cell() -> None:

@@ -1,0 +1,195 @@
+"""Values: where the numbers of an output or a feature lie, beside those of the reference."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Counts, Ints
+from monitor.measures.ask import Result
+from monitor.measures.cells import Expected, Subject
+from monitor.measures.intervals import normal, rate, welch
+from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
+from monitor.measures.moments import Moments, moments_of
+from monitor.states.grids import NumericGrid
+from monitor.states.views import Sums
+
+VALUES: tuple[Measure, ...] = (
+    Measure(
+        "mean",
+        Unit.PLAIN,
+        Direction.NONE,
+        Family.VALUES,
+        ALL,
+        "Mean of the numbers of the subject, from exact sums. A number further from the reference's middle "
+        "than 2⁴⁰ of its standard deviations: `out_of_range`.",
+        "normal",
+        "",
+        headline=False,
+    ),
+    Measure(
+        "standard_deviation",
+        Unit.PLAIN,
+        Direction.NONE,
+        Family.VALUES,
+        ALL,
+        "Standard deviation of the subject's numbers, n - 1 in the denominator. One number: `undefined`.",
+        "none",
+        "NumPy `std(ddof=1)`",
+        headline=False,
+    ),
+    Measure(
+        "standardized_mean_difference",
+        Unit.PLAIN,
+        Direction.NONE,
+        Family.VALUES,
+        ALL,
+        "(Mean of the window - mean of the reference) / root of the mean of both variances. No spread on "
+        "both sides: `undefined`.",
+        "Welch's of the difference, divided by the same root",
+        "Cohen (1988), Statistical Power Analysis for the Behavioral Sciences; Welch (1947)",
+        headline=False,
+    ),
+    Measure(
+        "minimum",
+        Unit.PLAIN,
+        Direction.NONE,
+        Family.VALUES,
+        ALL,
+        "Lower edge of the cell that holds the smallest number, which is above it by at most the resolution. "
+        "Below the smallest of the reference: `out_of_range`.",
+        "none",
+        "",
+        headline=False,
+    ),
+    Measure(
+        "maximum",
+        Unit.PLAIN,
+        Direction.NONE,
+        Family.VALUES,
+        ALL,
+        "Upper edge of the cell that holds the largest number, which is below it by at most the resolution. "
+        "Above the largest of the reference: `out_of_range`.",
+        "none",
+        "",
+        headline=False,
+    ),
+    Measure(
+        "out_of_range_rate",
+        Unit.RATIO,
+        Direction.LOWER,
+        Family.VALUES,
+        ALL,
+        "Share of the numbers of the subject below the smallest or above the largest of the reference. None "
+        "of a score whose range is bounded.",
+        "Wilson",
+        "Wilson (1927), JASA 22:209",
+        headline=True,
+    ),
+)
+
+
+def results(
+    expected: Expected, index: Ints, value: Counts, sums: Sums | None, level: float, absent: Reason
+) -> Iterator[Result]:
+    """All measures of where the numbers lie.
+
+    Parameters
+    ----------
+    index, value
+        counts of the window at positions of the vector that the subjects lie in, ascending.
+    sums
+        moments of the window; None: they are not counted.
+    absent
+        reason of a subject without a record.
+    """
+    subjects = [expected.subjects[row] for row in expected.numeric]
+    starts = np.asarray([one.start for one in subjects], dtype=np.int64)
+    ends = np.asarray([one.start + one.grid.regular for one in subjects], dtype=np.int64)
+    bounds = zip(np.searchsorted(index, starts).tolist(), np.searchsorted(index, ends).tolist(), strict=True)
+    for subject, (first, last) in zip(subjects, bounds, strict=True):
+        cells, counts = index[first:last] - subject.start, value[first:last]
+        n = int(counts.sum())
+        if sums is not None and subject.name in expected.moments:
+            now = moments_of(sums, subject.name)
+            yield from _of_moments(subject, now, expected.moments[subject.name], level, absent)
+        yield from _of_cells(subject, cells, counts, n, level, absent)
+
+
+def _of_moments(
+    subject: Subject, now: Moments, then: Moments, level: float, absent: Reason
+) -> Iterator[Result]:
+    n, reason = int(now.n), absent if now.reason is Reason.NO_RECORDS else now.reason
+    if reason is not None:
+        for name in ("mean", "standard_deviation", "standardized_mean_difference"):
+            yield Result(name, subject.name, Measurement.absent(reason, n=n))
+        return
+    centre, scale = _units(subject)
+    value, variance = centre + scale * now.mean, now.variance * scale * scale
+    interval = normal(value, variance / n, level) if n > 1 else None
+    yield Result("mean", subject.name, Measurement(value=value, n=n, interval=interval))
+    spread = math.sqrt(variance) if math.isfinite(variance) else math.nan
+    yield Result("standard_deviation", subject.name, _finite(spread, n))
+    yield Result("standardized_mean_difference", subject.name, standardized_difference(now, then, level))
+
+
+def standardized_difference(now: Moments, then: Moments, level: float = 0.95) -> Measurement:
+    """Difference of the means in units of both sides' standard deviation; both in units of one grid.
+
+    Returns
+    -------
+    Measurement
+        or ``no_reference``; ``undefined`` without spread, or of one number.
+    """
+    n = int(now.n)
+    if then.reason is not None:
+        return Measurement.absent(Reason.NO_REFERENCE, n=n)
+    pooled = math.sqrt((now.variance + then.variance) / 2)
+    if not pooled > 0:
+        return Measurement.absent(Reason.UNDEFINED, n=n)
+    interval = None
+    if min(now.n, then.n) > 1:
+        sides = [(side.mean, side.variance, side.n) for side in (now, then)]
+        found = welch(sides[0], sides[1], level)
+        interval = None if found is None else Interval(found.lower / pooled, found.upper / pooled, level)
+    return Measurement(value=(now.mean - then.mean) / pooled, n=n, interval=interval)
+
+
+def _of_cells(
+    subject: Subject, cells: Ints, counts: Counts, n: int, level: float, absent: Reason
+) -> Iterator[Result]:
+    grid = subject.grid
+    if not isinstance(grid, NumericGrid):
+        return
+    edges = (grid.lower, *grid.edges, grid.upper)
+    if n == 0:
+        low = high = Measurement.absent(absent, n=0)
+    else:
+        first, last = int(cells[0]), int(cells[-1])
+        low = _edge(edges[first], edges[first + 1], n, lower_one=True)
+        high = _edge(edges[last], edges[last + 1], n, lower_one=False)
+    yield Result("minimum", subject.name, low)
+    yield Result("maximum", subject.name, high)
+    if math.isinf(grid.lower) and math.isinf(grid.upper) and grid.scale:
+        beyond = int(counts[(cells == 0) | (cells == grid.regular - 1)].sum())
+        yield Result("out_of_range_rate", subject.name, rate(beyond, n, level, absent))
+
+
+def _edge(lower: float, upper: float, n: int, *, lower_one: bool) -> Measurement:
+    if math.isinf(lower) or math.isinf(upper):
+        return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
+    value = lower if lower_one else float(np.nextafter(upper, -np.inf))
+    return Measurement(value=value, n=n, resolution=upper - lower)
+
+
+def _units(subject: Subject) -> tuple[float, float]:
+    grid = subject.grid
+    return (grid.centre, grid.scale) if isinstance(grid, NumericGrid) else (0.0, 1.0)
+
+
+def _finite(value: float, n: int) -> Measurement:
+    return (
+        Measurement(value=value, n=n) if math.isfinite(value) else Measurement.absent(Reason.UNDEFINED, n=n)
+    )

@@ -1,0 +1,178 @@
+"""Where numbers lie and how far they moved, against NumPy and SciPy on the raw values."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from measure_states import binary_reading, by_name, records_part, table
+from scipy import stats
+from scipy.spatial.distance import jensenshannon
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Floats
+from monitor.measures.ask import Ask
+from monitor.measures.cells import Expected
+from monitor.measures.distances import share_distances
+from monitor.measures.evaluate import expectation, shift
+from monitor.measures.measure import Family
+from monitor.records.reference import reference_of
+
+EVERYTHING = Ask(families=frozenset(Family))
+SAMPLE = st.lists(st.one_of(st.floats(-10, 10), st.integers(-3, 3).map(float)), min_size=2, max_size=100).map(
+    lambda values: np.asarray(values, dtype=np.float64)
+)
+
+
+def measured(reference: Floats, current: Floats, *, missing: int = 0) -> dict[str, Measurement]:
+    """Measures of the feature x."""
+    reading = replace(binary_reading(), numeric=("x",))
+    made = reference_of(plain(reference), reading)
+    rows = table(
+        score=pa.array(np.full(len(current) + missing, 0.5)),
+        feature_x=pa.array([*current.tolist(), *[None] * missing], pa.float64()),
+    )
+    window = records_part(rows, made.counting)
+    found = shift(made.counting, expectation(made.counting, made.records), window, EVERYTHING)
+    return by_name([result for result in found if result.subject == "feature:x"])
+
+
+def plain(values: Floats) -> pa.Table:
+    rows = table(score=pa.array(np.full(len(values), 0.5)), feature_x=pa.array(values, pa.float64()))
+    return rows.drop_columns(["id", "event_time"])
+
+
+def value(found: dict[str, Measurement], name: str) -> float:
+    got = found[f"{name} feature:x"].value
+    assert got is not None
+    return got
+
+
+@given(SAMPLE, SAMPLE)
+def test_mean_and_spread_are_numpys(reference: Floats, current: Floats) -> None:
+    found = measured(reference, current, missing=2)
+
+    assert value(found, "mean") == pytest.approx(np.mean(current), abs=1e-9)
+    assert value(found, "standard_deviation") == pytest.approx(np.std(current, ddof=1), abs=1e-5)
+
+
+def test_the_difference_of_means_is_in_standard_deviations_with_welchs_interval() -> None:
+    rng = np.random.default_rng(1)
+    reference, current = rng.normal(5, 2, 400), rng.normal(5.5, 3, 150)
+
+    found = measured(reference, current)["standardized_mean_difference feature:x"]
+
+    pooled = np.sqrt((np.var(reference, ddof=1) + np.var(current, ddof=1)) / 2)
+    welch = stats.ttest_ind(current, reference, equal_var=False).confidence_interval(0.95)
+    assert found.value == pytest.approx((current.mean() - reference.mean()) / pooled)
+    assert found.interval is not None
+    assert found.interval.lower == pytest.approx(welch.low / pooled)
+    assert found.interval.upper == pytest.approx(welch.high / pooled)
+
+
+@given(SAMPLE, SAMPLE)
+def test_extremes_are_within_their_resolution_or_beyond_the_reference(
+    reference: Floats, current: Floats
+) -> None:
+    found = measured(reference, current)
+
+    low, high = found["minimum feature:x"], found["maximum feature:x"]
+    if current.min() < reference.min():
+        assert low.reason is Reason.OUT_OF_RANGE
+    elif low.value is not None:
+        assert low.value <= current.min() <= low.value + low.resolution
+    if current.max() > reference.max():
+        assert high.reason is Reason.OUT_OF_RANGE
+    elif high.value is not None:
+        assert high.value - high.resolution <= current.max() <= high.value
+
+
+@given(SAMPLE, SAMPLE)
+def test_the_share_out_of_the_references_range_is_exact(reference: Floats, current: Floats) -> None:
+    beyond = np.mean((current < reference.min()) | (current > reference.max()))
+
+    assert value(measured(reference, current), "out_of_range_rate") == pytest.approx(beyond)
+
+
+@given(SAMPLE, SAMPLE)
+def test_the_area_between_the_cumulative_shares_is_within_its_resolution(
+    reference: Floats, current: Floats
+) -> None:
+    found = measured(reference, current)["wasserstein_distance feature:x"]
+
+    if found.value is None:
+        inside = reference.min() <= current.min() and current.max() <= reference.max()
+        assert not inside or np.std(reference) < 1e-9
+    else:
+        exact = stats.wasserstein_distance(reference, current) / np.std(reference, ddof=1)
+        assert found.value == pytest.approx(exact, abs=found.resolution + 1e-6)
+
+
+def test_the_area_of_a_large_sample_is_close_to_scipys() -> None:
+    rng = np.random.default_rng(3)
+    reference = rng.normal(size=20_000)
+    current = rng.uniform(-1, 2, size=5_000)
+
+    found = measured(reference, current)["wasserstein_distance feature:x"]
+
+    exact = stats.wasserstein_distance(reference, current) / np.std(reference, ddof=1)
+    assert found.value == pytest.approx(exact, rel=0.01)
+
+
+@given(
+    st.lists(st.integers(0, 40), min_size=2, max_size=9).filter(any),
+    st.data(),
+)
+def test_distances_of_shares_are_scipys(reference: list[int], data: st.DataObject) -> None:
+    size = len(reference)
+    current = data.draw(st.lists(st.integers(0, 40), min_size=size, max_size=size).filter(any))
+    counts = np.asarray([reference, current], dtype=np.float64)
+    q, p = counts / counts.sum(axis=1, keepdims=True)
+
+    js, hellinger, largest, statistic, p_value, v = (
+        float(column[0]) for column in share_distances(counts[:1], counts[1:])
+    )
+
+    assert js == pytest.approx(float(jensenshannon(p, q, base=2)), abs=1e-6)
+    assert hellinger == pytest.approx(float(np.linalg.norm(np.sqrt(p) - np.sqrt(q)) / np.sqrt(2)))
+    assert largest == pytest.approx(float(np.abs(p - q).max()))
+    used = counts[:, counts.sum(axis=0) > 0]
+    if used.shape[1] > 1:
+        oracle = stats.chi2_contingency(used, correction=False)
+        assert statistic == pytest.approx(float(oracle.statistic), abs=1e-9)
+        assert p_value == pytest.approx(float(oracle.pvalue), abs=1e-9)
+        assert v == pytest.approx(float(stats.contingency.association(used.astype(int), "cramer")), abs=1e-7)
+
+
+def test_large_numbers_with_a_large_reference_lose_nothing() -> None:
+    rng = np.random.default_rng(4)
+    reference, current = 1e15 + rng.normal(0, 100, 500).round(), 1e15 + rng.normal(7, 100, 300).round()
+
+    found = measured(reference, current)
+
+    assert value(found, "mean") == pytest.approx(1e15 + np.mean(current - 1e15), abs=0.2)
+    assert value(found, "standard_deviation") == pytest.approx(np.std(current - 1e15, ddof=1), rel=1e-9)
+
+
+def test_numbers_far_beyond_the_reference_have_no_mean() -> None:
+    found = measured(np.arange(100.0), np.asarray([1.0, 2.0, 1e15]))
+
+    assert found["mean feature:x"].reason is Reason.OUT_OF_RANGE
+    assert value(found, "out_of_range_rate") == pytest.approx(1 / 3)
+
+
+def test_the_cells_that_moved_most_are_told_with_both_shares() -> None:
+    found = measured(np.arange(1000.0), np.arange(1000.0) * 0.5)["stability_index feature:x"]
+
+    assert found.detail is not None
+    assert found.detail.columns == ("cell", "expected", "actual", "contribution")
+    contributions = [row[3] for row in found.detail.rows]
+    assert contributions == sorted(contributions, reverse=True)
+    assert found.detail.rows[0][0] == "[899, ∞)"
+    assert found.detail.rows[0][1] == pytest.approx(0.1, abs=0.002)
+
+
+def test_one_subject_has_no_moments_without_a_reference() -> None:
+    assert Expected((), np.empty(0)).moments == {}
