@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures import binary, classes, errors, numbers, probabilities
+from monitor.measures import binary, challenger, classes, errors, numbers, probabilities
 from monitor.measures import comparison as arms
 from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
@@ -14,12 +14,23 @@ from monitor.measures.ask import Ask, Result, generator
 from monitor.measures.binary import Scored
 from monitor.measures.cells import Expected, Subject
 from monitor.measures.mixture import Mixture
+from monitor.records import pairing
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.reading import Task
 from monitor.states.counters import Counters, Layout
 from monitor.states.views import Histogram
 
-__all__ = ["Ask", "Result", "comparison", "expectation", "label_quality", "performance", "quality", "shift"]
+__all__ = [
+    "Ask",
+    "Result",
+    "challenge",
+    "comparison",
+    "expectation",
+    "label_quality",
+    "performance",
+    "quality",
+    "shift",
+]
 
 
 def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
@@ -142,6 +153,17 @@ def comparison(
     outcomes = [None if arm is None else counting.histogram(arm, "label") for arm in (control, treatment)]
     rates = [arms.rate_of(outcome) for outcome in outcomes]
     return list(arms.rate_results(rates[0], rates[1], ask.level))
+
+
+def challenge(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
+    """Champion against challenger on the records of a labels part; none without a challenger."""
+    if not counting.challenged:
+        return []
+    _require(counting.labels, labels)
+    opened = labels.opened()
+    losses = pairing.paired_losses(opened) if counting.probabilistic else None
+    scores = pairing.paired_scores(opened)
+    return list(challenger.results(pairing.agreement(opened), scores, losses, ask.level))
 
 
 @dataclass(frozen=True, slots=True)
