@@ -12,7 +12,7 @@ from itertools import groupby
 from monitor.core.clock import SECOND, to_iso
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue import BY_NAME, Family, Unit
-from monitor.specs.rows import MeasurementRow
+from monitor.specs.rows import CUMULATIVE, MeasurementRow
 from monitor.windows.ends import nominal_length
 
 Shown = tuple[str, int, MeasurementRow]
@@ -292,7 +292,7 @@ _SUBJECTS = ("", "score", "prediction", "label")
 
 def _place(shown: Shown) -> tuple[object, ...]:
     model, as_of, row = shown
-    length = nominal_length(row.window) if row.window else 0
+    length = 0 if row.window in ("", CUMULATIVE) else nominal_length(row.window)
     window = (length, row.window, row.window_end, as_of, row.truth, row.version or "", row.segment or "")
     measure = BY_NAME.get(row.measure)
     family = len(_FAMILIES) if measure is None else _FAMILIES[measure.family]

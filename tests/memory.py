@@ -13,7 +13,7 @@ from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 
 Range = tuple[int, int]
-_NARROW = ("id", "event_time", "logged_at", "version", "arm", "serving", "score", "prediction")
+_NARROW = ("id", "event_time", "logged_at", "version", "arm", "serving", "score", "prediction", "challenger")
 
 
 @dataclass

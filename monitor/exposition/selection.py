@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from monitor.core.clock import SECOND
 from monitor.exposition import names
-from monitor.measures.catalogue import BY_NAME, Family, Measure
+from monitor.measures.catalogue import BY_NAME, Measure
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import MeasurementRow, Truth
@@ -88,8 +88,6 @@ def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
         return None
     if row.subject.startswith(FEATURE):
         return Group.FEATURE if _is_feature_series(model, row) else None
-    if measure.family is Family.COMPARISON:
-        return Group.WHOLE
     if row.version is None and row.segment is None:
         return Group.WHOLE if measure.headline else None
     wanted = row.measure in STRATUM_MEASURES or row.measure == MAIN_MEASURES[model.reading.task]

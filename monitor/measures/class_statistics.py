@@ -80,16 +80,15 @@ def matthews_correlations(sums: Draws) -> Floats:
 
     Unseen actual and unseen predicted classes are two classes more, never equal.
     """
-    square = sums.total * sums.total
-    actual = square - (sums.actual * sums.actual).sum(axis=0)
-    predicted = square - (sums.predicted * sums.predicted).sum(axis=0)
-    return _ratio(sums.total * sums.hits - _chance(sums), np.sqrt(actual * predicted))
+    actual = (sums.actual * (sums.total - sums.actual)).sum(axis=0)
+    predicted = (sums.predicted * (sums.total - sums.predicted)).sum(axis=0)
+    return _ratio(_beyond_chance(sums), np.sqrt(actual) * np.sqrt(predicted))
 
 
 def kappas(sums: Draws) -> Floats:
     """Accuracy beyond chance, as a share of what is beyond chance; NaN where all records are of one cell."""
-    chance = _chance(sums)
-    return _ratio(sums.total * sums.hits - chance, sums.total * sums.total - chance)
+    beyond = _beyond_chance(sums)
+    return _ratio(beyond, beyond + sums.total * (sums.total - sums.hits))
 
 
 def profits(sums: Draws) -> Floats:
@@ -115,7 +114,12 @@ def _f1s(sums: Draws) -> Floats:
     return _ratio(2 * sums.right, np.maximum(sums.actual[:-1] + sums.predicted[:-1], 1))
 
 
-def _chance(sums: Draws) -> Floats:
-    """Records expected to be right by chance, times the records."""
-    expected: Floats = (sums.actual[:-1] * sums.predicted[:-1]).sum(axis=0)
-    return expected
+def _beyond_chance(sums: Draws) -> Floats:
+    """Records right less those expected by chance, times the records.
+
+    Written class by class as TP·TN - FN·FP, which cancels least: nothing is lost where one class is rare.
+    """
+    missed, wrong = sums.actual[:-1] - sums.right, sums.predicted[:-1] - sums.right
+    others = sums.total - sums.right - missed - wrong
+    beyond: Floats = (sums.right * others - missed * wrong).sum(axis=0)
+    return beyond

@@ -1,16 +1,17 @@
 """Comparison: outcomes of the control and the treatment arm."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.ask import Result
 from monitor.measures.intervals import newcombe_difference, normal, normal_quantile, rate, student, welch
 from monitor.measures.measure import BINARY, NUMBERS, Direction, Family, Measure, Unit
 from monitor.measures.moments import variance_of
+from monitor.states.sums import HALF
 from monitor.states.views import Histogram, Sums
 
 COMPARISON: tuple[Measure, ...] = (
@@ -165,6 +166,36 @@ def mean_of(errors: Sums | None) -> Mean:
     return Mean(float(value), variance_of(value, square, n), n, fourth=_fourth(errors, value, square))
 
 
+def mean_of_sums(n: int, lost: int, first: int, second: int, scale: float) -> Mean:
+    """Outcome of a regression model's arm, of exact sums.
+
+    Parameters
+    ----------
+    n, lost
+        labels; those too large to be added.
+    first, second
+        sums of the labels and of their squares in units of 2^-40 of the scale, and of its square.
+    """
+    if n == 0:
+        return Mean(0.0, 0.0, 0, Reason.NO_LABELS)
+    if lost:
+        return Mean(0.0, 0.0, n, Reason.OUT_OF_RANGE)
+    value, variance = first / (n * HALF), 0.0
+    if n > 1:
+        variance = max(0, n * second * HALF - first * first) / (n * (n - 1) * HALF * HALF)
+    return Mean(value * scale, variance * scale * scale, n)
+
+
+def weekly(weeks: Sequence[tuple[str, Rate | Mean, Rate | Mean]]) -> Detail:
+    """Table of weeks: each arm's outcome, its standard deviation where it is a mean, and its labels."""
+    means = any(isinstance(arm, Mean) for _, *arms in weeks for arm in arms)
+    columns = [f"{arm}{part}" for arm in ("control", "treatment") for part in ("", "_sd", "_n")]
+    rows = [(week, *_in_a_row(control), *_in_a_row(treatment)) for week, control, treatment in weeks]
+    kept = [0, *(at for at, name in enumerate(columns, 1) if means or not name.endswith("_sd"))]
+    named = ["week", *columns]
+    return Detail(tuple(named[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
+
+
 def rate_difference(control: Rate, treatment: Rate, level: float = 0.95) -> Measurement:
     """Treatment's rate - control's, with Newcombe's interval."""
     n = control.n + treatment.n
@@ -270,6 +301,14 @@ def _fourth(errors: Sums, mean: Fraction, square: Fraction) -> float:
         return math.nan
     third, fourth = errors.mean("cubed_label"), errors.mean("quartic_label")
     return float(fourth - 4 * mean * third + 6 * mean**2 * square - 3 * mean**4)
+
+
+def _in_a_row(arm: Rate | Mean) -> tuple[float | None, float | None, float]:
+    if isinstance(arm, Rate):
+        return (arm.positive / arm.n if arm.n else None, None, arm.n)
+    if arm.reason is not None:
+        return (None, None, arm.n)
+    return (arm.value, math.sqrt(arm.variance) if arm.n > 1 else None, arm.n)
 
 
 def _on_the_logarithm(value: float, variance: float, level: float) -> Interval | None:

@@ -96,7 +96,8 @@ ERROR_ROWS: tuple[Measure, ...] = (
         Family.PERFORMANCE,
         NUMBERS,
         "Mean of |prediction - label| / |label|; 1 is 100 %. A label that is 0: `undefined`.",
-        "normal",
+        "normal; not to be trusted where labels come near 0: at 95 % it held the true value in 72 % of "
+        "simulated samples of 100 whose normal labels lay 3.3 sd above 0, in 94 % with gamma labels",
         "scikit-learn `mean_absolute_percentage_error`",
         headline=False,
     ),
@@ -108,7 +109,7 @@ ERROR_ROWS: tuple[Measure, ...] = (
         NUMBERS,
         "`mean_squared_error` / that of always saying the labels' mean: 1 - `r2_score`, which is the skill "
         "against that baseline. Labels all equal: `undefined`.",
-        "delta method on the means of error², label² and label",
+        "delta method, that of `r2_score`",
         "",
         headline=False,
     ),
@@ -119,7 +120,7 @@ ERROR_ROWS: tuple[Measure, ...] = (
         Family.PERFORMANCE,
         NUMBERS,
         "Square root of `relative_squared_error`.",
-        "delta method",
+        "delta method on `relative_squared_error`",
         "",
         headline=False,
     ),

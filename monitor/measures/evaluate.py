@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures import binary, classes, errors, numbers, probabilities, values
+from monitor.measures import binary, challenger, classes, errors, numbers, probabilities, values
 from monitor.measures import comparison as arms
 from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
@@ -16,12 +16,23 @@ from monitor.measures.cells import Expected, Subject
 from monitor.measures.measure import Family
 from monitor.measures.mixture import Mixture
 from monitor.measures.moments import mixed, moments_of
+from monitor.records import pairing
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.reading import Task
 from monitor.states.counters import Counters, Layout
 from monitor.states.views import Histogram
 
-__all__ = ["Ask", "Result", "comparison", "expectation", "label_quality", "performance", "quality", "shift"]
+__all__ = [
+    "Ask",
+    "Result",
+    "challenge",
+    "comparison",
+    "expectation",
+    "label_quality",
+    "performance",
+    "quality",
+    "shift",
+]
 
 
 def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
@@ -48,6 +59,9 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
         found += binary.results(Scored(table, bounds, counting.reading.classes, losses, clipped), ask, rng)
     if counting.probable:
         found += probabilities.results(counting.class_tables(opened), counting.losses(opened), clipped, ask)
+        if rng is not None:
+            table, bounds = counting.score_table(opened), counting.score_bounds
+            found += probabilities.calibration_results(table, bounds, ask, rng)
     return found
 
 
@@ -150,6 +164,17 @@ def comparison(
     outcomes = [None if arm is None else counting.histogram(arm, "label") for arm in (control, treatment)]
     rates = [arms.rate_of(outcome) for outcome in outcomes]
     return list(arms.rate_results(rates[0], rates[1], ask.level))
+
+
+def challenge(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
+    """Champion against challenger on the records of a labels part; none without a challenger."""
+    if not counting.challenged:
+        return []
+    _require(counting.labels, labels)
+    opened = labels.opened()
+    losses = pairing.paired_losses(opened) if counting.probabilistic else None
+    scores = pairing.paired_scores(opened)
+    return list(challenger.results(pairing.agreement(opened), scores, losses, ask.level))
 
 
 @dataclass(frozen=True, slots=True)

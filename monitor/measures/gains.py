@@ -43,8 +43,8 @@ def average_precision(ranked: Ranked, spread: Spread | None = None, at: Sequence
     positive, p = ranked.positive, ranked.positives
     precision = ranked.true / ranked.both
     value = float(positive @ precision) / p
-    best = ranked.true / (ranked.both - ranked.negative)
-    worst = 1 - ranked.false / (ranked.both - positive + 1)
+    best = ranked.true / np.maximum(ranked.both - ranked.negative, 1)
+    worst = (ranked.true - positive + 1) / (ranked.both - positive + 1)
     off = max(float(positive @ (best - precision)), float(positive @ (precision - worst)))
     cells = list(at)
     table = curve(_CURVE, ranked.lower[cells], precision[cells], ranked.true[cells] / p) if cells else None
@@ -90,8 +90,8 @@ def deciles(ranked: Ranked) -> Detail:
 
     Gain is the share of all positives that a decile holds; lift is that over its share of all records.
     """
-    found = np.interp(_TENTHS * ranked.n, ranked.both, ranked.true, left=0.0)
-    found[0] = 0.0
+    both, true = (np.concatenate([[0.0], values]) for values in (ranked.both, ranked.true))
+    found = np.interp(_TENTHS * ranked.n, both, true)
     cumulative = found / ranked.positives
     gain = np.diff(cumulative)
     records = np.full(10, ranked.n / 10)

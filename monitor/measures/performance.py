@@ -80,7 +80,9 @@ PERFORMANCE: tuple[Measure, ...] = (
         Family.PERFORMANCE,
         NUMBERS,
         "Mean of (prediction - label)².",
-        "normal, on the fourth moment of the error",
+        "normal, on the fourth moment of the error; at 95 % it held the "
+        "true value in 94 % of simulated samples of 100 normal errors, in 87 % of 100 and 92 % of 400 errors "
+        "with heavy tails (Student's t, 5 degrees of freedom)",
         "scikit-learn `mean_squared_error`",
         headline=False,
     ),
@@ -91,7 +93,9 @@ PERFORMANCE: tuple[Measure, ...] = (
         Family.PERFORMANCE,
         NUMBERS,
         "Square root of `mean_squared_error`.",
-        "delta method",
+        "delta method; at 95 % it held the "
+        "true value in 94 % of simulated samples of 100 normal errors, in 89 % of 100 and 92 % of 400 errors "
+        "with heavy tails (Student's t, 5 degrees of freedom)",
         "scikit-learn `root_mean_squared_error`",
         headline=True,
     ),
@@ -113,7 +117,9 @@ PERFORMANCE: tuple[Measure, ...] = (
         Family.PERFORMANCE,
         NUMBERS,
         "1 - Σ(prediction - label)² / Σ(label - mean label)². Labels all equal: `undefined`.",
-        "delta method on the means of error², label² and label",
+        "delta method on the means of error², label² and label; at 95 % it held the "
+        "true value in 94 % of simulated samples of 100 normal errors, in 90 % of 100 and 93 % of 400 errors "
+        "with heavy tails (Student's t, 5 degrees of freedom)",
         "scikit-learn `r2_score`",
         headline=True,
     ),

@@ -8,11 +8,15 @@ import numpy as np
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Bools, Floats, Ints
+from monitor.measures import calibration
 from monitor.measures.ask import Ask, Result
+from monitor.measures.calibration import Reliability
 from monitor.measures.intervals import normal
+from monitor.measures.ranked import Ranked
+from monitor.measures.resampling import Resamples, spreads
 from monitor.measures.scores import FEW, auc_interval, brier_score, log_loss, logit
 from monitor.records.probabilities import UNUSABLE
-from monitor.states.views import ClassTables, Sums
+from monitor.states.views import ClassTables, ScoreTable, Sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,29 @@ def results(tables: ClassTables, losses: Sums, clipped: int, ask: Ask) -> Iterat
         yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
         for position, name in enumerate(tables.classes):
             yield Result("roc_auc", f"class:{name}", class_roc_auc(areas, position, ask.level))
+
+
+def calibration_results(
+    table: ScoreTable, bounds: Floats, ask: Ask, rng: np.random.Generator
+) -> Iterator[Result]:
+    """Calibration errors of the largest probability: its class should be right as often as it says.
+
+    Parameters
+    ----------
+    table
+        records by the largest probability, positive where its class is the actual one.
+    bounds
+        shape (cells + 1,): bounds of the cells.
+    """
+    ranked = Ranked.of(table, bounds)
+    if calibration.too_few(ranked.n):
+        yield from calibration.missing_results(ranked.n)
+        return
+    told, resamples = calibration.Probabilities.of(ranked), Resamples.of(ranked, ask.resamples, rng)
+    reliability = Reliability.of(told, resamples.first[resamples.group])
+    found = spreads(calibration.statistics(resamples, told), ask.level)
+    yield from calibration.error_results(told, reliability, found)
+    yield from calibration.critical_results(reliability, ranked.n, ask.resamples, rng, ask.level)
 
 
 def _variance_of_mean(counts: Ints, off: Floats, n: Ints) -> Floats:

@@ -1,6 +1,6 @@
 """The catalogue's rows of a binary model's scores, beside those that are headlines."""
 
-from monitor.measures.measure import BINARY, Direction, Family, Measure, Unit
+from monitor.measures.measure import BINARY, CLASSES, Direction, Family, Measure, Unit
 
 _BOOTSTRAP = (
     "percentile bootstrap on at most 33 merged cells, moved to the value of all cells, made to hold the value"
@@ -196,11 +196,12 @@ SCORE_ROWS: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.LOWER,
         Family.PERFORMANCE,
-        BINARY,
+        CLASSES,
         "Σ n_b/n·abs(mean score - share of positives) over 15 groups of about equally many records, "
         "equal scores together. Too large by chance where groups are small: see "
         "`expected_calibration_error_critical`. Fewer than 150 records: `too_few`. Detail: the "
-        "reliability table.",
+        "reliability table. Multi-class: of the largest class probability, positive where its class is the "
+        "actual one.",
         "basic bootstrap, within [0, 1], made to hold the value",
         "Naeini, Cooper & Hauskrecht (2015), AAAI; Nguyen & O'Connor (2015), EMNLP",
         headline=False,
@@ -210,7 +211,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.PERFORMANCE,
-        BINARY,
+        CLASSES,
         "Value that `expected_calibration_error` exceeds with probability 1 - level if the scores are "
         "calibrated: simulated.",
         "none",
@@ -222,7 +223,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.LOWER,
         Family.PERFORMANCE,
-        BINARY,
+        CLASSES,
         "Largest abs(mean score - share of positives) of the same groups.",
         "basic bootstrap, within [0, 1], made to hold the value",
         "Naeini, Cooper & Hauskrecht (2015), AAAI",
@@ -233,7 +234,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.PERFORMANCE,
-        BINARY,
+        CLASSES,
         "Value that `maximum_calibration_error` exceeds with probability 1 - level if the scores are "
         "calibrated: simulated.",
         "none",
@@ -245,7 +246,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         Unit.PLAIN,
         Direction.LOWER,
         Family.PERFORMANCE,
-        BINARY,
+        CLASSES,
         "Σ n_b/n·((mean score - r_b)² - r_b·(1 - r_b) / (n_b - 1)) over the same groups, r_b the share "
         "of positives: free of the bias that small groups bring, and below 0 at times.",
         "basic bootstrap, made to hold the value",

@@ -138,8 +138,8 @@ def ks_critical(positives: int, negatives: int, level: float = 0.95) -> Measurem
 def ks_threshold(ranked: Ranked) -> Measurement:
     """Score at which the K-S separation is reached: the classes are told apart best from it on.
 
-    Of several the highest. Its resolution is the width of the cell below it: that of raw scores may lie
-    anywhere in that cell. Undefined where the separation is 0.
+    Of several the highest; the upper edge of the cell below it. Its resolution is that cell's width: that of
+    the raw scores may lie anywhere in the cell. Undefined where the separation is 0.
     """
     if not ranked.two:
         return Measurement.absent(_reason(ranked.n), n=ranked.n)
@@ -149,7 +149,7 @@ def ks_threshold(ranked: Ranked) -> Measurement:
         return Measurement.absent(Reason.UNDEFINED, n=ranked.n)
     below = float(ranked.upper[at + 1] - ranked.lower[at + 1])
     resolution = below if math.isfinite(below) else 0.0
-    return Measurement(float(ranked.lower[at]), ranked.n, resolution=resolution)
+    return Measurement(float(ranked.upper[at + 1]), ranked.n, resolution=resolution)
 
 
 def brier_score(losses: Sums, level: float = 0.95) -> Measurement:

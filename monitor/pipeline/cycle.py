@@ -7,6 +7,7 @@ from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
+from monitor.pipeline.cumulative import enter
 from monitor.pipeline.dirty import Changes, find_changes
 from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
 from monitor.pipeline.housekeeping import audit
@@ -58,11 +59,7 @@ def run_cycle(
     if state.as_of is not None and as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
     token = None if lease is None else lease.token
-    if is_new := not monitored.restored:
-        widen(monitored, token=token)
-        restore(monitored)
-    monitored.panes.load(monitored.oldest_needed(as_of))
-
+    is_new = _prepared(monitored, as_of, token)
     changes = find_changes(monitored, state, as_of)
     changes = reach_back(monitored, changes, as_of) if is_new else changes
     audited = audit(monitored, changes, as_of)
@@ -79,7 +76,9 @@ def run_cycle(
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
     events = newly_seen(monitored, as_of)
-    rows = [*current, *audited.rows, *first_seen_rows(monitored)]
+    entered = enter(monitored, state, truth, lacking)
+    rows = [*current, *entered.rows, *audited.rows, *first_seen_rows(monitored)]
+    snapshots += entered.kept
     store.commit(
         monitored.name,
         Commit(
@@ -89,10 +88,21 @@ def run_cycle(
             snapshots=snapshots,
             windows=windows,
             events=events,
+            entries=entered.entries,
         ),
         token=token,
     )
+    monitored.ledgers = entered.ledgers
     return _report(monitored, as_of, changes, counted, waiting, rows, snapshots), rows
+
+
+def _prepared(monitored: Monitored, as_of: int, token: int | None) -> bool:
+    """Bring caches in line with the store; whether this is the first cycle of the process."""
+    if is_new := not monitored.restored:
+        widen(monitored, token=token)
+        restore(monitored)
+    monitored.panes.load(monitored.oldest_needed(as_of))
+    return is_new
 
 
 def _count(

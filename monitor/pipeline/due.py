@@ -36,7 +36,11 @@ class Truths:
 
     def of(self, window: Window, end: int) -> Settled:
         """Whether the window that ends at `end` is settled."""
-        return settled((window.start(end), end), self.as_of, self.panes, self.ages, self.rule, self.reached)
+        return self.of_span(window.start(end), end)
+
+    def of_span(self, start: int, end: int) -> Settled:
+        """Whether the panes of [start, end) are settled."""
+        return settled((start, end), self.as_of, self.panes, self.ages, self.rule, self.reached)
 
     @property
     def age(self) -> int | None:

@@ -10,6 +10,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
     Ask,
     Result,
+    challenge,
     comparison,
     label_quality,
     performance,
@@ -96,6 +97,8 @@ def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = T
     whole = performance(counting, folded[WHOLE], ask)
     rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], whole)
     coverage = rows[0].coverage
+    challenged = challenge(counting, folded[WHOLE], ask)
+    rows += [target.row(result, truth, WHOLE, coverage) for result in challenged]
     if strata:
         closed, everyone = replace(ask, resamples=0, whole=False), counting.tally(folded[WHOLE]).records
         for stratum, counters in in_order(with_frequent_versions(counting.labels, folded, "tally")):

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from monitor.core.clock import DAY, floor_to
 from monitor.measures.cells import Expected
+from monitor.pipeline.ledger import Ledger
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference
@@ -59,6 +60,8 @@ class Monitored:
         the audit's last figures.
     memory
         what need not be measured again.
+    ledgers
+        of the comparisons that go on, by name and key, as they were committed last; None: not read yet.
     seen_again
         labels by pane that the next search for changes sees again; None: not known.
     expected
@@ -81,6 +84,7 @@ class Monitored:
     settled: dict[str, NewestSettled] = field(default_factory=dict)
     audit: tuple[MeasurementRow, ...] = ()
     memory: Memory = field(default_factory=Memory)
+    ledgers: dict[tuple[str, str], Ledger] | None = None
     seen_again: dict[int, int] | None = None
     expected: dict[tuple[int, bool], Expected] = field(default_factory=dict)
     restored: bool = False

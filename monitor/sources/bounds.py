@@ -54,24 +54,7 @@ class Comparable:
 
         An empty list says that there is nothing to read; UNKNOWN has no intervals at all.
         """
-        merged = merge([one for one in ranges if one[0] < one[1]])
-        match self.shape:
-            case Shape.EPOCH:
-                factor = _FACTOR[self.unit]
-                wide = merge([(lo // factor - 1, -(-hi // factor) + 1) for lo, hi in merged])
-                return [(str(lo), str(hi)) for lo, hi in wide]
-            case Shape.INSTANT:
-                return [
-                    (_literal("TIMESTAMPTZ", lo, "+00"), _literal("TIMESTAMPTZ", hi, "+00"))
-                    for lo, hi in merged
-                ]
-            case Shape.NAIVE:
-                wide = local(merged, self.zone)
-                return [(_literal("TIMESTAMP", lo, ""), _literal("TIMESTAMP", hi, "")) for lo, hi in wide]
-            case Shape.TEXT:
-                return [(f"'{lo}'", f"'{hi}'") for lo, hi in texts(self._text_ranges(merged))]
-            case _:
-                return []
+        return self._literals(self._widened(ranges))
 
     def within(self, interval: Interval) -> str:
         """Condition of one interval."""
@@ -79,15 +62,74 @@ class Comparable:
 
     def condition(self, lo: int, hi: int) -> str:
         """Condition of one range of time, widened."""
+        return "1 = 1" if self.shape is Shape.UNKNOWN else self._any(self.intervals([(lo, hi)]))
+
+    def part(self, span: Range, piece: Range) -> str:
+        """Condition of a piece of a range of time.
+
+        Pieces that make up the range hold together what `condition` holds, each row once, whatever its time
+        is: the range is widened, its cuts are not.
+        """
         if self.shape is Shape.UNKNOWN:
             return "1 = 1"
-        intervals = self.intervals([(lo, hi)])
+        for first, last in self._widened([span]):
+            lo = first if piece[0] <= span[0] else self._cut(piece[0], first, last)
+            hi = last if piece[1] >= span[1] else self._cut(piece[1], first, last)
+            return self._any(self._literals([(lo, hi)] if lo < hi else []))
+        return "1 = 0"
+
+    def odd_near(self, span: Range) -> str | None:
+        """Condition of rows beside a range of time that are no times, where there may be any.
+
+        Of texts, those that sort where no ISO time of other years does: before 1900 or after 2099, as `n/a`
+        and `03/01/2013` do, or after the days of the range's last year, as `2013/03/01` does.
+        """
+        if self.odd is None or self.shape is not Shape.TEXT:
+            return None if self.shape is Shape.UNKNOWN else self.odd
+        beside = _beside(texts(self._widened([span])))
+        bounds = (
+            " AND ".join([f"{self.sql} >= '{lo}'"] * bool(lo) + [f"{self.sql} < '{hi}'"] * bool(hi))
+            for lo, hi in beside
+        )
+        return " OR ".join(f"({one} AND {self.odd})" for one in bounds)
+
+    def _any(self, intervals: Sequence[Interval]) -> str:
         return " OR ".join(f"({self.within(one)})" for one in intervals) if intervals else "1 = 0"
 
-    def _text_ranges(self, merged: list[Range]) -> list[Range]:
-        if self.offsets:
-            return merge([(lo - DAY, hi + DAY) for lo, hi in merged])
-        return local(merged, self.zone)
+    def _widened(self, ranges: Sequence[Range]) -> list[Range]:
+        """Disjoint ranges of what the column says, as microseconds, that hold every time of the ranges."""
+        merged = merge([one for one in ranges if one[0] < one[1]])
+        match self.shape:
+            case Shape.EPOCH:
+                unit = _FACTOR[self.unit]
+                return merge([((lo // unit - 1) * unit, (-(-hi // unit) + 1) * unit) for lo, hi in merged])
+            case Shape.INSTANT:
+                return merged
+            case Shape.TEXT if self.offsets:
+                return merge([(lo - DAY, hi + DAY) for lo, hi in merged])
+            case Shape.NAIVE | Shape.TEXT:
+                return local(merged, self.zone)
+            case _:
+                return []
+
+    def _literals(self, wide: Sequence[Range]) -> list[Interval]:
+        match self.shape:
+            case Shape.EPOCH:
+                unit = _FACTOR[self.unit]
+                return [(str(lo // unit), str(hi // unit)) for lo, hi in wide]
+            case Shape.INSTANT:
+                return [
+                    (_literal("TIMESTAMPTZ", lo, "+00"), _literal("TIMESTAMPTZ", hi, "+00"))
+                    for lo, hi in wide
+                ]
+            case Shape.NAIVE:
+                return [(_literal("TIMESTAMP", lo, ""), _literal("TIMESTAMP", hi, "")) for lo, hi in wide]
+            case _:
+                return [(f"'{lo}'", f"'{hi}'") for lo, hi in texts(wide)]
+
+    def _cut(self, us: int, first: int, last: int) -> int:
+        step = {Shape.EPOCH: _FACTOR[self.unit], Shape.TEXT: MINUTE}.get(self.shape, 1)
+        return min(max(us // step * step, first), last)
 
 
 def merge(ranges: Sequence[Range]) -> list[Range]:
@@ -124,7 +166,8 @@ def texts(ranges: Sequence[Range]) -> list[Interval]:
     """Intervals of ISO text: whole minutes, both separators, prefixes without seconds, fraction and zone.
 
     `…00Z` sorts after `…00.5Z`, `00:00Z` after `00:00:30Z`, and ` ` before `T`: hence bounds are prefixes, a
-    whole day is bounded by its date alone, and a part of a day has an interval for each separator.
+    whole day is bounded by its date alone, and a part of a day has an interval for each separator. Ranges
+    that touch at a whole minute have intervals that touch: no text lies between them.
     """
     found: list[Interval] = []
     for lo, hi in ranges:
@@ -160,8 +203,18 @@ def _text_intervals(lo: int, hi: int) -> list[Interval]:
 def _part_of_day(lo: int, hi: int) -> list[Interval]:
     day = _date(lo)
     starts = (day, f"{day}T") if lo % DAY == 0 else (f"{day} {_time(lo)}", f"{day}T{_time(lo)}")
-    ends = (f"{day}!", f"{day}U") if hi % DAY == 0 else (f"{day} {_time(hi)}", f"{day}T{_time(hi)}")
+    ends = (f"{day}T", _date(hi)) if hi % DAY == 0 else (f"{day} {_time(hi)}", f"{day}T{_time(hi)}")
     return list(zip(starts, ends, strict=True))
+
+
+def _beside(window: Sequence[Interval]) -> list[Interval]:
+    """Intervals of texts, outside of a window's, that no ISO time of other years lies in; "": no bound."""
+    if not window:
+        return []
+    year = int(window[-1][1][:4])
+    gaps = [("1999-A", "2000-"), (f"{year:04}-A", f"{year + 1:04}-")]
+    found = {gap for gap in gaps if not any(lo <= gap[0] < hi for lo, hi in window)}
+    return [("", min("1900-", window[0][0])), *sorted(found), (max("2100-", window[-1][1]), "")]
 
 
 def _date(us: int) -> str:

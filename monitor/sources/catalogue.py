@@ -88,7 +88,8 @@ def types_of(session: Session, dialect: Dialect, relation: Relation) -> dict[str
         return _sqlite_types(session, dialect, relation.table)
     if relation.table is not None:
         _require_table(session, dialect, relation.table)
-    described = session.described(f"SELECT * FROM {dialect.relation(whole, 'q')} LIMIT 0")
+    # no planner touches a table, or a partition of one, for a condition that is false
+    described = session.described(f"SELECT * FROM {dialect.relation(whole, 'q')} WHERE 1 = 0 LIMIT 0")
     if dialect.name == "postgresql" and described:
         return _postgres_types(session, dialect, whole, list(described))
     if mysql.is_mysql(dialect.name):

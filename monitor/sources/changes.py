@@ -1,6 +1,6 @@
 """Which rows changed: logged, or labelled, since a moment."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -22,33 +22,69 @@ from monitor.specs.model import ModelSpec, Relation
 _ENDS = ("min", "max")  # of an id's event times
 
 
-def read_changed_records(
-    session: Session, dialect: Dialect, model: ModelSpec, since: int | None, as_of: int, bounds: Range
-) -> Batches:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which changes are read: rows seen since a moment and up to another, event times within bounds.
+
+    Parameters
+    ----------
+    since
+        None: whenever they were seen.
+    piece
+        of the bounds: pieces that make them up hold each row once. None: all of them.
+    odd
+        rows whose event times are no times come with the first piece, if all rows are asked for.
+    """
+
+    since: int | None
+    as_of: int
+    bounds: Range
+    piece: Range | None = None
+    odd: bool = True
+
+    def of(self, piece: Range) -> "Wanted":
+        """The same of a piece."""
+        return self if piece == self.bounds else replace(self, piece=piece)
+
+    def condition(self, event: Comparable) -> str:
+        """Condition of the event time."""
+        lo, hi = self.piece or self.bounds
+        own = event.part(self.bounds, (lo, hi))
+        first = self.odd and self.since is None and lo <= self.bounds[0]
+        odd = event.odd_near(self.bounds) if first else None
+        return own if odd is None else f"{own} OR {odd}"
+
+    def unseen(self, event: Comparable) -> str:
+        """Condition of the event time of rows whose own time is not known: theirs stands for it."""
+        lo, hi = self.bounds
+        late = event.condition(max(lo, self.since or lo), hi)
+        return late if self.piece is None else f"({late}) AND ({event.part(self.bounds, self.piece)})"
+
+
+def read_changed_records(session: Session, dialect: Dialect, model: ModelSpec, wanted: Wanted) -> Batches:
     """`event_time` and, if there is such a column, `logged_at` of rows logged since then (and some more)."""
     looked = look(session, dialect, model.predictions, "p")
-    event = _event_time(session, looked, model)
-    logged = _time(session, looked, model, model.predictions, "logged_at")
+    event = _event_time(session, looked, model, wanted.bounds)
+    logged = _time(session, looked, model, "logged_at", event.condition(*wanted.bounds))
     outputs = [_output(looked, model, model.predictions, "event_time")]
     if logged is None:
-        odd = event.odd if since is None else None
-        conditions = [_either(event.condition(*bounds), odd)]
+        conditions = [wanted.condition(event)]
     else:
         outputs.append(_output(looked, model, model.predictions, "logged_at"))
-        conditions = _since(session, looked, event, logged, since, as_of, bounds)
+        conditions = _since(session, looked, event, logged, wanted)
     yield from _select(session, outputs, looked.item, conditions)
 
 
-def read_changed_labels(
-    session: Session, dialect: Dialect, model: ModelSpec, since: int | None, as_of: int, bounds: Range
-) -> Batches:
+def read_changed_labels(session: Session, dialect: Dialect, model: ModelSpec, wanted: Wanted) -> Batches:
     """`event_time` of predictions and `reported_at` of their labels reported since then (and some more)."""
     if model.labels is None:
         raise SourceError("no labels are configured")
     looked = look(session, dialect, model.predictions, "p")
     labels = look_labels(session, dialect, model.labels, looked)
-    event = _event_time(session, looked, model)
-    reported = _time(session, labels, model, model.labels, "reported_at")
+    event = _event_time(session, looked, model, wanted.bounds)
+    near = event.condition(*wanted.bounds) if labels is looked else None
+    reported = _time(session, labels, model, "reported_at", near)
+    wanted = replace(wanted, odd=False)
     outputs = [_output(looked, model, model.predictions, "event_time")]
     if labels is looked:
         source, there = looked.item, _labelled(looked, model.labels)
@@ -56,17 +92,17 @@ def read_changed_labels(
         join = same_id(model.predictions, model.labels, looked, labels)
         source, there = f"{labels.item} JOIN {looked.item} ON {join}", "1 = 1"
     if reported is None:
-        conditions = [event.condition(*bounds)]
+        conditions = [wanted.condition(event)]
     else:
         outputs.append(_output(labels, model, model.labels, "reported_at"))
-        conditions = _since(session, labels, event, reported, since, as_of, bounds)
+        conditions = _since(session, labels, event, reported, wanted)
     yield from _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
 
 
 def has_rows(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> bool:
     """Whether predictions have event times within bounds (text: widened to a minute)."""
     looked = look(session, dialect, model.predictions, "p")
-    event = _event_time(session, looked, model)
+    event = _event_time(session, looked, model, bounds)
     return bool(
         session.rows(f"SELECT 1 AS there FROM {looked.item} WHERE {event.condition(*bounds)} LIMIT 1")
     )
@@ -84,8 +120,8 @@ def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: 
         return None
     looked, labels = look(session, dialect, model.predictions, "p"), look(session, dialect, model.labels, "l")
     same = same_id(model.predictions, model.labels, looked, labels)
-    event, horizon = _event_time(session, looked, model), model.reading.horizon
-    near = event.condition(bounds[0] - horizon, bounds[1] + horizon)
+    around = (bounds[0] - model.reading.horizon, bounds[1] + model.reading.horizon)
+    near = _event_time(session, looked, model, around).condition(*around)
     # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
     source = f"{labels.item} LEFT JOIN {looked.item} ON {same} AND ({near})"
     alone = f"{looked.ref(str(model.predictions.column('id')), 'id')} IS NULL"
@@ -102,10 +138,13 @@ def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: 
 def count_strays(
     session: Session, dialect: Dialect, model: ModelSpec, as_of: int, bounds: Range
 ) -> dict[str, int]:
-    """Visible rows without an id within event-time bounds; without an event time, logged within bounds."""
+    """Visible rows without an id within event-time bounds; without an event time, logged within bounds.
+
+    No event time is a bound of it too: an index finds these rows, and only the default partition holds any.
+    """
     looked, reading = look(session, dialect, model.predictions, "p"), model.reading
-    event = _event_time(session, looked, model)
-    logged = _time(session, looked, model, model.predictions, "logged_at")
+    event = _event_time(session, looked, model, bounds)
+    logged = _time(session, looked, model, "logged_at", event.condition(*bounds))
     outputs = [_output(looked, model, model.predictions, "event_time")]
     outputs += [] if logged is None else [_output(looked, model, model.predictions, "logged_at")]
     nameless = " OR ".join(f"{one} IS NULL" for one in _id(looked, model))
@@ -129,8 +168,8 @@ def count_repeated(session: Session, dialect: Dialect, model: ModelSpec, as_of: 
     `logged_at` is compared in SQL, where the moment may be up to a minute late.
     """
     looked, reading = look(session, dialect, model.predictions, "p"), model.reading
-    event = _event_time(session, looked, model)
-    logged = _time(session, looked, model, model.predictions, "logged_at")
+    event = _event_time(session, looked, model, bounds)
+    logged = _time(session, looked, model, "logged_at", event.condition(*bounds))
     named = " AND ".join(f"{one} IS NOT NULL" for one in _id(looked, model))
     columns = [(column, role) for role, column in model.predictions.id_columns]
     if version := model.predictions.column("version"):
@@ -159,36 +198,28 @@ def _labelled(looked: Looked, labels: Relation) -> str:
 
 
 def _since(
-    session: Session,
-    looked: Looked,
-    event: Comparable,
-    seen: Comparable,
-    since: int | None,
-    as_of: int,
-    bounds: Range,
+    session: Session, looked: Looked, event: Comparable, seen: Comparable, wanted: Wanted
 ) -> list[str]:
     """Conditions of disjoint sets of rows: those seen since then, and those of whom that is not known.
 
-    Rows whose times are no times lie in no interval: they are looked for only where no index could be used
-    anyway, in the first read and in audits.
+    Rows whose times are no times lie in no interval: they are looked for in the first read and in audits.
     """
-    if since is None:
-        return [_either(event.condition(*bounds), event.odd)]
-    recent = seen.condition(since, as_of + 1)
+    if wanted.since is None:
+        return [wanted.condition(event)]
+    recent = seen.condition(wanted.since, wanted.as_of + 1)
     within = event
-    if looked.dialect.name == "sqlite" and has_index(session, looked.dialect, looked.item, recent):
+    if (
+        wanted.piece is None
+        and looked.dialect.name == "sqlite"
+        and has_index(session, looked.dialect, looked.item, recent)
+    ):
         within = replace(
             event, sql=f"+{event.sql}"
         )  # the plus keeps SQLite from the index on the wider range
-    unseen = event.condition(max(bounds[0], since), bounds[1])
     return [
-        f"({recent}) AND {seen.sql} IS NOT NULL AND ({within.condition(*bounds)})",
-        f"{seen.sql} IS NULL AND ({unseen})",
+        f"({recent}) AND {seen.sql} IS NOT NULL AND ({wanted.condition(within)})",
+        f"{seen.sql} IS NULL AND ({wanted.unseen(event)})",
     ]
-
-
-def _either(condition: str, odd: str | None) -> str:
-    return condition if odd is None else f"({condition}) OR ({odd})"
 
 
 def _select(session: Session, outputs: list[Output], source: str, conditions: list[str]) -> Batches:
@@ -196,16 +227,20 @@ def _select(session: Session, outputs: list[Output], source: str, conditions: li
         yield from session.batches(Statement(tuple(outputs), f"FROM {source} WHERE {condition}"))
 
 
-def _event_time(session: Session, looked: Looked, model: ModelSpec) -> Comparable:
+def _event_time(session: Session, looked: Looked, model: ModelSpec, span: Range) -> Comparable:
     column = str(model.predictions.column("event_time"))
-    return comparable(session, looked, column, "event_time", model.reading)
+    return comparable(session, looked, column, "event_time", model.reading, near=span)
 
 
 def _time(
-    session: Session, looked: Looked, model: ModelSpec, relation: Relation, role: str
+    session: Session, looked: Looked, model: ModelSpec, role: str, near: str | None
 ) -> Comparable | None:
-    column = relation.column(role)
-    return None if column is None else comparable(session, looked, column, role, model.reading)
+    """When rows were seen: predictions logged, labels reported."""
+    relation = model.predictions if role == "logged_at" else model.labels
+    column = None if relation is None else relation.column(role)
+    if column is None:
+        return None
+    return comparable(session, looked, column, role, model.reading, near=near)
 
 
 def _id(looked: Looked, model: ModelSpec) -> list[str]:

@@ -5,13 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyarrow as pa
-
 from monitor.core.clock import DAY, floor_to
-from monitor.records.rows import Batches
 from monitor.sources.dialects import Dialect
+from monitor.sources.plans import Plan, Planned
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Reader, Session, Statement
+from monitor.sources.statements import Reader
 from monitor.specs.model import ModelSpec
 
 
@@ -26,50 +24,11 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
-    """A session that asks for plans instead of rows; small questions about the tables are passed on."""
-
-    session: Session
-    dialect: str
-    found: list[tuple[str, tuple[str, ...]]]
-
-    def read(self, statement: Statement) -> pa.Table:
-        """No rows."""
-        self._note(statement.text())
-        return statement.empty()
-
-    def batches(self, statement: Statement) -> Batches:
-        """One batch without rows."""
-        self._note(statement.text())
-        yield statement.empty()
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """Rows of a small query; counts, which may read a table whole, are 0."""
-        if not sql.startswith("SELECT count("):
-            return self.session.rows(sql)
-        self._note(sql)
-        return [(0,)]
-
-    def described(self, sql: str) -> dict[str, object]:
-        """Columns of a query, as the driver describes them."""
-        return self.session.described(sql)
-
-    def settle(self, sql: str) -> None:
-        """Run a statement without rows."""
-        self.session.settle(sql)
-
-    def _note(self, sql: str) -> None:
-        asked = "EXPLAIN QUERY PLAN" if self.dialect == "sqlite" else "EXPLAIN"
-        plan = self.session.rows(f"{asked} {sql}")
-        self.found.append((sql, tuple(_line(self.dialect, row) for row in plan)))
-
-
-@dataclass(frozen=True, slots=True)
 class _PlanReader:
     """A reader whose sessions ask for plans."""
 
     reader: Reader
-    found: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    found: list[Plan] = field(default_factory=list)
 
     @property
     def dialect(self) -> Dialect:
@@ -77,10 +36,10 @@ class _PlanReader:
         return self.reader.dialect
 
     @contextmanager
-    def session(self) -> Iterator[_Planned]:
+    def session(self) -> Iterator[Planned]:
         """Session of the real reader."""
         with self.reader.session() as session:
-            yield _Planned(session, self.reader.dialect.name, self.found)
+            yield Planned(session, self.reader.dialect.name, self.found)
 
     def close(self) -> None:
         """Close the connections that are kept."""
@@ -158,8 +117,9 @@ def _bounds(model: ModelSpec, as_of: int) -> tuple[int, int]:
 def _queries(step: _Step, source: SqlSource) -> Iterator[Query]:
     planning = _PlanReader(source.reader)
     step.run(SqlSource(planning))
-    for sql, plan in planning.found:
-        yield Query(step.purpose, step.every, sql, plan)
+    for plan in planning.found:
+        lines = tuple(_line(plan.dialect, row) for row in plan.rows)
+        yield Query(step.purpose, step.every, plan.sql, lines)
 
 
 def _line(dialect: str, row: tuple[Any, ...]) -> str:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
 from monitor.sources import mysql
-from monitor.sources.bounds import Comparable, Shape, text_zones
+from monitor.sources.bounds import Comparable, Range, Shape, text_zones
 from monitor.sources.catalogue import Looked
 from monitor.sources.statements import Session
 
@@ -20,8 +20,22 @@ _POSTGRES = {
 }
 
 
-def comparable(session: Session, looked: Looked, column: str, role: str, reading: Reading) -> Comparable:
+def comparable(
+    session: Session,
+    looked: Looked,
+    column: str,
+    role: str,
+    reading: Reading,
+    *,
+    near: str | Range | None = None,
+) -> Comparable:
     """Column of times, ready to be compared.
+
+    Parameters
+    ----------
+    near
+        where a server that does not know the type of its texts shall look at some: at times of a range, or
+        at rows of a condition. Elsewhere only if there is none.
 
     Raises
     ------
@@ -34,14 +48,19 @@ def comparable(session: Session, looked: Looked, column: str, role: str, reading
     if looked.dialect.name == "sqlite":
         return _sqlite(session, looked, found, epochs=unit is not None, title=(column, role))
     if looked.dialect.name == "postgresql":
-        return _postgres(session, looked, found, unit, (column, role))
+        return _postgres(session, looked, found, unit, (column, role), near)
     if mysql.is_mysql(looked.dialect.name) and kind:
-        return _mysql(session, looked, found, unit, (column, role))
+        return _mysql(session, looked, found, unit, (column, role), near)
     return _by_value(session, looked, found, unit, (column, role))
 
 
 def _postgres(
-    session: Session, looked: Looked, found: Comparable, unit: str | None, title: tuple[str, str]
+    session: Session,
+    looked: Looked,
+    found: Comparable,
+    unit: str | None,
+    title: tuple[str, str],
+    near: str | Range | None,
 ) -> Comparable:
     kind = looked.types[title[0]]
     if kind in _POSTGRES:
@@ -49,11 +68,16 @@ def _postgres(
     if kind in _WHOLE:
         _require_unit(looked, *title, unit)
         return replace(found, shape=Shape.EPOCH)
-    return found if unit is not None else _postgres_text(session, looked, found)
+    return found if unit is not None else _postgres_text(session, looked, found, near)
 
 
 def _mysql(
-    session: Session, looked: Looked, found: Comparable, unit: str | None, title: tuple[str, str]
+    session: Session,
+    looked: Looked,
+    found: Comparable,
+    unit: str | None,
+    title: tuple[str, str],
+    near: str | Range | None,
 ) -> Comparable:
     """The session is in UTC: so are timestamps."""
     kind = looked.types[title[0]]
@@ -64,9 +88,9 @@ def _mysql(
         return replace(found, shape=Shape.EPOCH)
     if unit is not None:
         return found
-    samples = _samples(session, looked, found.sql)
     if not _keeps_order(session, looked, found.sql):
         found = replace(found, sql=f"CONVERT({found.sql} USING utf8mb4) COLLATE utf8mb4_bin")
+    samples = _texts_near(session, looked, found, near)
     return _text(found, samples, f"{found.sql} NOT REGEXP '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'")
 
 
@@ -95,7 +119,7 @@ def _sqlite(
         if kinds == {"text"} and not any(_is_number(str(value)) for _, value in rows):
             return found  # as on other engines: parsing decides
         if "text" not in kinds:
-            return replace(found, shape=Shape.EPOCH, odd=f"typeof({ref}) IN ('text', 'blob')")
+            return replace(found, shape=Shape.EPOCH, odd=f"{ref} >= ''")
         return replace(found, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
     if kinds <= {"integer", "real"}:
         _require_unit(looked, *title, None)
@@ -111,16 +135,18 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def _postgres_text(session: Session, looked: Looked, found: Comparable) -> Comparable:
+def _postgres_text(
+    session: Session, looked: Looked, found: Comparable, near: str | Range | None
+) -> Comparable:
     """Text is compared by bytes, by which an index of another collation cannot be used."""
     ref = f"{found.sql}::text"
     rows = session.rows(
         f"SELECT pg_collation_for({ref}) AS name FROM (SELECT 1) AS one LEFT JOIN {looked.item} ON false"
     )
     by_bytes = session.rows(f"SELECT ('a' COLLATE {rows[0][0]} > 'B')::int AS by_bytes")[0][0] == 1
-    samples = _samples(session, looked, ref)
+    found = replace(found, sql=ref if by_bytes else f'{ref} COLLATE "C"')
     odd = rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'"
-    return _text(replace(found, sql=ref if by_bytes else f'{ref} COLLATE "C"'), samples, odd)
+    return _text(found, _texts_near(session, looked, found, near), odd)
 
 
 def _by_value(
@@ -139,9 +165,21 @@ def _by_value(
     return replace(found, shape=Shape.EPOCH)
 
 
-def _samples(session: Session, looked: Looked, sql: str) -> list[object]:
-    rows = session.rows(f"SELECT {sql} AS value FROM {looked.item} WHERE {sql} IS NOT NULL LIMIT {_SAMPLES}")
-    return [row[0] for row in rows]
+def _texts_near(
+    session: Session, looked: Looked, found: Comparable, near: str | Range | None
+) -> list[object]:
+    """Some texts of the rows that are asked for, to touch no others; of any, if these have none."""
+    if isinstance(near, tuple):
+        near = replace(found, shape=Shape.TEXT, offsets=True).condition(*near)
+    some = _samples(session, looked, found.sql, near) if near else []
+    return some or _samples(session, looked, found.sql)
+
+
+def _samples(session: Session, looked: Looked, sql: str, where: str = "1 = 1") -> list[object]:
+    there = f"WHERE {sql} IS NOT NULL AND ({where})"
+    return [
+        row[0] for row in session.rows(f"SELECT {sql} AS value FROM {looked.item} {there} LIMIT {_SAMPLES}")
+    ]
 
 
 def _text(found: Comparable, samples: list[str] | list[object], odd: str | None) -> Comparable:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ T = TypeVar("T")
 PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before each further try
 ROWS = 200_000  # of a slice: one that holds more is followed by narrower ones
 _NARROWEST = 1_000_000  # microseconds
+_HALVINGS = 3  # of the slices of a span, all in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +67,30 @@ class Patience:
         return concat([only(head, first, reading, odd=True), only(tail, second, reading, odd=False)])
 
     def slices(
-        self, read: Callable[[Session, Range], Batches], span: Range, reading: Reading, *, expected: int
+        self, read: Callable[[Session, Range], Batches], span: Range, *, expected: int
     ) -> Iterator[pa.Table]:
-        """Rows of a span of event time, slice by slice: rows without an event time come with the first.
+        """Rows of a span, slice by slice; a slice that takes too long is cut in halves, a few times at most.
 
         Parameters
         ----------
+        read
+            reads a piece of the span; pieces that make it up hold each row once.
         expected
-            rows of the span, as the planner believes: a slice is as wide as holds about 200,000 of them,
-            narrower where more have been found.
+            rows of the span, as is believed: a slice is as wide as holds about 200,000 of them, narrower
+            where more have been found.
         """
         widest = max((span[1] - span[0]) * ROWS // max(expected, ROWS), _NARROWEST)
-        start, width = span[0], widest
+        start, width, halvings = span[0], widest, _HALVINGS
         while start < span[1]:
             piece = (start, min(start + width, span[1]))
-            table = self.ranges(whole_of(read), [piece], reading)
-            table = only(table, [piece], reading, odd=start == span[0])
+            try:
+                table = self.run(partial(_whole, read, piece))
+            except SourceUnavailable as error:
+                halvings -= 1
+                if error.trouble is not Trouble.TIMEOUT or halvings < 0:
+                    raise
+                width = widest = max((piece[1] - start) // 2, 1)
+                continue
             rows = table.num_rows
             yield table
             start = piece[1]
@@ -116,12 +126,5 @@ def only(table: pa.Table, ranges: Sequence[Range], reading: Reading, *, odd: boo
     return table.filter(pa.array(np.where(event.known, within, odd)))
 
 
-def whole_of(
-    read: Callable[[Session, Range], Batches],
-) -> Callable[[Session, Sequence[Range]], pa.Table]:
-    """Make a function that reads all batches of ranges as one table."""
-
-    def whole(session: Session, ranges: Sequence[Range]) -> pa.Table:
-        return concat([table for one in ranges for table in read(session, one)])
-
-    return whole
+def _whole(read: Callable[[Session, Range], Batches], piece: Range, session: Session) -> pa.Table:
+    return concat(list(read(session, piece)))

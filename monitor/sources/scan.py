@@ -184,12 +184,11 @@ def _read(
     outputs: tuple[Output, ...],
     join: str,
 ) -> pa.Table:
-    time = comparable(
-        session, looked, str(model.predictions.column("event_time")), "event_time", model.reading
-    )
-    if ranges:
-        lo, hi = min(lo for lo, _ in ranges), max(hi for _, hi in ranges)
-        time = without_offsets(session, looked, time, lo, hi)
+    column = str(model.predictions.column("event_time"))
+    span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else None
+    time = comparable(session, looked, column, "event_time", model.reading, near=span)
+    if span is not None:
+        time = without_offsets(session, looked, time, *span)
     statements = [
         Statement(outputs, f"FROM {piece.source}{join} WHERE {piece.where}", piece.before)
         for piece in pieces(session, looked, time, ranges)

@@ -1,6 +1,5 @@
 """A user's database as the pipeline sees it."""
 
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,20 +9,22 @@ import pyarrow as pa
 
 from monitor.core.clock import DAY
 from monitor.records.rows import Batches
-from monitor.sources import changes, scan
+from monitor.sources import changes, patience, scan
 from monitor.sources.adbc import PostgresReader, SqliteReader
 from monitor.sources.address import Address, How, address_of
-from monitor.sources.bounds import Shape
-from monitor.sources.catalogue import has_index, look
+from monitor.sources.catalogue import look
+from monitor.sources.changes import Wanted
+from monitor.sources.dialects import Dialect
 from monitor.sources.fetchmany import FetchmanyReader
 from monitor.sources.meter import UNUSED, Meter, MeteredSession, Usage
-from monitor.sources.moments import comparable
-from monitor.sources.patience import Patience, whole_of
+from monitor.sources.mysql import is_mysql
+from monitor.sources.patience import Patience
+from monitor.sources.plans import Read, expected_rows
 from monitor.sources.statements import Reader, Session
 from monitor.specs.model import ModelSpec, SourceSpec
 from monitor.specs.protocols import Range
 
-_RECENT = DAY  # changes since then are few: they are read at once
+ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
 
 
 class SqlSource:
@@ -47,6 +48,7 @@ class SqlSource:
         self.reader = reader
         self._meter = meter or Meter()
         self._patience = Patience(self.session, sleep)
+        self._density: dict[tuple[str, str], float] = {}  # rows a microsecond that reads delivered last
 
     @property
     def usage(self) -> Usage:
@@ -63,21 +65,11 @@ class SqlSource:
 
     def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         """`event_time` (and `logged_at`) of rows logged from `since` on, within event-time bounds."""
-        dialect = self.reader.dialect
-
-        def read(session: Session, some: Range) -> Batches:
-            return changes.read_changed_records(session, dialect, model, since, as_of, some)
-
-        yield from self._changed(read, model, since, as_of, bounds)
+        yield from self._changed(changes.read_changed_records, model, Wanted(since, as_of, bounds))
 
     def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         """`event_time`, `reported_at` of predictions whose labels were reported from `since` on."""
-        dialect = self.reader.dialect
-
-        def read(session: Session, some: Range) -> Batches:
-            return changes.read_changed_labels(session, dialect, model, since, as_of, some)
-
-        yield from self._changed(read, model, since, as_of, bounds)
+        yield from self._changed(changes.read_changed_labels, model, Wanted(since, as_of, bounds))
 
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""
@@ -126,45 +118,45 @@ class SqlSource:
         """Close the connections that are kept."""
         self.reader.close()
 
-    def _changed(
-        self,
-        read: Callable[[Session, Range], Batches],
-        model: ModelSpec,
-        since: int | None,
-        as_of: int,
-        bounds: Range,
-    ) -> Batches:
-        """Changes in bounded statements on PostgreSQL, if an index finds a slice of them; else as they come.
+    def _changed(self, read_changed: ReadChanged, model: ModelSpec, wanted: Wanted) -> Batches:
+        """Changes in statements of bounded duration, where they are few or a plan says that slices pay.
 
-        A stream cannot be tried again once a part of it has been handed on, and its statement takes as long
-        as its rows take to be added up.
+        Else as they come: a stream cannot be tried again once a part of it has been handed on, and its
+        statement takes as long as its rows take to be added up.
         """
-        if self.reader.dialect.name == "postgresql":
-            whole = Patience(partial(self.session, whole=True), self._patience.sleep)
-            recent = since is not None and as_of - since <= _RECENT
-            if recent:
-                yield whole.ranges(whole_of(read), [bounds], model.reading)
-                return
-            expected = self._patience.run(partial(self._sliceable, model=model, bounds=bounds))
-            if expected is not None:
-                yield from whole.slices(read, bounds, model.reading, expected=expected)
-                return
-        with self.session() as session:
-            yield from read(session, bounds)
+        span, dialect = wanted.bounds, self.reader.dialect
 
-    def _sliceable(self, session: Session, model: ModelSpec, bounds: Range) -> int | None:
-        """Rows of a span, as the planner believes; None where no index finds a slice of it."""
+        def reading(how: ReadChanged) -> Read:
+            return lambda session, piece: how(session, dialect, model, wanted.of(piece))
+
+        read = reading(read_changed)
+        known = (model.name, read_changed.__name__)
+        recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
+        few = wanted.since is None and self._density.get(known, 1.0) * (span[1] - span[0]) <= patience.ROWS
+        expected: int | None = (
+            0  # changes of a cycle or two are few, and so is what was few when it was read last
+        )
+        if not recent and not few:
+            expected = self._expected(read, reading(changes.read_changed_records), span)
+        if expected is None:
+            with self.session() as session:
+                yield from read(session, span)
+            return
+        rows = 0
+        whole = Patience(partial(self.session, whole=True), self._patience.sleep)
+        for table in whole.slices(read, span, expected=expected):
+            rows += table.num_rows
+            yield table
+        if wanted.since is None:
+            self._density[known] = rows / max(span[1] - span[0], 1)
+
+    def _expected(self, read: Read, predictions: Read, span: Range) -> int | None:
         dialect = self.reader.dialect
-        looked = look(session, dialect, model.predictions, "p")
-        column = str(model.predictions.column("event_time"))
-        event = comparable(session, looked, column, "event_time", model.reading)
-        if event.shape in (Shape.UNKNOWN, Shape.NOTHING):
-            return None
-        if not has_index(session, dialect, looked.item, event.condition(bounds[0], bounds[0] + DAY)):
-            return None
-        plan = session.rows(f"EXPLAIN SELECT 1 FROM {looked.item} WHERE {event.condition(*bounds)}")
-        believed = re.search(r" rows=(\d+)", str(plan[0][0]))
-        return int(believed[1]) if believed else None
+        if dialect.name not in ("sqlite", "postgresql") and not is_mysql(dialect.name):
+            return None  # whose plans are not understood
+        return self._patience.run(
+            lambda session: expected_rows(session, dialect, read, predictions, span, patience.ROWS)
+        )
 
 
 def open_source(

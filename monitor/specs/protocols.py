@@ -12,6 +12,7 @@ from monitor.records.reference import Reference
 from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
+    Entry,
     Event,
     MeasurementRow,
     ModelState,
@@ -84,7 +85,7 @@ class Commit:
         (provenance, rows) appended; a key that is there already is left as it is.
     windows
         states of kept windows, inserted or replaced.
-    events
+    events, entries
         appended.
     """
 
@@ -94,6 +95,7 @@ class Commit:
     snapshots: Sequence[MeasurementRow]
     windows: Sequence[WindowState]
     events: Sequence[Event] = ()
+    entries: Sequence[Entry] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,10 @@ class Store(Protocol):
 
     def events(self, model: str | None = None, kind: str | None = None) -> list[Event]:
         """Events in the order in which they were kept; None: of any model, of any kind."""
+        ...
+
+    def entries(self, model: str) -> list[Entry]:
+        """What has entered the comparisons of a model that go on, by comparison, key and start."""
         ...
 
     def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:

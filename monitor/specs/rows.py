@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from monitor.core.measurement import Measurement
 
+CUMULATIVE = "cumulative"  # window of what has settled since a moment
+
 
 class Truth(StrEnum):
     """Which labels a performance measurement stands on; NONE for measures without labels."""
@@ -28,7 +30,8 @@ class MeasurementRow:
     Parameters
     ----------
     window, window_end
-        name and end (microseconds); the cycle's own figures (orphans, …) have the window "".
+        name and end (microseconds); the cycle's own figures (orphans, …) have the window "", comparisons
+        that go on `CUMULATIVE`.
     version, segment
         None for the whole.
     subject
@@ -154,6 +157,32 @@ class WindowState:
     records_seen: int = 0
     labels_seen: int = 0
     warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What has entered a comparison that goes on: each record once, in the order of event time.
+
+    Parameters
+    ----------
+    comparison, key
+        its name; the hash of what is compared: another key begins anew.
+    start, end, as_of
+        of the panes that entered, and when they did.
+    entered, total
+        their counts, and those of all that has entered so far.
+    most
+        logarithm of the most evidence that there was after any pane so far.
+    """
+
+    comparison: str
+    key: str
+    start: int
+    end: int
+    as_of: int
+    entered: tuple[int, ...]
+    total: tuple[int, ...]
+    most: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

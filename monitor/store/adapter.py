@@ -13,6 +13,7 @@ from monitor.records.pane import PanePart
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
+    Entry,
     Event,
     KeptConfiguration,
     KeptReference,
@@ -27,6 +28,7 @@ from monitor.specs.rows import (
 from monitor.store import (
     configurations,
     current,
+    entries,
     events,
     histories,
     leases,
@@ -135,6 +137,12 @@ class SqlStore:
             snapshots.append(connection, self.run, model, commit.provenance, commit.snapshots)
             states.write_windows(connection, self.run, model, commit.windows)
             events.append(connection, self.run, commit.events)
+            entries.append(connection, self.run, model, commit.entries)
+
+    def entries(self, model: str) -> list[Entry]:
+        """What has entered the comparisons of a model that go on, by comparison, key and start."""
+        with reading(self.engine) as connection:
+            return entries.read(connection, self.run, model)
 
     def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
         """(model, as of, row) of the current measurements."""

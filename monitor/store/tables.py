@@ -194,6 +194,22 @@ snapshots = Table(
     sqlite_with_rowid=False,
 )
 
+entries = Table(
+    "entries",
+    METADATA,
+    *_owner(),
+    _key("outcome, sample_ratio or challenger", "comparison"),
+    _key("hash of what is compared: another begins anew", "key"),
+    _time("start", "start of what entered"),
+    _time("until", "its end (exclusive)"),
+    _time("as_of", "as of which it entered"),
+    _key("its counts, JSON", "entered"),
+    _key("counts of all that has entered so far, JSON", "total"),
+    Column("most", Double, nullable=False, comment="logarithm of the most evidence that there was so far"),
+    PrimaryKeyConstraint("run", "model", "comparison", "key", "start"),
+    comment="what has entered the comparisons that go on: each record once, in the order of event time",
+)
+
 references = Table(
     "references_",
     METADATA,

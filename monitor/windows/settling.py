@@ -215,10 +215,12 @@ def settled(
 
 
 def settling_age(ages: Ages, rule: Rule) -> int | None:
-    """Age from which windows can settle; None: not before the log is as old as the horizon."""
+    """Age from which windows can settle; None: not before the log is older."""
     if rule.after is not None:
         return rule.after
-    return ages.settled
+    if ages.settled is None or (ages.held and not rule.log_is_old):
+        return None
+    return ages.settled if rule.log_age >= min(rule.whole, 3 * ages.settled) else None
 
 
 def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: Rule) -> bool:
@@ -226,10 +228,9 @@ def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: Rule) -> bool:
         return age >= rule.after
     if ages.settled is None:
         return rule.log_is_old and age >= rule.horizon
-    if ages.held and not rule.log_is_old:
-        return False
+    enough = settling_age(ages, rule)
     longest = rule.heard - int(panes.start.min(initial=rule.heard))  # delay that the panes can show
-    return age >= ages.settled and min(rule.log_age, longest) >= min(rule.whole, 3 * ages.settled)
+    return enough is not None and age >= enough and longest >= min(rule.whole, 3 * enough)
 
 
 def _all_counted(panes: LabelledPanes, inside: Bools, ages: Ages, rule: Rule) -> bool:

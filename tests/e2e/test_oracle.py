@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import faulty_logs
 import oracle
+import oracle_errors
 import oracle_probabilities
 import oracle_shift
 import pandas as pd
@@ -236,6 +237,7 @@ def compare_strata(
             expected = oracle.of_labels(log, part, delays=whole)
             if oracle_probabilities.columns_of(log):
                 expected |= dict(oracle_probabilities.measured(log, part, whole=whole))
+            expected |= {} if log.classes else dict(oracle_errors.measured(log, part))
             expected |= oracle.of_arms(log, told) if whole and len(found) > 1 else {}
         if not whole:
             expected = {key: value for key, value in expected.items() if BY_NAME[key[0]].headline}

@@ -30,7 +30,6 @@ CASES: dict[str, dict[str, Any]] = {
     case["id"]: case for case in json.loads((HERE / "golden.json").read_text(encoding="utf-8"))
 }
 WITHOUT_A_TEST = {
-    "spam_gain_lift": "there is no gain or lift by decile",
     **{f"sign_test_ex{number}": "two models on the same records are not compared" for number in range(1, 7)},
 }
 QUICK = Ask(resamples=2)
@@ -193,17 +192,39 @@ def test_rates_at_several_thresholds(case: dict[str, Any]) -> None:
 
 @golden("spam_ks")
 def test_separation_of_the_classes(case: dict[str, Any]) -> None:
-    measured = spam(0.5)["ks_separation"]
+    measured = spam(0.5)
 
-    assert measured.value == close(case["expected"]["ks"])
+    assert measured["ks_separation"].value == close(case["expected"]["ks"])
+    threshold = measured["ks_separation_threshold"]
+    assert threshold.value - threshold.resolution <= case["expected"]["at_score"] < threshold.value
 
 
 @golden("spam_auc_gini")
 def test_area_under_the_curve_without_ties(case: dict[str, Any]) -> None:
-    measured = spam(0.5)["roc_auc"]
+    expected, measured = case["expected"], spam(0.5)
+    area = measured["roc_auc"]
 
-    assert measured.value == close(case["expected"]["auc"])
-    assert measured.resolution == 0
+    assert area.value == close(expected["auc"])
+    assert area.resolution == 0
+    assert measured["gini"].value == close(expected["gini"])
+    curve = {(round(x, 6), round(y, 6)) for x, y in zip(expected["fpr"], expected["tpr"], strict=True)}
+    assert {row[1:] for row in area.detail.rows} <= curve
+
+
+@golden("spam_gain_lift")
+def test_gain_and_lift_by_decile(case: dict[str, Any]) -> None:
+    names = {"pos": "positives", "gain": "gain", "cum_gain": "cumulative_gain", "lift": "lift"}
+    names["cum_lift"] = "cumulative_lift"
+
+    measured = spam(0.5)
+
+    assert measured["gain_top_decile"].value == close(case["expected"]["gain"][0])
+    assert measured["lift_top_decile"].value == close(case["expected"]["lift"][0])
+    detail = measured["lift_top_decile"].detail
+    columns = dict(zip(detail.columns, zip(*detail.rows, strict=True), strict=True))
+    for theirs, ours in names.items():
+        assert list(columns[ours]) == pytest.approx(case["expected"][theirs], abs=1e-6), theirs
+    assert columns["records"] == (2,) * 10
 
 
 @golden("heskes_roc_ties")
@@ -214,6 +235,10 @@ def test_area_under_the_curve_with_ties(case: dict[str, Any]) -> None:
     measured = by_name(performance(counting, counters, QUICK))
 
     assert measured["roc_auc"].value == close(case["expected"]["auc_ties_half"])
+    detail = measured["roc_auc"].detail
+    assert detail is not None
+    rates = zip(case["expected"]["FPR"], case["expected"]["TPR"], strict=True)
+    assert set(rates) | {(0, 0), (0, 0.4)} == {row[1:] for row in detail.rows}
 
 
 @golden("wilson_100_0.9", "wilson_1000_0.9", "wilson_5000_0.9", "wilson_10000_0.9", "wilson_5000_0.75")

@@ -1,24 +1,218 @@
 """Measures of classes, against scikit-learn."""
 
+import math
 import tracemalloc
 import warnings
+from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from measure_states import by_name, class_counting, classified, of_matrix
 from scipy import stats
 from sklearn import metrics
 
-from monitor.core.measurement import Reason
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Ints
+from monitor.measures import classes
+from monitor.measures.class_rows import CLASS_ROWS
 from monitor.measures.evaluate import Ask, performance
+from monitor.records.reading import Task
 from monitor.states.counters import Counters
+from monitor.states.views import Confusion
 
-NO_BOOTSTRAP = Ask(resamples=2)
+QUICK = Ask(resamples=2)
 CLASSES = ("ant", "bee", "cat")
+NAMES = tuple(f"c{at:03}" for at in range(100))
 PAIRS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=60)
 BINARY_PAIRS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60)
+
+
+COUNTS = st.sampled_from([0, 0, 1, 2, 7, 10, 9_990, 10**9])
+
+
+def direct(matrix: Sequence[Sequence[int]] | Ints, ask: Ask = QUICK) -> dict[str, Measurement]:
+    """Measures of counts by actual and predicted class, the last row and column unseen."""
+    counts = np.asarray(matrix, dtype=np.int64)
+    confusion = Confusion(NAMES[: len(counts) - 1], counts)
+    return by_name(list(classes.results(confusion, ask, np.random.default_rng(1))))
+
+
+def square(k: int) -> st.SearchStrategy[list[list[int]]]:
+    return st.lists(st.lists(COUNTS, min_size=k, max_size=k), min_size=k, max_size=k)
+
+
+def unfolded(matrix: list[list[int]]) -> tuple[list[str], list[str], list[int]]:
+    """Actual, predicted class and weight of each cell; an unseen class never equals another one."""
+    names = NAMES[: len(matrix) - 1]
+    rows, columns = [*names, "unseen"], [*names, "other unseen"]
+    cells = [
+        (row, column, count)
+        for row, line in zip(rows, matrix, strict=True)
+        for column, count in zip(columns, line, strict=True)
+        if count
+    ]
+    actual, predicted, weights = zip(*cells, strict=True)
+    return list(actual), list(predicted), list(weights)
+
+
+def expected_of(matrix: list[list[int]]) -> dict[str, float]:
+    """What scikit-learn says; NaN where it is undefined."""
+    known = list(NAMES[: len(matrix) - 1])
+    actual, predicted, weights = unfolded(matrix)
+    present = [name for name in known if name in actual]
+    sides = {"y_true": actual, "y_pred": predicted, "sample_weight": weights}
+    found = {"error_rate": metrics.zero_one_loss(**sides)}
+    found["cohen_kappa_score"] = metrics.cohen_kappa_score(actual, predicted, sample_weight=weights)
+    constant = len(set(actual)) == 1 or len(set(predicted)) == 1
+    found["matthews_corrcoef"] = np.nan if constant else metrics.matthews_corrcoef(**sides)
+    for average in ("macro", "weighted", "micro"):
+        of = known if average == "micro" else present
+        scores = (np.nan,) * 3
+        if of:
+            undefined = np.nan if average == "micro" else 0
+            scores = metrics.precision_recall_fscore_support(
+                **sides, labels=of, average=average, zero_division=undefined
+            )
+        for name, score in zip(("precision", "recall", "f1"), scores, strict=False):
+            found[f"{name}_{average}"] = score
+    cells = metrics.multilabel_confusion_matrix(**sides, labels=known).astype(float)
+    for name, cell in zip(known, cells, strict=True):
+        (tn, fp), (fn, tp) = cell
+        found[f"false_positive_rate class:{name}"] = fp / (fp + tn) if fp + tn else np.nan
+        found[f"false_negative_rate class:{name}"] = fn / (fn + tp) if fn + tp else np.nan
+    for name, beta in (("f1", 1), ("f2", 2), ("f05", 0.5)):
+        values = metrics.fbeta_score(**sides, beta=beta, labels=known, average=None, zero_division=np.nan)
+        found |= {f"{name} class:{label}": score for label, score in zip(known, values, strict=True)}
+    if len(known) == 2:  # the positive class is the measures' own
+        found = {key.removesuffix(f" class:{known[1]}"): value for key, value in found.items()}
+        found = {key: value for key, value in found.items() if "class:" not in key}
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("k", [2, 3])
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_measures_of_adversarial_counts_equal_scikit_learn(k: int, data: st.DataObject) -> None:
+    matrix = data.draw(square(k + 1).filter(lambda rows: any(map(any, rows))))
+
+    measured, expected = direct(matrix), expected_of(matrix)
+
+    for name, value in expected.items():
+        if np.isnan(value):
+            reasons = {Reason.ONE_CLASS} if k == 2 and name.endswith("rate") else {Reason.UNDEFINED}
+            assert measured[name].reason in reasons, name
+        else:
+            assert measured[name].value == pytest.approx(value, rel=1e-6, abs=1e-9), name
+
+
+@given(square(3).filter(lambda rows: sum(map(sum, rows)) > 0))
+def test_correlation_and_kappa_lose_nothing_where_a_class_is_rare(matrix: list[list[int]]) -> None:
+    counts = [[100_000 * cell + (cell > 0) for cell in row] for row in matrix]
+    n, right = sum(map(sum, counts)), counts[0][0] + counts[1][1]
+    actual, predicted = [sum(row) for row in counts], [sum(row) for row in zip(*counts, strict=True)]
+    chance = sum(a * p for a, p in zip(actual[:-1], predicted[:-1], strict=True))
+    spread = [n * n - sum(side * side for side in sides) for sides in (actual, predicted)]
+
+    measured = direct(counts)
+
+    if n * n > chance:
+        exact = float(Fraction(n * right - chance, n * n - chance))
+        assert measured["cohen_kappa_score"].value == pytest.approx(exact, rel=1e-9, abs=1e-12)
+    if all(spread):
+        exact = (n * right - chance) / (math.isqrt(spread[0] * spread[1] * 10**20) / 10**10)
+        assert measured["matthews_corrcoef"].value == pytest.approx(exact, rel=1e-9, abs=1e-12)
+
+
+def test_a_hundred_classes_equal_scikit_learn() -> None:
+    k, rng = 100, np.random.default_rng(8)
+    actual = np.minimum(rng.geometric(0.04, size=20_000) - 1, k - 1)
+    predicted = np.where(rng.random(len(actual)) < 0.7, actual, rng.integers(k, size=len(actual)))
+    counts = np.zeros((k + 1, k + 1), dtype=np.int64)
+    np.add.at(counts, (actual, predicted), 1)
+
+    measured = direct(counts, Ask())
+
+    expected = metrics.precision_recall_fscore_support(actual, predicted, average="macro", zero_division=0)
+    assert [measured[f"{name}_macro"].value for name in ("precision", "recall", "f1")] == pytest.approx(
+        list(expected[:3])
+    )
+    of_each = metrics.f1_score(actual, predicted, labels=range(k), average=None, zero_division=np.nan)
+    assert [measured[f"f1 class:{name}"].value for name in NAMES[:k]] == pytest.approx(of_each.tolist())
+    assert measured["cohen_kappa_score"].value == pytest.approx(metrics.cohen_kappa_score(actual, predicted))
+
+
+def test_many_cells_are_resampled_with_the_spread_of_records() -> None:
+    k, rng = 30, np.random.default_rng(8)
+    actual = np.minimum(rng.geometric(0.08, size=4_000) - 1, k - 1)
+    predicted = np.where(rng.random(len(actual)) < 0.6, actual, rng.integers(k, size=len(actual)))
+    counts = np.zeros((k + 1, k + 1), dtype=np.int64)
+    np.add.at(counts, (actual, predicted), 1)
+    amounts = {(NAMES[0], NAMES[0]): 3.0, (NAMES[1], NAMES[1]): -2.0}
+    worth = 3.0 * ((actual == 0) & (predicted == 0)) - 2.0 * ((actual == 1) & (predicted == 1))
+    picked = [rng.integers(len(actual), size=len(actual)) for _ in range(200)]
+    spread = {
+        "matthews_corrcoef": [metrics.matthews_corrcoef(actual[at], predicted[at]) for at in picked],
+        "profit": [worth[at].sum() for at in picked],
+    }
+
+    measured = direct(counts, Ask(resamples=2_000, profit=amounts))
+
+    assert np.count_nonzero(counts) > 256
+    for name, draws in spread.items():
+        interval = measured[name].interval
+        assert interval is not None
+        width = 2 * 1.96 * np.std(draws)
+        assert interval.upper - interval.lower == pytest.approx(width, rel=0.15), name
+
+
+def test_ten_positives_in_ten_thousand() -> None:
+    measured = direct([[9_980, 10, 0], [4, 6, 0], [0, 0, 0]], Ask())
+
+    assert measured["false_positive_rate"].value == pytest.approx(10 / 9_990)
+    assert measured["false_negative_rate"].value == 0.4
+    assert measured["f2"].value == pytest.approx(30 / (30 + 10 + 16))
+    for name in ("f1", "f2", "f05", "matthews_corrcoef", "cohen_kappa_score", "precision_macro"):
+        value, interval = measured[name].value, measured[name].interval
+        assert value is not None
+        assert interval is not None
+        assert 0 <= interval.lower < value < interval.upper <= 1
+
+
+def test_one_record_has_values_where_they_are_defined() -> None:
+    measured = direct([[0, 0, 0], [0, 1, 0], [0, 0, 0]], Ask())
+
+    assert measured["f1_macro"].value == measured["precision_weighted"].value == 1
+    assert measured["error_rate"].value == 0
+    assert measured["false_positive_rate"].reason is Reason.ONE_CLASS
+    assert measured["matthews_corrcoef"].reason is Reason.UNDEFINED
+    assert measured["cohen_kappa_score"].reason is Reason.UNDEFINED
+
+
+def test_strata_have_the_headlines_and_no_more() -> None:
+    matrix = [[50, 9, 3, 0], [8, 40, 2, 0], [6, 6, 20, 0], [0, 0, 0, 0]]
+
+    measured = direct(matrix, Ask(resamples=0, profit={("c000", "c000"): 1.0}))
+
+    headlines = {row.name for row in CLASS_ROWS if row.headline and Task.MULTICLASS in row.tasks}
+    assert {name.partition(" ")[0] for name in measured} == headlines
+    whole = direct(matrix, Ask(profit={("c000", "c000"): 1.0}))
+    assert {name: one.value for name, one in measured.items()} == {
+        name: whole[name].value for name in measured
+    }
+
+
+def test_rates_have_clopper_pearson_intervals_on_request() -> None:
+    ask = Ask(resamples=0, rate_interval="clopper-pearson")
+
+    measured = direct([[0, 9, 0], [0, 21, 0], [0, 0, 0]], ask)["accuracy"].interval
+
+    expected = stats.binomtest(21, 30).proportion_ci(0.95, method="exact")
+    assert measured is not None
+    assert [measured.lower, measured.upper] == pytest.approx([expected.low, expected.high])
 
 
 @given(BINARY_PAIRS)
@@ -26,7 +220,7 @@ def test_binary_measures_equal_scikit_learn(pairs: list[tuple[int, int]]) -> Non
     actual, predicted = ([str(side) for side in sides] for sides in zip(*pairs, strict=True))
     counting = class_counting(("0", "1"))
 
-    measured = by_name(performance(counting, classified(actual, predicted, counting), NO_BOOTSTRAP))
+    measured = by_name(performance(counting, classified(actual, predicted, counting), QUICK))
 
     assert measured["accuracy"].value == pytest.approx(metrics.accuracy_score(actual, predicted))
     for name, score, reason in (
@@ -46,7 +240,7 @@ def test_multi_class_measures_equal_scikit_learn(pairs: list[tuple[int, int]]) -
     actual, predicted = ([CLASSES[side] for side in sides] for sides in zip(*pairs, strict=True))
     counting = class_counting(CLASSES)
 
-    measured = by_name(performance(counting, classified(actual, predicted, counting), NO_BOOTSTRAP))
+    measured = by_name(performance(counting, classified(actual, predicted, counting), QUICK))
 
     for name, score in (("precision", metrics.precision_score), ("recall", metrics.recall_score)):
         values = score(actual, predicted, labels=CLASSES, average=None, zero_division=np.nan)
@@ -66,14 +260,14 @@ def test_multi_class_measures_equal_scikit_learn(pairs: list[tuple[int, int]]) -
 
 
 def test_a_class_without_recall_makes_the_harmonic_mean_zero() -> None:
-    measured = by_name(performance(*of_matrix(CLASSES, [[5, 0, 0], [3, 0, 0], [0, 0, 2]]), NO_BOOTSTRAP))
+    measured = by_name(performance(*of_matrix(CLASSES, [[5, 0, 0], [3, 0, 0], [0, 0, 2]]), QUICK))
 
     assert measured["harmonic_class_accuracy"].value == 0
     assert measured["average_class_accuracy"].value == pytest.approx(2 / 3)
 
 
 def test_a_class_without_labels_is_left_out_of_averages_and_counted() -> None:
-    measured = by_name(performance(*of_matrix(CLASSES, [[4, 4, 0], [0, 4, 0], [0, 0, 0]]), NO_BOOTSTRAP))
+    measured = by_name(performance(*of_matrix(CLASSES, [[4, 4, 0], [0, 4, 0], [0, 0, 0]]), QUICK))
 
     assert measured["average_class_accuracy"].value == 0.75
     assert measured["harmonic_class_accuracy"].value == pytest.approx(2 / 3)
@@ -86,7 +280,7 @@ def test_an_unseen_class_is_an_error_wherever_it_stands() -> None:
     counting = class_counting(CLASSES)
     counters = classified(["ant", "dog", "dog", "bee"], ["ant", "dog", "ant", "eel"], counting)
 
-    measured = by_name(performance(counting, counters, NO_BOOTSTRAP))
+    measured = by_name(performance(counting, counters, QUICK))
 
     assert measured["accuracy"].value == 0.25
     assert measured["precision class:ant"].value == 0.5

@@ -252,3 +252,45 @@ def test_records_that_are_left_out_change_nothing_else_and_are_told_by_cause() -
     for name in ("macro_roc_auc", "weighted_roc_auc", "log_loss", "brier_score"):
         assert every[name] == good[name]
         assert good[name].n == 3
+
+
+def test_the_largest_probability_should_be_right_as_often_as_it_says() -> None:
+    actual, given = samples(8, 900, 4)
+    top, right = given.max(axis=1), given.argmax(axis=1) == actual
+
+    found = measured(actual, given, resamples=100)
+
+    expected, largest = found["expected_calibration_error"], found["maximum_calibration_error"]
+    assert expected.detail is not None
+    gaps, sizes = [], []
+    for lowest, highest, records, mean, rate in expected.detail.rows:
+        inside = (top >= float(lowest or 0)) & (top < float(highest or 1))
+        gaps.append(abs(float(top[inside].mean() - right[inside].mean())))
+        sizes.append(int(inside.sum()))
+        assert records == sizes[-1]
+        assert rate == pytest.approx(right[inside].mean())
+        assert mean == pytest.approx(top[inside].mean(), abs=largest.resolution)
+    assert sum(sizes) == expected.n == 900
+    assert expected.value == pytest.approx(np.average(gaps, weights=sizes), abs=expected.resolution + SLACK)
+    assert largest.value == pytest.approx(max(gaps), abs=largest.resolution + SLACK)
+    assert 0 < expected.resolution <= largest.resolution < 3e-4
+
+
+def test_probabilities_that_are_too_sure_exceed_what_calibrated_ones_would() -> None:
+    rng = np.random.default_rng(9)
+    odds = rng.gamma(0.5, size=(2000, 3))
+    given = odds / odds.sum(axis=1, keepdims=True)
+    actual = (rng.random((2000, 1)) > np.cumsum(given, axis=1)).sum(axis=1)
+    sure = given**3 / (given**3).sum(axis=1, keepdims=True)
+
+    honest, bold = measured(actual, given, resamples=200), measured(actual, sure, resamples=200)
+
+    name = "expected_calibration_error"
+    assert (honest[name].value or 1) < (honest[f"{name}_critical"].value or 0)
+    assert (bold[name].value or 0) > 3 * (bold[f"{name}_critical"].value or 1)
+
+
+def test_calibration_of_few_records_is_not_measured() -> None:
+    actual, given = samples(10, 100, 3)
+
+    assert measured(actual, given)["expected_calibration_error"].reason is Reason.TOO_FEW

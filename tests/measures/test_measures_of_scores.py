@@ -11,7 +11,16 @@ from sklearn import metrics
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.evaluate import Ask, performance
-from monitor.measures.scores import FEW, ks_separation, newcombe_auc, roc_auc
+from monitor.measures.ranked import POINTS, Ranked
+from monitor.measures.scores import (
+    FEW,
+    gini,
+    ks_critical,
+    ks_separation,
+    ks_threshold,
+    newcombe_auc,
+    roc_auc,
+)
 from monitor.states.views import ScoreTable
 
 NO_BOOTSTRAP = Ask(resamples=0)
@@ -112,7 +121,7 @@ def test_one_cell_is_all_ties() -> None:
     constant = ScoreTable(np.asarray([40]), np.asarray([30]))
 
     area = roc_auc(constant)
-    separation = ks_separation(constant, resamples=100, rng=np.random.default_rng(0))
+    separation = ks_separation(constant)
 
     assert (area.value, area.resolution) == (0.5, 0.5)
     assert (separation.value, separation.resolution) == (0.0, 1.0)
@@ -124,8 +133,10 @@ def test_no_labels_or_one_class_is_a_reason(sizes: tuple[int, int]) -> None:
 
     expected = Reason.ONE_CLASS if sum(sizes) else Reason.NO_LABELS
     assert roc_auc(one) == Measurement.absent(expected, n=sum(sizes))
-    rng = np.random.default_rng(0)
-    assert ks_separation(one, resamples=10, rng=rng) == Measurement.absent(expected, n=sum(sizes))
+    assert ks_separation(one) == Measurement.absent(expected, n=sum(sizes))
+    assert gini(roc_auc(one)) == Measurement.absent(expected, n=sum(sizes))
+    assert ks_critical(*sizes) == Measurement.absent(expected, n=sum(sizes))
+    assert ks_threshold(Ranked.of(one, np.asarray([0, 0.5, 1]))) == Measurement.absent(expected, n=sum(sizes))
 
 
 def test_billions_of_pairs_do_not_overflow() -> None:
@@ -164,9 +175,85 @@ def test_losses_have_the_normal_interval_of_their_mean() -> None:
 
 
 def test_clipped_probabilities_are_counted() -> None:
-    found = measured([0.0, 1.0, 0.0, 0.5], [1, 1, 0, 1])
+    found = measured([0.0, 1.0, 0.0, 0.5], [1, 1, 0, 1], Ask(resamples=10))
 
     assert found["clipped_records"].value == 3
     assert found["log_loss"].value == pytest.approx(
         metrics.log_loss([1, 1, 0, 1], [0.0, 1.0, 0.0, 0.5]), rel=1e-9
     )
+
+
+@settings(max_examples=20)
+@given(RECORDS)
+def test_gini_is_twice_the_area_less_one(records: list[tuple[float, int]]) -> None:
+    scores, labels = ([*column] for column in zip(*records, strict=True))
+    found = measured(scores, labels, Ask(resamples=5))
+    area, index = found["roc_auc"], found["gini"]
+
+    if area.value is None or area.interval is None:
+        assert index.reason is Reason.ONE_CLASS
+        return
+    assert index.value == 2 * area.value - 1
+    assert index.interval is not None
+    assert (index.interval.lower, index.interval.upper) == (
+        2 * area.interval.lower - 1,
+        2 * area.interval.upper - 1,
+    )
+    assert index.resolution == 2 * area.resolution
+
+
+def test_separation_is_reached_where_scipy_says() -> None:
+    scores, labels = samples(5, 300)
+    scores = (np.floor(scores * 2048) + 0.5) / 2048
+    told = stats.ks_2samp(scores[labels == 1], scores[labels == 0])
+
+    found = measured(scores.tolist(), labels.tolist(), Ask(resamples=5))["ks_separation_threshold"]
+
+    assert found.value is not None
+    assert found.resolution == 1 / 2048
+    assert found.value - found.resolution <= told.statistic_location < found.value
+
+
+def test_scores_that_tell_nothing_have_no_threshold() -> None:
+    constant = Ranked.of(ScoreTable(np.asarray([40]), np.asarray([30])), np.asarray([0.0, 1.0]))
+
+    assert ks_threshold(constant) == Measurement.absent(Reason.UNDEFINED, n=70)
+
+
+def test_critical_separation_is_kolmogorovs() -> None:
+    sizes = 300, 700
+    expected = stats.kstwobign.ppf(0.95) * np.sqrt(1 / 300 + 1 / 700)
+
+    assert ks_critical(*sizes).value == pytest.approx(expected, rel=1e-9)
+    assert ks_critical(1, 1).value == 1
+
+
+@settings(max_examples=40)
+@given(RECORDS)
+def test_points_of_the_roc_curve_are_scikit_learns(records: list[tuple[float, int]]) -> None:
+    scores = [(np.floor(min(score, 0.999) * 2048) + 0.5) / 2048 for score, _ in records]
+    labels = [label for _, label in records]
+    detail = measured(scores, labels, Ask(resamples=5))["roc_auc"].detail
+
+    if len(set(labels)) == 1:
+        assert detail is None
+        return
+    assert detail is not None
+    assert len(detail.rows) <= POINTS
+    assert detail.columns == ("threshold", "false_positive_rate", "true_positive_rate")
+    false, true, _ = metrics.roc_curve(labels, scores, drop_intermediate=False)
+    curve = {(round(x, 6), round(y, 6)) for x, y in zip(false.tolist(), true.tolist(), strict=True)}
+    assert {row[1:] for row in detail.rows} <= curve
+    assert detail.rows[0] == (None, 0, 0)
+    assert detail.rows[-1][1:] == (1, 1)
+
+
+@settings(deadline=None, max_examples=30)
+@given(RECORDS)
+def test_nothing_but_headlines_is_left_out_without_resamples(records: list[tuple[float, int]]) -> None:
+    scores, labels = ([*column] for column in zip(*records, strict=True))
+
+    closed, full = measured(scores, labels), measured(scores, labels, Ask(resamples=5))
+
+    assert {"roc_auc", "ks_separation", "brier_score", "log_loss"} <= set(closed) < set(full)
+    assert all(closed[name].value == full[name].value for name in closed)

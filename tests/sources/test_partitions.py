@@ -13,7 +13,7 @@ from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR
 from monitor.records.rows import Batches
-from monitor.sources import SqlSource
+from monitor.sources import SqlSource, patience
 from monitor.sources.address import address_of
 from monitor.sources.dialects import Dialect
 from monitor.sources.fetchmany import FetchmanyReader, FetchmanySession
@@ -203,3 +203,23 @@ def test_rows_of_a_partitioned_table_are_those_of_a_plain_one(database: Database
     assert source.records(model, PANES).num_rows == 9
     assert source.labelled(model, PANES).sort_by("id").equals(source.labelled(plain, PANES).sort_by("id"))
     assert source.orphans(model, BOUNDS) == source.orphans(plain, BOUNDS) == 0
+
+
+@pytest.mark.postgres
+def test_partitions_are_read_in_slices_with_and_without_an_index(
+    database: Database, model: ModelSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "ROWS", 48)
+    source, seen = recorded(database)
+    bounds = (START, START + DAYS * DAY)
+
+    tables = list(source.changed_records(model, since=None, as_of=bounds[1], bounds=bounds))
+    source.close()
+
+    with psycopg.connect(database.url.replace("+psycopg", "")) as server:
+        touched = [
+            len(partitions(server, sql)) for sql in seen if "TIMESTAMPTZ" in sql and "EXPLAIN" not in sql
+        ]
+    assert sum(table.num_rows for table in tables) == DAYS * 24
+    assert len(touched) == len(tables) > 12
+    assert max(touched) <= 4

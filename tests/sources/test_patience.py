@@ -100,23 +100,45 @@ def test_halves_that_take_too_long_are_told() -> None:
         failing.patience.ranges(rows_within([]), [(START, START + DAY)], READING)
 
 
+def pieces_within(asked: list[Range]) -> Callable[[Any, Range], Batches]:
+    """One row a minute of the first day, in pieces that hold each row once."""
+
+    def read(_session: object, piece: Range) -> Batches:
+        asked.append(piece)
+        found = [us for us in range(START, START + DAY, MINUTE) if piece[0] <= us < piece[1]]
+        yield pa.table({"event_time": pa.array(found, pa.timestamp("us", "UTC"))})
+
+    return read
+
+
 def test_a_span_is_read_in_slices_each_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[Range]] = []
-
+    asked: list[Range] = []
     monkeypatch.setattr(patience, "ROWS", 100)
-    reads = _one_range(rows_within(asked))
 
-    tables = list(Failing([]).patience.slices(reads, (START, START + DAY), READING, expected=800))
+    tables = list(Failing([]).patience.slices(pieces_within(asked), (START, START + DAY), expected=800))
 
     assert len(asked) > 12  # 1,440 rows, where 800 were believed in
     assert max(table.num_rows for table in tables) < 2 * 100
-    assert sum(table.num_rows for table in tables) == 1 + 24 * 60
+    assert sum(table.num_rows for table in tables) == 24 * 60
 
 
-def _one_range(
-    read: Callable[[Any, Sequence[Range]], pa.Table],
-) -> Callable[[Any, Range], Batches]:
-    return lambda session, one: (table for table in [read(session, [one])])
+def test_a_slice_that_takes_too_long_is_cut_in_halves_each_row_once() -> None:
+    asked: list[Range] = []
+    failing = Failing([Trouble.TIMEOUT, Trouble.CONFLICT, Trouble.TIMEOUT])
+
+    tables = list(failing.patience.slices(pieces_within(asked), (START, START + DAY), expected=0))
+
+    times = [us for table in tables for us in table["event_time"].to_pylist()]
+    assert [hi - lo for lo, hi in asked] == [DAY // 4] * 4
+    assert len(times) == len(set(times)) == 24 * 60
+    assert failing.slept == list(PAUSES[:1])
+
+
+def test_slices_that_go_on_taking_too_long_are_told() -> None:
+    failing = Failing([Trouble.TIMEOUT] * 4)
+
+    with pytest.raises(SourceUnavailable):
+        list(failing.patience.slices(pieces_within([]), (START, START + DAY), expected=0))
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=5))

@@ -1,6 +1,9 @@
 """Bounds are widened, never narrowed: no time of a range lies outside of its intervals."""
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -56,6 +59,78 @@ def test_a_text_with_an_offset_lies_in_exactly_one_interval(
     held = inside(text, Comparable("t", Shape.TEXT, offsets=True), ranges)
 
     assert held == 1 if any(lo <= us < hi for lo, hi in ranges) else held <= 1
+
+
+CUTS = st.lists(st.integers(0, 900 * DAY), max_size=4)
+COLUMNS = [
+    Comparable("t", Shape.TEXT),
+    Comparable("t", Shape.TEXT, offsets=True),
+    Comparable("t", Shape.TEXT, zone="America/New_York"),
+    Comparable("t", Shape.EPOCH, unit="s"),
+    Comparable("t", Shape.EPOCH, unit="ms"),
+]
+GARBAGE = ["", " ", "!", "T", "X", " 10:3", "T10:30:00Z", "T9", "/", "-1"]
+
+
+def matches(condition: str, value: str | int) -> int:
+    """How often SQLite finds a value by a condition."""
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.execute(f"CREATE TABLE one (t {'text' if isinstance(value, str) else 'integer'})")
+        memory.execute("INSERT INTO one VALUES (?)", (value,))
+        return int(memory.execute(f"SELECT count(*) FROM one WHERE {condition}").fetchone()[0])
+
+
+@given(
+    st.sampled_from(COLUMNS),
+    st.tuples(MOMENTS, st.integers(1, 40 * DAY)),
+    CUTS,
+    st.integers(-3 * DAY, 43 * DAY),
+    st.sampled_from(GARBAGE),
+)
+def test_pieces_hold_together_what_their_range_holds_each_value_once(
+    column: Comparable, span: tuple[int, int], cuts: list[int], at: int, rest: str
+) -> None:
+    lo, hi = span[0], span[0] + span[1]
+    edges = [lo, *sorted({lo + cut for cut in cuts if cut < span[1]} - {lo}), hi]
+    pieces = list(pairwise(edges))
+    value = to_datetime(lo + at).strftime("%Y-%m-%d") + rest
+    found: str | int = value if column.shape is Shape.TEXT else (lo + at) // 1_000
+
+    held = [matches(column.part((lo, hi), piece), found) for piece in pieces]
+
+    assert sum(held) == matches(column.condition(lo, hi), found)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", 1),
+        ("n/a", 1),
+        ("03/01/2013", 1),
+        ("20/03/2013", 1),
+        ("1362096000", 1),
+        ("2013/03/01", 1),
+        ("20130301", 1),
+        ("2012/03/01", 0),
+        ("2013-03-01", 0),
+        ("2013-12-31T00:00:00Z", 0),
+        ("1901-01-01", 0),
+    ],
+)
+def test_texts_that_are_no_times_are_looked_for_beside_the_times(text: str, expected: int) -> None:
+    odd = "t NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
+    column = Comparable("t", Shape.TEXT, odd=odd)
+
+    assert matches(column.odd_near((from_iso("2013-02-01"), from_iso("2013-05-01"))) or "", text) == expected
+
+
+@given(st.tuples(MOMENTS, st.integers(1, 500 * DAY)), st.text(max_size=12))
+def test_no_text_is_both_of_a_range_and_beside_it(span: tuple[int, int], text: str) -> None:
+    bounds = (span[0], span[0] + span[1])
+    column = Comparable("t", Shape.TEXT, odd="1 = 1")
+    text = text.replace("\0", "")
+
+    assert matches(column.condition(*bounds), text) + matches(column.odd_near(bounds) or "", text) <= 1
 
 
 @given(

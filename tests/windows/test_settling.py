@@ -161,6 +161,17 @@ def test_without_fifty_delays_of_any_class_no_age_is_known() -> None:
     assert settling_age(ages, RULE) is None
 
 
+def test_no_age_settles_before_the_log_is_three_times_as_old_or_as_old_as_the_horizon() -> None:
+    long = replace(AGES, settled=20 * DAY)
+
+    assert settling_age(AGES, replace(RULE, log_age=6 * DAY - 1)) is None
+    assert settling_age(AGES, replace(RULE, log_age=6 * DAY)) == 2 * DAY
+    assert settling_age(long, replace(RULE, log_age=OLD - 1)) is None
+    assert settling_age(long, replace(RULE, log_age=OLD)) == 20 * DAY
+    assert settling_age(replace(AGES, held=True), replace(RULE, log_age=OLD - 1)) is None
+    assert settling_age(AGES, replace(RULE, log_age=0, after=DAY)) == DAY
+
+
 def test_a_window_settles_at_the_age_of_its_youngest_pane() -> None:
     panes = panes_of(60)
 

@@ -1,0 +1,184 @@
+"""What is compared as it goes on: the arms' outcomes, their shares of the predictions, a challenger."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from monitor.core.clock import to_iso
+from monitor.measures import challenger, sequential
+from monitor.measures.ask import Result
+from monitor.measures.comparison import Mean, Rate, mean_of_sums, rate_of, weekly
+from monitor.pipeline.ledger import Counts, Ledger
+from monitor.records import pairing
+from monitor.records.counting import VOLUME, Counting
+from monitor.records.reading import Arms, Task
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Part
+from monitor.states.counters import Counters
+from monitor.states.grids import content_hash
+from monitor.states.paired import Agreement
+from monitor.states.strata import WHOLE, Strata, Stratum
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison that goes on.
+
+    Parameters
+    ----------
+    name, key
+        the hash of what is compared, and how: where it changes, the comparison begins anew.
+    since
+        microseconds; None: with the oldest pane that is counted.
+    nothing
+        counts of no record.
+    counts
+        of a pane by stratum.
+    evidence
+        its logarithm, of the sum of the counts.
+    results
+        measures of everything that has entered.
+    """
+
+    name: str
+    key: str
+    part: Part
+    since: int | None
+    nothing: Counts
+    counts: Callable[[Strata], Counts]
+    evidence: Callable[[Counts], float]
+    results: Callable[[Ledger], Iterator[Result]]
+
+
+def comparisons_of(spec: ModelSpec, counting: Counting) -> list[Comparison]:
+    """Comparisons of a model that go on."""
+    found: list[Comparison] = []
+    arms = counting.reading.arms
+    if arms is not None and counting.label is not None and counting.reading.task is not Task.MULTICLASS:
+        found.append(_outcome(spec, counting, arms))
+    if arms is not None and spec.compared.control_share is not None:
+        found.append(_sample_ratio(spec, arms, spec.compared.control_share))
+    if counting.challenged and counting.label is not None:
+        found.append(_challenger(spec, counting))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcomes:
+    """Outcomes of both arms as counts: of each (positive, n), or (n, lost, first, second sum)."""
+
+    counting: Counting
+    arms: tuple[Stratum, Stratum]
+    detect: float | None
+    level: float
+
+    @property
+    def size(self) -> int:
+        """Counts of an arm."""
+        return 4 if self.counting.reading.task is Task.REGRESSION else 2
+
+    def counts(self, strata: Strata) -> Counts:
+        """Of a pane."""
+        return tuple(count for arm in self.arms for count in self._of_arm(strata.get(arm)))
+
+    def outcomes(self, counts: Counts) -> tuple[Rate | Mean, Rate | Mean]:
+        """Of control and treatment."""
+        return self._outcome(counts[: self.size]), self._outcome(counts[self.size :])
+
+    def evidence(self, counts: Counts) -> float:
+        """That they differ."""
+        if self.detect is None:
+            return 0.0
+        control, treatment = (sequential.arm_of(one) for one in self.outcomes(counts))
+        return sequential.outcome_evidence(control, treatment, self.detect)
+
+    def results(self, ledger: Ledger) -> Iterator[Result]:
+        """Measures, the difference with the weeks behind it."""
+        table = weekly([(to_iso(week)[:10], *self.outcomes(counts)) for week, counts in ledger.weeks])
+        control, treatment = self.outcomes(ledger.total)
+        difference, p_value = sequential.outcome_results(
+            control, treatment, detect=self.detect, most=ledger.most, level=self.level
+        )
+        told = replace(difference.measurement, detail=table if ledger.weeks else None)
+        yield replace(difference, measurement=told)
+        yield p_value
+
+    def _of_arm(self, counters: Counters | None) -> Counts:
+        if counters is None:
+            return (0,) * self.size
+        if self.size == 2:
+            rate = rate_of(self.counting.histogram(counters, "label"))
+            return rate.positive, rate.n
+        sums = self.counting.errors(counters)
+        lost = sums.out_of_range("label") + sums.out_of_range("squared_label")
+        return sums.n("label"), lost, sums.units("label"), sums.units("squared_label")
+
+    def _outcome(self, counts: Counts) -> Rate | Mean:
+        if self.size == 2:
+            positive, n = counts
+            return Rate(positive, n)
+        n, lost, first, second = counts
+        return mean_of_sums(n, lost, first, second, self.counting.scale)
+
+
+def _outcome(spec: ModelSpec, counting: Counting, arms: Arms) -> Comparison:
+    outcomes = _Outcomes(counting, _arms(arms), spec.compared.detect, spec.level)
+    return Comparison(
+        name="outcome",
+        key=_key(spec, arms, [spec.compared.detect, counting.reading.classes, counting.scale]),
+        part=Part.LABELS,
+        since=spec.compared.since,
+        nothing=(0,) * (2 * outcomes.size),
+        counts=outcomes.counts,
+        evidence=outcomes.evidence,
+        results=outcomes.results,
+    )
+
+
+def _sample_ratio(spec: ModelSpec, arms: Arms, planned: float) -> Comparison:
+    at, level = VOLUME.index("records"), spec.level
+
+    def records(counters: Counters | None) -> int:
+        return 0 if counters is None else int(counters.block("volume")[at])
+
+    return Comparison(
+        name="sample_ratio",
+        key=_key(spec, arms, [planned]),
+        part=Part.RECORDS,
+        since=spec.compared.since,
+        nothing=(0, 0),
+        counts=lambda strata: tuple(records(strata.get(arm)) for arm in _arms(arms)),
+        evidence=lambda counts: sequential.log_share_evidence(counts[0], counts[1], planned, planned),
+        results=lambda ledger: sequential.ratio_results(
+            ledger.total[0], ledger.total[1], planned=planned, most=ledger.most, level=level
+        ),
+    )
+
+
+def _challenger(spec: ModelSpec, counting: Counting) -> Comparison:
+    since, other = spec.compared.challenger_since, counting.reading.challenger
+
+    def counts(strata: Strata) -> Counts:
+        if WHOLE not in strata:
+            return (0, 0, 0, 0)
+        found = pairing.agreement(strata[WHOLE])
+        return (found.both, found.champion_only, found.challenger_only, found.neither)
+
+    return Comparison(
+        name="challenger",
+        key=content_hash([since, other and [other.column, other.threshold], counting.reading.threshold]),
+        part=Part.LABELS,
+        since=since,
+        nothing=(0, 0, 0, 0),
+        counts=counts,
+        evidence=lambda counts: challenger.discordant_evidence(counts[1], counts[2]),
+        results=lambda ledger: challenger.evidence_results(Agreement(*ledger.total), ledger.most),
+    )
+
+
+def _arms(arms: Arms) -> tuple[Stratum, Stratum]:
+    control, treatment = (Stratum(segment=f"{arms.column}={arm}") for arm in (arms.control, arms.treatment))
+    return control, treatment
+
+
+def _key(spec: ModelSpec, arms: Arms, other: list[object]) -> str:
+    return content_hash([spec.compared.since, arms.column, arms.control, arms.treatment, other])

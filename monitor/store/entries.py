@@ -1,0 +1,49 @@
+"""What has entered the comparisons that go on. Integers of any size are kept as JSON."""
+
+import json
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select
+
+from monitor.specs.rows import Entry
+from monitor.store.statements import add
+from monitor.store.tables import entries
+
+
+def append(connection: Connection, run: str, model: str, entered: Sequence[Entry]) -> None:
+    """Keep entries; one that is there already is left as it is."""
+    rows = [
+        {
+            "run": run,
+            "model": model,
+            "comparison": one.comparison,
+            "key": one.key,
+            "start": int(one.start),
+            "until": int(one.end),
+            "as_of": int(one.as_of),
+            "entered": json.dumps(one.entered),
+            "total": json.dumps(one.total),
+            "most": float(one.most),
+        }
+        for one in entered
+    ]
+    add(connection, entries, rows)
+
+
+def read(connection: Connection, run: str, model: str) -> list[Entry]:
+    """Entries of a model, by comparison, key and start."""
+    chosen = select(entries).where(entries.c.run == run, entries.c.model == model)
+    found = connection.execute(chosen.order_by(entries.c.comparison, entries.c.key, entries.c.start))
+    return [
+        Entry(
+            comparison=row["comparison"],
+            key=row["key"],
+            start=row["start"],
+            end=row["until"],
+            as_of=row["as_of"],
+            entered=tuple(json.loads(row["entered"])),
+            total=tuple(json.loads(row["total"])),
+            most=row["most"],
+        )
+        for row in found.mappings()
+    ]

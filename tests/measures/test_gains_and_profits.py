@@ -1,0 +1,203 @@
+"""Gains, average precision and profits, against scikit-learn and plain sorting of the raw scores."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from measure_states import binary_counting, by_name, scored
+from sklearn import metrics
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Floats, Ints
+from monitor.measures.ask import Ask
+from monitor.measures.evaluate import performance
+from monitor.measures.gains import TOPS, average_precision, deciles, found_at
+from monitor.measures.profits import amounts_of, best_threshold, profit_at, profits
+from monitor.measures.ranked import Ranked
+from monitor.states.views import ScoreTable
+
+SLACK = 1e-9
+PROFIT = {("1", "1"): 14.0, ("1", "0"): -14.0, ("0", "1"): -3.0, ("0", "0"): 0.5}
+AMOUNTS = amounts_of(("0", "1"), PROFIT)
+ASK = Ask(resamples=20, profit=PROFIT)
+RECORDS = st.lists(
+    st.tuples(
+        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 0.5 + 1e-9, 1.0]), st.floats(0, 1e-6)),
+        st.integers(0, 1),
+    ),
+    min_size=1,
+    max_size=80,
+)
+
+
+def measured(scores: list[float], labels: list[int], ask: Ask = ASK) -> dict[str, Measurement]:
+    counting = binary_counting()
+    return by_name(performance(counting, scored(scores, labels, counting), ask))
+
+
+def ranked_of(scores: list[float], labels: list[int]) -> Ranked:
+    counting = binary_counting()
+    return Ranked.of(counting.score_table(scored(scores, labels, counting)), counting.score_bounds)
+
+
+def found_in_raw(scores: Floats, labels: Ints, share: float) -> float:
+    """Positives in the top share, ties across the border split proportionally: one record after another."""
+    left, found = share * len(scores), 0.0
+    for score in np.unique(scores)[::-1]:
+        tied = labels[scores == score]
+        part = min(1.0, max(0.0, left / len(tied)))
+        found += part * tied.sum()
+        left -= len(tied)
+    return float(found)
+
+
+@settings(deadline=None, max_examples=50)
+@given(RECORDS)
+def test_average_precision_is_within_its_resolution(records: list[tuple[float, int]]) -> None:
+    scores, labels = ([*column] for column in zip(*records, strict=True))
+
+    found = measured(scores, labels)["average_precision"]
+
+    if len(set(labels)) == 1:
+        assert found.reason is Reason.ONE_CLASS
+        return
+    assert found.value is not None
+    assert found.interval is not None
+    assert 0 <= found.interval.lower <= found.value <= found.interval.upper <= 1
+    assert abs(metrics.average_precision_score(labels, scores) - found.value) <= found.resolution + SLACK
+
+
+def test_average_precision_of_distinct_cells_is_scikit_learns() -> None:
+    rng = np.random.default_rng(0)
+    scores, labels = (rng.permutation(2048)[:900] + 0.5) / 2048, rng.integers(0, 2, 900)
+
+    found = average_precision(ranked_of(scores.tolist(), labels.tolist()))
+
+    assert found.value == pytest.approx(metrics.average_precision_score(labels, scores), rel=1e-12)
+    assert found.resolution == 0
+
+
+@settings(deadline=None, max_examples=50)
+@given(RECORDS)
+def test_the_top_is_that_of_sorted_records_within_its_resolution(records: list[tuple[float, int]]) -> None:
+    scores, labels = ([*column] for column in zip(*records, strict=True))
+    found, n, positives = measured(scores, labels), len(records), sum(labels)
+
+    for subject, share in TOPS.items():
+        precision, recall = found[f"precision_at_top {subject}"], found[f"recall_at_top {subject}"]
+        if len(set(labels)) == 1:
+            assert precision.reason is Reason.ONE_CLASS
+        elif share * n < 1:
+            assert precision.reason is recall.reason is Reason.TOO_FEW
+        else:
+            exact = found_in_raw(np.asarray(scores), np.asarray(labels), share)
+            assert precision.value is not None
+            assert recall.value is not None
+            assert abs(exact / (share * n) - precision.value) <= precision.resolution + SLACK
+            assert abs(exact / positives - recall.value) <= recall.resolution + SLACK
+    gain, lift = found["gain_top_decile"], found["lift_top_decile"]
+    assert gain.reason == lift.reason
+    if gain.value is not None:
+        assert lift.value == pytest.approx(10 * gain.value)
+
+
+def test_deciles_add_up_and_split_a_tie_in_proportion() -> None:
+    detail = deciles(ranked_of([0.5] * 30 + [0.1] * 10, [1] * 15 + [0] * 15 + [0] * 10))
+    columns = dict(zip(detail.columns, zip(*detail.rows, strict=True), strict=True))
+
+    assert columns["records"] == (4.0,) * 10
+    assert columns["positives"] == (2.0,) * 7 + (1.0, 0.0, 0.0)
+    assert columns["cumulative_gain"][-1] == columns["cumulative_lift"][-1] == 1
+    assert columns["lift"][0] == pytest.approx(10 * 2 / 15, abs=1e-6)
+
+
+def test_ten_positives_of_ten_thousand_have_intervals() -> None:
+    rng = np.random.default_rng(4)
+    labels = np.zeros(10_000, dtype=np.int64)
+    labels[:10] = 1
+    scores = np.clip(rng.beta(1, 60, 10_000) + 0.05 * labels, 0, 1)
+
+    found = measured(scores.tolist(), labels.tolist(), Ask(resamples=200, profit=PROFIT))
+
+    for name in ("average_precision", "recall_at_top top:1%", "lift_top_decile", "best_profit"):
+        interval = found[name].interval
+        assert interval is not None
+        assert interval.lower <= interval.upper
+    assert found["average_precision"].value == pytest.approx(
+        metrics.average_precision_score(labels, scores), abs=found["average_precision"].resolution + SLACK
+    )
+
+
+def test_scores_near_zero_without_a_reference_are_one_cell_and_the_resolution_says_so() -> None:
+    found = measured([1e-7 * number for number in range(10)] * 4, [0, 1] * 20)
+
+    assert found["roc_auc"].resolution == 0.5
+    assert found["average_precision"].resolution > 0.4
+    assert found["precision_at_top top:10%"].resolution == pytest.approx(0.5)
+
+
+@settings(deadline=None, max_examples=50)
+@given(RECORDS, st.sampled_from([0.25, 0.5, 0.75]))
+def test_profit_at_an_edge_is_that_of_the_records(records: list[tuple[float, int]], threshold: float) -> None:
+    scores, labels = ([*column] for column in zip(*records, strict=True))
+    amounts = [AMOUNTS[label, int(score >= threshold)] for score, label in records]
+
+    found = profit_at(ranked_of(scores, labels), threshold, AMOUNTS)
+
+    assert found.value == pytest.approx(sum(amounts))
+    assert found.resolution == 0
+    assert found.n == len(records)
+    if found.interval is not None:
+        half = 1.959963985 * np.std(amounts) * np.sqrt(len(amounts))
+        assert found.interval.upper - sum(amounts) == pytest.approx(half)
+
+
+def test_profit_within_a_cell_is_within_its_resolution() -> None:
+    width = 1 / 2048
+    table = ranked_of([0.5, 0.5 + 0.3 * width, 0.5 + 0.6 * width], [1, 0, 1])
+
+    found = profit_at(table, 0.5 + 0.5 * width, AMOUNTS)
+
+    assert found.value is not None
+    assert abs(found.value - (14 - 14 + 0.5)) <= found.resolution == 2 * 28 + 3.5
+
+
+@settings(deadline=None, max_examples=50)
+@given(RECORDS)
+def test_the_best_threshold_is_none_the_worse_than_any(records: list[tuple[float, int]]) -> None:
+    scores, labels = ([*column] for column in zip(*records, strict=True))
+    table = ranked_of(scores, labels)
+    best = best_threshold(table, AMOUNTS)
+
+    assert best is not None
+    value = profit_at(table, best, AMOUNTS).value
+    assert value is not None
+    others = [profit_at(table, edge, AMOUNTS).value for edge in (-np.inf, 0.25, 0.5, 0.75, np.inf)]
+    assert all(other is not None and other <= value + SLACK for other in others)
+    assert value == pytest.approx(profits(table, AMOUNTS).max())
+    found = measured(scores, labels)["best_profit"]
+    assert found.reason is Reason.ONE_CLASS or found.value == pytest.approx(value)
+
+
+def test_to_say_positive_of_nobody_may_be_best() -> None:
+    table = ranked_of([0.1, 0.9], [0, 0])
+
+    assert best_threshold(table, AMOUNTS) == np.inf
+    assert profit_at(table, np.inf, AMOUNTS).value == 1.0
+    cheap = measured([0.1, 0.9] * 10, [1, 0] * 10, Ask(resamples=5, profit={("0", "1"): -1.0}))
+    assert cheap["best_profit_threshold"].reason is Reason.UNDEFINED
+
+
+def test_nothing_counted_has_no_profit() -> None:
+    nothing = Ranked.of(ScoreTable(np.zeros(2, np.int64), np.zeros(2, np.int64)), np.asarray([0, 0.5, 1]))
+
+    assert best_threshold(nothing, AMOUNTS) is None
+    assert profit_at(nothing, 0.5, AMOUNTS) == Measurement.absent(Reason.NO_LABELS, n=0)
+
+
+def test_open_cells_have_no_finite_threshold() -> None:
+    table = Ranked.of(ScoreTable(np.asarray([5, 5]), np.asarray([5, 50])), np.asarray([-np.inf, 3.0, np.inf]))
+
+    assert best_threshold(table, amounts_of(("0", "1"), {("1", "1"): 1.0})) == -np.inf
+    assert best_threshold(table, AMOUNTS) == -np.inf
+    assert found_at(table, np.asarray([0.5]))[0] == pytest.approx(32.5 * 50 / 55)
