@@ -92,7 +92,7 @@ def class_roc_auc(areas: Areas, position: int, level: float = 0.95) -> Measureme
     return Measurement(value=value, n=p + n, interval=interval, resolution=float(areas.tied[position]))
 
 
-def macro_roc_auc(areas: Areas, level: float = 0.95) -> Measurement:
+def roc_auc_macro(areas: Areas, level: float = 0.95) -> Measurement:
     """Mean of the one-vs-rest areas of the classes that have records.
 
     Interval: see `_interval`.
@@ -100,7 +100,7 @@ def macro_roc_auc(areas: Areas, level: float = 0.95) -> Measurement:
     return _mean(areas, areas.there / max(1, int(areas.there.sum())), 0.0, level)
 
 
-def weighted_roc_auc(areas: Areas, level: float = 0.95) -> Measurement:
+def roc_auc_weighted(areas: Areas, level: float = 0.95) -> Measurement:
     """Mean of the one-vs-rest areas, weighted by the classes' records.
 
     Interval: see `_interval`; the weights are a sample's too, and add the variance of the areas over classes.
@@ -124,8 +124,8 @@ def results(tables: ClassTables, losses: Sums, clipped: int, ask: Ask) -> Iterat
     yield Result("brier_score", "", brier_score(losses, ask.level))
     yield Result("log_loss", "", log_loss(losses, ask.level))
     areas = Areas.of(tables)
-    yield Result("macro_roc_auc", "", macro_roc_auc(areas, ask.level))
-    yield Result("weighted_roc_auc", "", weighted_roc_auc(areas, ask.level))
+    yield Result("roc_auc_macro", "", roc_auc_macro(areas, ask.level))
+    yield Result("roc_auc_weighted", "", roc_auc_weighted(areas, ask.level))
     yield Result("unusable_probabilities", "", unusable_probabilities(tables))
     if ask.resamples:
         yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))

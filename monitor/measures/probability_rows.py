@@ -10,7 +10,7 @@ _INTERVAL = (
 
 PROBABILITY_ROWS: tuple[Measure, ...] = (
     Measure(
-        "macro_roc_auc",
+        "roc_auc_macro",
         Unit.RATIO,
         Direction.HIGHER,
         Family.PERFORMANCE,
@@ -22,7 +22,7 @@ PROBABILITY_ROWS: tuple[Measure, ...] = (
         headline=True,
     ),
     Measure(
-        "weighted_roc_auc",
+        "roc_auc_weighted",
         Unit.RATIO,
         Direction.HIGHER,
         Family.PERFORMANCE,

@@ -30,6 +30,16 @@ def measured(log: Log, told: pd.DataFrame, *, whole: bool) -> Iterator[tuple[Key
     )
     yield from _losses(given[used], actual[used])
     yield from _areas(log, given[used], actual[used], whole=whole)
+    yield from _calibration(int(used.sum())) if whole else ()
+
+
+def _calibration(n: int) -> Iterator[tuple[Key, Expected]]:
+    """There from 150 records on; the groups of records are for other tests."""
+    for name in ("expected", "maximum", "squared"):
+        found = Expected(0.0, How.BETWEEN, n, (-1.0, 1.0)) if n >= 150 else Expected(None)
+        yield (f"{name}_calibration_error", ""), found
+        if name != "squared":
+            yield (f"{name}_calibration_error_critical", ""), found
 
 
 def _losses(given: oracle.Floats, actual: oracle.Floats) -> Iterator[tuple[Key, Expected]]:
@@ -60,4 +70,4 @@ def _areas(
             yield ("roc_auc", f"class:{name}"), area
     for name, weights in (("macro", None), ("weighted", sizes)):
         value = float(np.average(values, weights=weights)) if values else None
-        yield (f"{name}_roc_auc", ""), Expected(value, How.WITHIN, n)
+        yield (f"roc_auc_{name}", ""), Expected(value, How.WITHIN, n)

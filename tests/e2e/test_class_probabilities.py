@@ -75,7 +75,7 @@ def test_probabilities_of_three_classes_are_measured(tmp_path: Path, log: tuple[
         if truth is not Truth.NONE
     }
     for average in ("macro", "weighted"):
-        one = found[f"{average}_roc_auc", ""]
+        one = found[f"roc_auc_{average}", ""]
         expected = metrics.roc_auc_score(
             actual, given / given.sum(1)[:, None], multi_class="ovr", average=average
         )

@@ -236,7 +236,8 @@ def compare_strata(
         else:
             expected = oracle.of_labels(log, part, delays=whole)
             if oracle_probabilities.columns_of(log):
-                expected |= dict(oracle_probabilities.measured(log, part, whole=whole))
+                all_of_it = len(part) == len(told)  # measured as the whole
+                expected |= dict(oracle_probabilities.measured(log, part, whole=all_of_it))
             expected |= {} if log.classes else dict(oracle_errors.measured(log, part))
             expected |= oracle.of_arms(log, told) if whole and len(found) > 1 else {}
         if not whole:

@@ -14,7 +14,7 @@ from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.ask import Ask
 from monitor.measures.evaluate import performance
-from monitor.measures.probabilities import Areas, macro_roc_auc, weighted_roc_auc
+from monitor.measures.probabilities import Areas, roc_auc_macro, roc_auc_weighted
 from monitor.measures.scores import roc_auc
 from monitor.records.counting import Counting
 from monitor.records.probabilities import UNUSABLE
@@ -98,7 +98,7 @@ def test_areas_and_losses_are_those_of_scikit_learn(records: list[tuple[int, lis
     loss = metrics.log_loss(actual, given, labels=list(classes))
     assert found["log_loss"].value == pytest.approx(loss, rel=1e-9, abs=1e-11)
     exact = areas(actual, given)
-    macro, weighted = found["macro_roc_auc"], found["weighted_roc_auc"]
+    macro, weighted = found["roc_auc_macro"], found["roc_auc_weighted"]
     if not exact:
         assert macro.reason is weighted.reason is Reason.ONE_CLASS
         return
@@ -118,7 +118,7 @@ def test_the_averages_are_those_of_scikit_learn() -> None:
     found = measured(actual, given)
 
     for average in ("macro", "weighted"):
-        one = found[f"{average}_roc_auc"]
+        one = found[f"roc_auc_{average}"]
         expected = metrics.roc_auc_score(actual, given, multi_class="ovr", average=average)
         assert one.value == pytest.approx(expected, abs=one.resolution)
         assert (one.n, one.resolution < 1e-3) == (3000, True)
@@ -167,7 +167,7 @@ def test_a_hundred_classes_are_bounded_and_exact_to_their_resolution() -> None:
 
     assert len(state.index) <= 102_400 + 100 + 2000 + 500
     found = by_name(performance(counting, state, Ask(resamples=0)))
-    macro = found["macro_roc_auc"]
+    macro = found["roc_auc_macro"]
     assert macro.value == pytest.approx(np.mean(areas(actual, given)), abs=macro.resolution)
     assert macro.resolution < 2e-3
 
@@ -177,7 +177,7 @@ def test_the_interval_of_an_average_is_no_narrower_than_that_of_resampled_record
     rng = np.random.default_rng(6)
     drawn = [areas(actual[at], given[at]) for at in rng.integers(0, 500, (80, 500))]
 
-    for average, weights in ((macro_roc_auc, None), (weighted_roc_auc, np.bincount(actual))):
+    for average, weights in ((roc_auc_macro, None), (roc_auc_weighted, np.bincount(actual))):
         interval = average(areas_of(actual, given)).interval
         deviation = np.std([np.average(one, weights=weights) for one in drawn])
         assert interval is not None
@@ -192,14 +192,14 @@ def test_classes_without_records_are_left_out_of_the_averages() -> None:
 
     assert found["roc_auc class:c003"].reason is Reason.UNDEFINED
     assert found["absent_classes"].value == 1
-    assert found["macro_roc_auc"].value == pytest.approx(without["macro_roc_auc"].value, abs=0.002)
+    assert found["roc_auc_macro"].value == pytest.approx(without["roc_auc_macro"].value, abs=0.002)
 
 
 def test_perfect_separation_has_an_interval_below_one() -> None:
     actual = np.arange(60) % 3
     given = np.where(np.arange(3) == actual[:, None], 0.8, 0.1)
 
-    one = measured(actual, given)["macro_roc_auc"]
+    one = measured(actual, given)["roc_auc_macro"]
 
     assert (one.value, one.resolution) == (1.0, 0.0)
     assert one.interval is not None
@@ -215,9 +215,9 @@ def test_one_class_alone_or_no_label_has_no_area() -> None:
 
     assert one["roc_auc class:c000"].reason is Reason.ONE_CLASS
     assert one["roc_auc class:c001"].reason is Reason.UNDEFINED
-    assert one["macro_roc_auc"].reason is one["weighted_roc_auc"].reason is Reason.ONE_CLASS
+    assert one["roc_auc_macro"].reason is one["roc_auc_weighted"].reason is Reason.ONE_CLASS
     assert one["log_loss"].value == pytest.approx(np.log(2))
-    names = ("macro_roc_auc", "weighted_roc_auc", "roc_auc class:c000", "log_loss", "brier_score")
+    names = ("roc_auc_macro", "roc_auc_weighted", "roc_auc class:c000", "log_loss", "brier_score")
     assert {none[name].reason for name in names} == {Reason.NO_LABELS}
 
 
@@ -249,7 +249,7 @@ def test_records_that_are_left_out_change_nothing_else_and_are_told_by_cause() -
     causes = tuple(zip(UNUSABLE, (1.0, 1.0, 2.0, 1.0), strict=True))
     assert every["unusable_probabilities"] == Measurement(5.0, 8, detail=Detail(("cause", "records"), causes))
     assert good["unusable_probabilities"] == Measurement(0.0, 3)
-    for name in ("macro_roc_auc", "weighted_roc_auc", "log_loss", "brier_score"):
+    for name in ("roc_auc_macro", "roc_auc_weighted", "log_loss", "brier_score"):
         assert every[name] == good[name]
         assert good[name].n == 3
 
