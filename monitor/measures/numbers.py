@@ -59,13 +59,10 @@ def mean_absolute_percentage_error(errors: Sums, percentages: Sums, level: float
 
 
 def sum_of(mean_of: Measurement, factor: float = 1.0) -> Measurement:
-    """Sum that belongs to a mean, times a factor."""
+    """Sum that belongs to a mean, times a factor: of these records, hence without an interval."""
     if mean_of.value is None:
         return mean_of
-    by, interval = mean_of.n * factor, mean_of.interval
-    if interval is not None:
-        interval = replace(interval, lower=interval.lower * by, upper=interval.upper * by)
-    return replace(mean_of, value=mean_of.value * by, interval=interval)
+    return replace(mean_of, value=mean_of.value * mean_of.n * factor, interval=None)
 
 
 def relative_squared_error(errors: Sums, level: float = 0.95) -> Measurement:
