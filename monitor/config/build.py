@@ -17,6 +17,7 @@ from monitor.config.schema import (
     Source,
     VersionReference,
 )
+from monitor.measures.measure import Family
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
@@ -112,6 +113,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         level=model.level,
         rate_interval=model.rate_interval,
         resamples=model.resamples,
+        families=frozenset(Family(name) for name in model.measures),
         max_series=model.max_series,
         config=config_content(model, hide),
         config_hash=config_hash(model),

@@ -1,6 +1,6 @@
 """Names, units and help of the exposed families. They derive from the catalogue of measures."""
 
-from monitor.measures.catalogue import Family, Measure, Unit
+from monitor.measures.measure import WITH_TRUTH, Measure, Unit
 
 PREFIX = "model_monitor_"
 LABELS = ("model", "version", "segment", "window", "subject")
@@ -15,7 +15,6 @@ DROPPED = f"{PREFIX}dropped_series"
 
 _SUFFIXES = {Unit.RATIO: "_ratio", Unit.SECONDS: "_seconds", Unit.RECORDS: "_records"}
 _RESERVED = ("_total", "_count", "_sum", "_bucket")
-_WITHOUT_TRUTH = frozenset({Family.SHIFT, Family.QUALITY, Family.VOLUME, Family.LOG})
 _WORDS = {
     Unit.RATIO: "0 to 1",
     Unit.SECONDS: "seconds",
@@ -43,7 +42,7 @@ def family_name(measure: Measure) -> str:
 
 def has_truth(measure: Measure) -> bool:
     """Whether the family says on which labels its values stand."""
-    return measure.family not in _WITHOUT_TRUTH
+    return measure.family in WITH_TRUTH
 
 
 def family_help(measure: Measure, bound: str = "") -> str:

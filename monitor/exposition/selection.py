@@ -84,7 +84,7 @@ def expose(model: ModelSpec, as_of: int, rows: Sequence[MeasurementRow]) -> Expo
 def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
     """Group of a row's value; None: the row is not exposed."""
     measure = BY_NAME.get(row.measure)
-    if measure is None or row.measure in WINDOW_MEASURES:
+    if measure is None or row.measure in WINDOW_MEASURES or row.against:
         return None
     if row.subject.startswith(FEATURE):
         return Group.FEATURE if _is_feature_series(model, row) else None

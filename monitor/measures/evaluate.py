@@ -97,16 +97,17 @@ def shift(counting: Counting, expected: Expected | None, records: Counters, ask:
         None: score and prediction are absent for want of a reference.
     """
     _require(counting.records, records)
+    found: list[Result] = []
     if expected is not None:
         absent = Reason.NOT_COUNTED if _records(records) else Reason.NO_RECORDS
-        found = list(shifts.results(expected, records.index, records.value, ask, absent))
+        if Family.SHIFT in ask.families:
+            found += shifts.results(expected, records.index, records.value, ask, absent)
         if ask.whole and Family.VALUES in ask.families:
             sums = counting.moments(records) if counting.summed else None
             found += values.results(expected, records.index, records.value, sums, ask.level, absent)
         return found
-    found = []
     for name, grid in counting.outputs.items():
-        if not name.startswith("feature:"):
+        if Family.SHIFT in ask.families and not name.startswith("feature:"):
             n = counting.histogram(records, name).n
             found += shifts.absent_results(name, grid, Reason.NO_REFERENCE, n)
     return found
@@ -153,7 +154,8 @@ def comparison(
 ) -> list[Result]:
     """Outcomes of two arms' labels parts; none without labels, without arms, or for several classes."""
     no_arms = counting.reading.arms is None and control is None and treatment is None
-    if counting.label is None or no_arms or counting.reading.task is Task.MULTICLASS:
+    wanted = Family.COMPARISON in ask.families
+    if counting.label is None or no_arms or counting.reading.task is Task.MULTICLASS or not wanted:
         return []
     for arm in (control, treatment):
         if arm is not None:

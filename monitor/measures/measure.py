@@ -77,4 +77,6 @@ BINARY = frozenset({Task.BINARY})
 MANY_CLASSES = frozenset({Task.MULTICLASS})
 CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
 NUMBERS = frozenset({Task.REGRESSION})
-DEFAULT_FAMILIES = frozenset(Family) - {Family.DISTANCES}
+OPTIONAL_FAMILIES = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.COMPARISON})
+DEFAULT_FAMILIES = OPTIONAL_FAMILIES - {Family.DISTANCES}
+WITH_TRUTH = frozenset({Family.PERFORMANCE, Family.LABELS, Family.COMPARISON})  # stand on labels

@@ -61,7 +61,13 @@ def ask_of(monitored: Monitored) -> Ask:
     """Options of the measures."""
     spec = monitored.spec
     profit = {(actual, predicted): amount for actual, predicted, amount in spec.profit}
-    return Ask(level=spec.level, resamples=spec.resamples, profit=profit, rate_interval=spec.rate_interval)
+    return Ask(
+        level=spec.level,
+        resamples=spec.resamples,
+        profit=profit,
+        rate_interval=spec.rate_interval,
+        families=spec.families,
+    )
 
 
 def folded_part(target: Target, part: Part, *, strata: bool = True) -> Strata:

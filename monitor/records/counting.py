@@ -148,7 +148,7 @@ class Counting:
 
     @cached_property
     def score_bounds(self) -> Floats:
-        """Bounds of the score's regular cells, one more than there are cells; infinite where they are open."""
+        """Bounds of the score's regular cells, one more than cells; infinite where they are open."""
         if self.score is None:
             return np.empty(0)
         return np.asarray([self.score.lower, *self.score.edges, self.score.upper])

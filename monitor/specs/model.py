@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.interval import RateMethod
+from monitor.measures.measure import DEFAULT_FAMILIES, Family
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
 
@@ -118,6 +119,8 @@ class ModelSpec:
         ((actual, predicted, amount), …), classes as canonical text.
     rate_interval
         method of the intervals of accuracy, recall and the other rates of classes.
+    families
+        of measures that are wanted, of those that a model may leave out.
     formerly
         name that its history had, if it was renamed.
     settle_after
@@ -148,6 +151,7 @@ class ModelSpec:
     level: float = 0.95
     rate_interval: RateMethod = "wilson"
     resamples: int = 400
+    families: frozenset[Family] = DEFAULT_FAMILIES
     max_series: int = 2_000
     formerly: str | None = None
     config: str = "{}"

@@ -1,0 +1,37 @@
+"""Families of measures that a model may leave out."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from measure_states import binary_reading, records_part, table
+
+from monitor.config.schema import Model
+from monitor.measures.ask import Ask
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.evaluate import expectation, shift
+from monitor.measures.measure import DEFAULT_FAMILIES, OPTIONAL_FAMILIES, Family
+from monitor.records.reference import reference_of
+
+
+def families_of(wanted: frozenset[Family]) -> set[Family]:
+    """Families of what is measured of records."""
+    rows = table(score=pa.array(np.linspace(0, 1, 500)))
+    made = reference_of(rows.drop_columns(["id", "event_time"]), binary_reading())
+    window = records_part(rows, made.counting)
+    found = shift(made.counting, expectation(made.counting, made.records), window, Ask(families=wanted))
+    return {BY_NAME[result.measure].family for result in found}
+
+
+@pytest.mark.parametrize("family", [Family.SHIFT, Family.DISTANCES, Family.VALUES])
+def test_a_family_is_there_only_where_it_is_asked_for(family: Family) -> None:
+    assert family in families_of(OPTIONAL_FAMILIES)
+    assert family not in families_of(OPTIONAL_FAMILIES - {family})
+
+
+def test_the_configuration_knows_every_family_and_its_default() -> None:
+    field = Model.model_fields["measures"]
+
+    assert field.annotation is not None
+    (name,) = field.annotation.__args__
+    assert set(name.__args__) == {family.value for family in OPTIONAL_FAMILIES}
+    assert field.default == sorted(family.value for family in DEFAULT_FAMILIES)
