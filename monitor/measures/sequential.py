@@ -156,7 +156,7 @@ def difference_always_valid(control: Arm, treatment: Arm, detect: float, level: 
     Returns
     -------
     Measurement
-        or ``too_few`` below 500 an arm, ``undefined`` without variance.
+        or ``no_labels``, ``too_few`` below 500 an arm, ``undefined`` without variance.
     """
     absent, variance = _variance(control, treatment)
     if absent is not None:
@@ -255,8 +255,10 @@ def _variance(control: Arm, treatment: Arm) -> tuple[Measurement | None, float]:
     """Why there is no answer, and the variance of the difference."""
     n = control.n + treatment.n
     reason = control.reason or treatment.reason
-    if min(control.n, treatment.n) < ENOUGH:
-        reason = Reason.OUT_OF_RANGE if reason is Reason.OUT_OF_RANGE else Reason.TOO_FEW
+    if min(control.n, treatment.n) == 0:
+        reason = Reason.NO_LABELS
+    elif reason is None and min(control.n, treatment.n) < ENOUGH:
+        reason = Reason.TOO_FEW
     if reason is not None:
         return Measurement.absent(reason, n=n), 0.0
     variance = control.variance / control.n + treatment.variance / treatment.n

@@ -85,7 +85,7 @@ def test_numbers_are_compared_like_rates_of_the_same_moments() -> None:
     ("control", "treatment", "reason"),
     [
         (Rate(50, 499), Rate(50, 500), Reason.TOO_FEW),
-        (Rate(0, 0), Rate(50, 500), Reason.TOO_FEW),
+        (Rate(0, 0), Rate(50, 500), Reason.NO_LABELS),
         (Rate(0, 500), Rate(0, 500), Reason.UNDEFINED),
         (Mean(0.0, 0.0, 600, Reason.OUT_OF_RANGE), Mean(1.0, 1.0, 600), Reason.OUT_OF_RANGE),
     ],

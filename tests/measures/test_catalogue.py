@@ -14,12 +14,24 @@ from measure_states import LATER, PANE, binary_reading, labels_part, records_par
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Unit
+from monitor.measures.challenger import evidence_results
+from monitor.measures.comparison import mean_of, rate_of
 from monitor.measures.documentation import markdown
-from monitor.measures.evaluate import comparison, expectation, label_quality, performance, quality, shift
+from monitor.measures.evaluate import (
+    challenge,
+    comparison,
+    expectation,
+    label_quality,
+    performance,
+    quality,
+    shift,
+)
+from monitor.measures.sequential import outcome_results, ratio_results
 from monitor.measures.volume import volume_ratio
 from monitor.records.count_labels import count_labels
 from monitor.records.counting import VOLUME, Counting
-from monitor.records.reading import Arms, Reading, Task
+from monitor.records.pairing import agreement
+from monitor.records.reading import Arms, Challenger, Reading, Task
 from monitor.records.reference import Reference, reference_of
 from monitor.states.counters import Counters
 from monitor.states.strata import Stratum
@@ -52,7 +64,7 @@ def reading_of(task: Task) -> Reading:
         arms=Arms(column="arm", control="control", treatment="treatment"),
     )
     if task is Task.BINARY:
-        return reading
+        return replace(reading, challenger=Challenger(column="other", threshold=0.5))
     if task is Task.MULTICLASS:
         classes = ("ant", "bee", "cat")
         return replace(reading, classes=classes, probabilities=classes, threshold=None)
@@ -73,6 +85,7 @@ def rows_of(task: Task, seed: int, n: int) -> pa.Table:
             label = rng.integers(0, 2, n)
             columns["score"] = pa.array(np.clip(rng.normal(0.4 + 0.2 * label, 0.2), 0, 1))
             columns["label"] = pa.array(label.astype(str).tolist(), mask=none)
+            columns["challenger"] = pa.array(np.clip(rng.normal(0.4 + 0.25 * label, 0.2), 0, 1))
         case Task.MULTICLASS:
             names = rng.choice(["ant", "bee", "cat"], n)
             columns["prediction"] = pa.array(np.where(rng.random(n) < 0.7, names, "bee").tolist())
@@ -90,7 +103,7 @@ def rows_of(task: Task, seed: int, n: int) -> pa.Table:
 @cache
 def example(task: Task) -> Example:
     plain = rows_of(task, 1, 3000).drop_columns(["id", "event_time", "reported_at", "arm"])
-    reference, rows = reference_of(plain, reading_of(task)), rows_of(task, 2, 900)
+    reference, rows = reference_of(plain, reading_of(task)), rows_of(task, 2, 1400)
     return counted(reference, rows)
 
 
@@ -114,11 +127,26 @@ def measured(case: Example) -> dict[Key, Measurement]:
         *quality(counting, case.records),
         *label_quality(counting, case.labels, ask),
         *comparison(counting, case.arms["control"], case.arms["treatment"], ask),
+        *challenge(counting, case.labels, ask),
+        *going_on(case, n),
         Result("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
     ]
     named = {(result.measure, result.subject): result.measurement for result in results}
     assert len(named) == len(results)
     return named
+
+
+def going_on(case: Example, n: int) -> list[Result]:
+    counting, arms = case.counting, [case.arms[name] for name in ("control", "treatment")]
+    found = list(ratio_results(n // 2, n - n // 2, planned=0.5, most=0.0, level=0.95))
+    if counting.reading.task is Task.REGRESSION:
+        means = [mean_of(counting.errors(arm)) for arm in arms]
+        found += outcome_results(means[0], means[1], detect=0.5, most=0.0, level=0.95)
+    if counting.reading.task is Task.BINARY:
+        rates = [rate_of(counting.histogram(arm, "label")) for arm in arms]
+        found += outcome_results(rates[0], rates[1], detect=0.02, most=0.0, level=0.95)
+        found += evidence_results(agreement(case.labels), 0.0)
+    return found
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -137,7 +165,7 @@ def test_values_are_plain_numbers_within_the_range_of_their_unit(task: Task) -> 
         assert type(measurement.n) is int
         assert type(measurement.resolution) is float
         assert math.isfinite(value)
-        if BY_NAME[name].unit is Unit.RATIO and not name.endswith("difference"):
+        if BY_NAME[name].unit is Unit.RATIO and "difference" not in name:
             assert 0 <= value <= 1
 
 
@@ -196,6 +224,12 @@ def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: Task) -> Non
         "stability_index_bias",
         "stability_index_critical",
         "ks_p_value",
+        "sign_test_p_value",
+        "sign_test_p_value_one_sided",
+        "signed_rank_p_value",
+        "control_outcome_sd",
+        "treatment_outcome_sd",
+        "challenger_log_evidence",
         "sum_of_squared_errors",
         "half_sum_of_squared_errors",
     }

@@ -2,26 +2,32 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from measure_states import (
     binary_counting,
+    binary_reading,
     by_name,
     class_counting,
     classified,
+    labels_part,
     number_counting,
     numbered,
     of_matrix,
     scored,
+    table,
 )
 
-from monitor.measures.comparison import mean_of
-from monitor.measures.evaluate import Ask, comparison, performance
+from monitor.measures.evaluate import Ask, challenge, comparison, performance
 from monitor.measures.intervals import RATE_INTERVALS
 from monitor.measures.shift import compare
+from monitor.records.reading import Challenger
+from monitor.records.reference import counting_without_reference
 from monitor.states.grids import EXTRA_CELLS, category_grid
 from monitor.states.views import Histogram
 
@@ -29,9 +35,7 @@ HERE = Path(__file__).parents[1] / "golden"
 CASES: dict[str, dict[str, Any]] = {
     case["id"]: case for case in json.loads((HERE / "golden.json").read_text(encoding="utf-8"))
 }
-WITHOUT_A_TEST = {
-    **{f"sign_test_ex{number}": "two models on the same records are not compared" for number in range(1, 7)},
-}
+WITHOUT_A_TEST: dict[str, str] = {}
 QUICK = Ask(resamples=2)
 CLASS_NAMES = {  # the source's names and ours
     "accuracy": "accuracy",
@@ -356,8 +360,30 @@ def test_means_of_a_control_group(case: dict[str, Any]) -> None:
 
     assert measured["control_outcome_mean"].value == close(expected["mean_control"])
     assert measured["treatment_outcome_mean"].value == close(expected["mean_treatment"])
-    deviations = [mean_of(counting.errors(arm)).variance ** 0.5 for arm in arms]
-    assert deviations == close([expected["sd_control"], expected["sd_treatment"]])
+    assert measured["control_outcome_sd"].value == close(expected["sd_control"])
+    assert measured["treatment_outcome_sd"].value == close(expected["sd_treatment"])
     interval = measured["outcome_mean_difference"].interval
     assert interval is not None
     assert interval.upper == pytest.approx(0, abs=1e-8)
+
+
+@golden(*(f"sign_test_ex{number}" for number in range(1, 7)))
+def test_two_models_on_the_same_records(case: dict[str, Any]) -> None:
+    inputs, expected = case["inputs"], case["expected"]
+    kinds = {"both_correct": (1, 1), "only_m1": (1, 0), "only_m2": (0, 1), "both_wrong": (0, 0)}
+    right = np.repeat(list(kinds.values()), [inputs[kind] for kind in kinds], axis=0).astype(float)
+    counting = counting_without_reference(
+        replace(binary_reading(), challenger=Challenger(column="m2", threshold=0.5))
+    )
+    champion, challenger = right.T
+
+    rows = table(
+        label=pa.array(["1"] * len(right)), score=pa.array(champion), challenger=pa.array(challenger)
+    )
+    measured = by_name(challenge(counting, labels_part(rows, counting), QUICK))
+
+    assert case["inputs"]["alternative"] == "M2 > M1"
+    assert measured["sign_test_p_value_one_sided"].value == close(expected["p_one_sided"])
+    assert measured["sign_test_p_value"].value == close(expected["p_two_sided_exact"])
+    difference = expected["acc_m2"] - expected["acc_m1"]
+    assert measured["challenger_accuracy_difference"].value == close(difference)
