@@ -12,7 +12,7 @@ from monitor.records.pane import PanePart
 from monitor.records.reading import Arms, Reading, Task
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
-from monitor.specs.rows import MeasurementRow, ModelState, Provenance, Truth, WindowState
+from monitor.specs.rows import Entry, MeasurementRow, ModelState, Provenance, Truth, WindowState
 from monitor.states.counters import Counters, Layout
 from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.states.strata import WHOLE, Stratum
@@ -113,6 +113,7 @@ def commit(
     current: tuple[MeasurementRow, ...] | None = (row(),),
     snapshots: tuple[MeasurementRow, ...] = (row(),),
     windows: tuple[WindowState, ...] = (),
+    entries: tuple[Entry, ...] = (),
 ) -> Commit:
     """All that a cycle writes."""
     state = ModelState(as_of=as_of, first_as_of=START)
@@ -122,4 +123,5 @@ def commit(
         provenance=replace(BEHIND, as_of=as_of),
         snapshots=snapshots,
         windows=windows,
+        entries=entries,
     )

@@ -1,5 +1,7 @@
 """What `monitor show` says where nothing is asked for: the headlines, and how much more there is."""
 
+from dataclasses import replace
+
 from monitor.core.measurement import Measurement
 from monitor.show import Shown, as_table
 from monitor.specs.rows import MeasurementRow, Truth
@@ -59,3 +61,13 @@ def test_everything_is_shown_where_it_is_asked_for() -> None:
 
     assert len([line for line in lines if line[0] != "late,"]) == len(ROWS) + 1
     assert not any("--all" in line for line in lines)
+
+
+def test_comparisons_that_go_on_stand_before_the_windows_under_a_heading_of_their_own() -> None:
+    model, as_of, row = shown("control_p_value_always_valid", 0.5, truth=Truth.SETTLED)
+
+    text = as_table([*ROWS, (model, as_of, replace(row, window="cumulative"))])
+
+    headings = [line for line in text.splitlines() if line.startswith("late, ")]
+    assert headings[0] == "late, cumulative to 1970-01-01T00:00:00Z, settled, as of 1970-01-01T00:00:00Z"
+    assert len(headings) > 1

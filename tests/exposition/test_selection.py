@@ -36,6 +36,18 @@ def test_a_measure_that_is_no_headline_is_not_exposed() -> None:
     assert values(found, "model_monitor_mean_squared_error") == {}
 
 
+def test_comparisons_that_go_on_are_a_window_of_their_own() -> None:
+    found = exposed(
+        row("control_p_value_always_valid", 0.5, window="cumulative", truth=Truth.SETTLED),
+        row("challenger_log_evidence", 0.5, window="cumulative", truth=Truth.SETTLED),
+    )
+
+    labels = ("", "", "cumulative", "", "settled")
+    assert values(found, "model_monitor_control_p_value_always_valid_ratio") == {labels: 0.5}
+    assert {series.labels[3] for series in found.series} == {"cumulative"}
+    assert not [series for series in found.series if "evidence" in series.family]
+
+
 def test_a_measure_that_the_catalogue_does_not_know_is_not_exposed() -> None:
     found = exposed(row("invented", 4.0))
 

@@ -27,6 +27,7 @@ from source_databases import Database
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.errors import SourceError
+from monitor.records.reading import Challenger
 from monitor.specs.model import Relation
 
 WEEK = [(START, START + 7 * DAY)]
@@ -241,6 +242,24 @@ def test_labels_of_their_own_table_are_joined_outer_with_their_corrections(datab
     assert not [name for name in table.column_names if name.startswith("feature:")]
     parts = counted_labels(table, hours=1)
     assert (parts[0].records, parts[0].labelled) == (4, 1)
+
+
+def test_a_challengers_score_is_read_with_the_labels_alone(database: Database) -> None:
+    rows = [(*row, score) for row, score in zip(rows_of(3), [0.5, None, 0.25], strict=True)]
+    database.create("predictions", COLUMNS | {"other": "double precision"}, rows)
+    reading = replace(READING, challenger=Challenger(column="other", threshold=0.5))
+    model = model_of(reading=reading, labels=None)
+
+    assert database.source().labelled(model, WEEK)["challenger"].to_pylist() == [0.5, None, 0.25]
+    assert "challenger" not in database.source().records(model, WEEK).column_names
+
+
+def test_a_challengers_column_that_is_missing_is_named(database: Database) -> None:
+    database.create("predictions", COLUMNS, rows_of(3))
+    reading = replace(READING, challenger=Challenger(column="scor", threshold=0.5))
+
+    with pytest.raises(SourceError, match=r'has no column "scor" \(challenger\); did you mean "score"'):
+        database.source().labelled(model_of(reading=reading, labels=None), WEEK)
 
 
 def test_labels_in_the_prediction_table_are_read_from_it(database: Database) -> None:

@@ -14,6 +14,7 @@ from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counting_without_reference
 from monitor.specs.protocols import Store
 from monitor.specs.rows import (
+    Entry,
     MeasurementRow,
     ModelState,
     PaneFacts,
@@ -256,6 +257,28 @@ def test_windows_come_back_and_are_replaced(store: SqlStore) -> None:
 
     assert store.windows("late", START) == [settled]
     assert store.windows("late", 0) == [early, settled]
+
+
+def test_entries_come_back_in_order_and_the_first_of_a_day_stays(store: SqlStore) -> None:
+    first, second, other = (
+        Entry(
+            comparison="outcome",
+            key=key,
+            start=start,
+            end=start + DAY,
+            as_of=START,
+            entered=(1, 2**80),
+            total=(3, -(2**80)),
+            most=0.1,
+        )
+        for key, start in (("a", START), ("a", START + DAY), ("b", START))
+    )
+
+    store.commit("late", commit(entries=(second, first, other)))
+    store.commit("late", commit(START + HOUR, entries=(replace(first, most=9.0),)))
+
+    assert store.entries("late") == [first, second, other]
+    assert store.entries("other") == []
 
 
 def test_last_kept_is_the_newest_performance_of_the_whole(store: SqlStore) -> None:
