@@ -93,7 +93,8 @@ def kappas(sums: Draws) -> Floats:
 
 def profits(sums: Draws) -> Floats:
     """Sum of the amounts, of as many records as there are."""
-    return sums.profit * _ratio(np.full_like(sums.total, sums.n), sums.total)
+    whole: Floats = sums.profit * (sums.n / sums.total)
+    return whole
 
 
 def profits_per_record(sums: Draws) -> Floats:

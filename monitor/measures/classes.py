@@ -141,10 +141,14 @@ def _rates(
     found += [(subject, shares_of_class(margins, at)) for at, subject in subjects.items()]
     if len(margins.right) == 2:
         found.append(("", {"specificity": shares_of_class(margins, 0)["recall"]}))
+    known: dict[Share, Measurement] = {}  # many are equal where there are two classes, or none unseen
     for subject, rates in found:
-        for name, (having, of, reason) in rates.items():
+        for name, share in rates.items():
             if name in wanted:
-                yield Result(name, subject, rate(having, of, ask.level, reason, bounds))
+                if share not in known:
+                    having, of, reason = share
+                    known[share] = rate(having, of, ask.level, reason, bounds)
+                yield Result(name, subject, known[share])
 
 
 def _resampled(sums: Draws, wanted: AbstractSet[str], subjects: list[str], ask: Ask) -> Iterator[Result]:
@@ -178,14 +182,13 @@ def _measurement(value: float, n: int, interval: Interval | None) -> Measurement
 
 
 def _cells(confusion: Confusion, n: int) -> Iterator[Result]:
-    names, counts = (*confusion.classes, UNSEEN), confusion.counts
-    shown = counts > 0
-    shown[:2, :2] |= len(confusion.classes) == 2
-    rows, columns = np.nonzero(shown)
-    told = zip(rows.tolist(), columns.tolist(), counts[rows, columns].tolist(), strict=True)
-    for row, column, count in told:
-        cell = Measurement(value=float(count), n=n)
-        yield Result("confusion_records", f"actual:{names[row]},predicted:{names[column]}", cell)
+    """Counts of cells that hold a record; of a binary model also those of known classes that hold none."""
+    names, always = (*confusion.classes, UNSEEN), 2 if len(confusion.classes) == 2 else 0
+    for row, line in enumerate(confusion.counts.tolist()):
+        for column, count in enumerate(line):
+            if count or max(row, column) < always:
+                subject = f"actual:{names[row]},predicted:{names[column]}"
+                yield Result("confusion_records", subject, Measurement(value=float(count), n=n))
 
 
 def _amounts(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:

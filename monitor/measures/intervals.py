@@ -168,23 +168,20 @@ def percentiles(draws: Floats, level: float) -> list[Interval | None]:
         shape (statistics, resamples).
     """
     ordered = np.sort(draws, axis=1)  # NaN last
-    resamples = ordered.shape[1]
-    last = np.full(len(ordered), resamples - 1)
-    for row in np.flatnonzero(np.isnan(ordered[:, -1])):
-        last[row] = max(0, np.count_nonzero(~np.isnan(ordered[row])) - 1)
-    at = np.multiply.outer([0.5 - level / 2, 0.5 + level / 2], last)
-    below, rows = at.astype(np.int64), np.arange(len(ordered))
-    low, high = ordered[rows, below], ordered[rows, np.minimum(below + 1, last)]
-    lower, upper = (low + (high - low) * (at - below)).tolist()
-    bounds = zip(lower, upper, last.tolist(), strict=True)
-    return [Interval(down, up, level) if 2 * (end + 1) > resamples else None for down, up, end in bounds]
+    bounds: list[tuple[float, float] | None] = list(zip(*_bounds(ordered, level), strict=True))
+    for row in np.flatnonzero(np.isnan(ordered[:, -1])).tolist():
+        found = ordered[row : row + 1, : np.count_nonzero(~np.isnan(ordered[row]))]
+        enough = 2 * found.shape[1] > ordered.shape[1]
+        bounds[row] = next(zip(*_bounds(found, level), strict=True)) if enough else None
+    return [None if pair is None else Interval(*pair, level) for pair in bounds]
 
 
-def central(draws: Floats, level: float) -> tuple[float, float]:
-    """Quantiles that hold the middle of the draws, as NumPy interpolates them, at a tenth of its cost."""
-    ordered = np.sort(draws)
-    at = np.asarray([0.5 - level / 2, 0.5 + level / 2]) * (len(ordered) - 1)
-    below = np.floor(at).astype(np.int64)
-    above = np.minimum(below + 1, len(ordered) - 1)
-    lower, upper = (ordered[below] + (ordered[above] - ordered[below]) * (at - below)).tolist()
-    return lower, upper
+def _bounds(ordered: Floats, level: float) -> tuple[list[float], list[float]]:
+    """Lower and upper quantile of each row that hold its middle."""
+    last = ordered.shape[1] - 1
+    found = []
+    for at in ((0.5 - level / 2) * last, (0.5 + level / 2) * last):
+        below = int(at)
+        low, high = ordered[:, below], ordered[:, min(below + 1, last)]
+        found.append((low + (high - low) * (at - below)).tolist())
+    return found[0], found[1]
