@@ -17,15 +17,25 @@ from monitor.show import ALIASES, Shown
 from monitor.specs.protocols import CycleReport
 
 
+SHOWN_EVERY = 20  # ticks of a replay
+
+
 def cycle_once(
-    app: App, name: str, as_of: int, *, stopping: Callable[[], bool] = lambda: False
+    app: App, name: str, as_of: int, *, stopping: Callable[[], bool] = lambda: False, shown: bool = True
 ) -> CycleReport:
-    """Run one cycle under the model's lease; a failure is a report, so that it stops no other model."""
+    """Run one cycle under the model's lease; a failure is a report, so that it stops no other model.
+
+    Parameters
+    ----------
+    shown
+        see `run_cycle`.
+    """
     began = time.perf_counter()
     report = CycleReport(model=name, as_of=as_of)
     try:
         with app.leased(name) as lease:
-            report, _ = run_cycle(app.monitored(name, as_of), as_of, lease=lease, stopping=stopping)
+            monitored = app.monitored(name, as_of)
+            report, _ = run_cycle(monitored, as_of, lease=lease, stopping=stopping, shown=shown)
     except Stopped:
         app.forget(name)
         report = replace(report, error="stopped between two chunks")
@@ -41,15 +51,18 @@ def cycle_once(
 def replay_model(
     app: App, name: str, start: int, end: int, every: int | None = None
 ) -> tuple[list[int], Iterator[CycleReport]]:
-    """Moments of a replay that are still to come, and the cycles at them; it stops at a failure."""
+    """Moments of a replay that are still to come, and the cycles at them; it stops at a failure.
+
+    Current rows, which the next tick replaces, are written with every twentieth and the last tick.
+    """
     done = app.store.state(name).as_of
     moments = [
         moment for moment in ticks(start, end, every or app.spec(name).every) if done is None or moment > done
     ]
 
     def reports() -> Iterator[CycleReport]:
-        for moment in moments:
-            report = cycle_once(app, name, moment)
+        for at, moment in enumerate(moments, start=1):
+            report = cycle_once(app, name, moment, shown=at % SHOWN_EVERY == 0 or at == len(moments))
             yield report
             if report.error is not None:
                 return

@@ -37,8 +37,9 @@ def run_cycle(
     *,
     lease: Lease | None = None,
     stopping: Callable[[], bool] = lambda: False,
+    shown: bool = True,
 ) -> tuple[CycleReport, list[MeasurementRow]]:
-    """Run one cycle; return what it did and the current rows it committed.
+    """Run one cycle; return what it did and the current rows it found.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def run_cycle(
         of the model: whatever the cycle writes, it writes under it.
     stopping
         asked between chunks.
+    shown
+        False: the current rows are not written, as a later tick is about to replace them.
 
     Raises
     ------
@@ -83,7 +86,7 @@ def run_cycle(
         monitored.name,
         Commit(
             state=state,
-            current=rows,
+            current=rows if shown else None,
             provenance=provenance,
             snapshots=snapshots,
             windows=windows,

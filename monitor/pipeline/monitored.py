@@ -125,6 +125,10 @@ def restore(monitored: Monitored) -> None:
         if row.truth is Truth.SETTLED:
             low = row.warning == Settled.LOW_COVERAGE
             monitored.settled[row.window] = NewestSettled(row.window_end, row.warning if low else "")
+    for one in monitored.store.windows(monitored.name, 0):  # a replay does not write each tick's current rows
+        known = monitored.settled.get(one.window)
+        if one.settled_as_of is not None and (known is None or known.end < one.end):
+            monitored.settled[one.window] = NewestSettled(one.end, one.warning)
     monitored.audit = tuple(row for row in rows if row.window == "" and row.version is None)
     seen = monitored.store.events(monitored.name, FIRST_SEEN)
     monitored.first_seen = {event.subject: event.at for event in seen}
