@@ -23,6 +23,7 @@ from measure_states import (
     table,
 )
 
+from monitor.core.interval import RateMethod
 from monitor.measures.evaluate import Ask, challenge, comparison, performance
 from monitor.measures.intervals import RATE_INTERVALS
 from monitor.measures.shift import compare
