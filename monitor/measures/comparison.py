@@ -256,7 +256,8 @@ def arm_sd(arm: Mean, level: float = 0.95) -> Measurement:
         return Measurement.absent(Reason.TOO_FEW, n=arm.n)
     value, interval = math.sqrt(arm.variance), None
     if arm.variance > 0 and math.isfinite(arm.fourth):
-        variance = (arm.fourth - arm.variance**2) / (4 * arm.variance * arm.n)
+        spread = arm.variance * (arm.n - 1) / arm.n  # with the fourth moment of the same n records
+        variance = (arm.fourth - spread**2) / (4 * arm.variance * arm.n)
         interval = normal(value, variance, level, lowest=0.0)
     return Measurement(value=value, n=arm.n, interval=interval)
 

@@ -112,12 +112,10 @@ class Arm:
 
 def arm_of(outcome: Rate | Mean) -> Arm:
     """Arm of a rate, or of a mean."""
-    match outcome:
-        case Mean(value, variance, n, reason):
-            return Arm(value, variance, n, reason)
-        case Rate(positive, n):
-            share = positive / n if n else 0.0
-            return Arm(share, share * (1 - share), n)
+    if isinstance(outcome, Mean):
+        return Arm(outcome.value, outcome.variance, outcome.n, outcome.reason)
+    share = outcome.positive / outcome.n if outcome.n else 0.0
+    return Arm(share, share * (1 - share), outcome.n)
 
 
 def log_evidence(difference: float, variance: float, detect: float) -> float:

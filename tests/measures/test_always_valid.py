@@ -148,6 +148,13 @@ def test_no_share_is_excluded_before_there_is_anything_to_see() -> None:
     assert (measured.value, measured.interval.lower) == (0.0, 0.0)
 
 
+def test_a_prior_that_is_wrong_beyond_all_shares_excludes_none_of_the_smallest() -> None:
+    measured = control_record_share(1, 10**9, 0.1)
+
+    assert measured.interval is not None
+    assert measured.interval.lower == 0.0
+
+
 def test_a_control_arm_of_12_instead_of_10_percent_is_found() -> None:
     assert p_value_of(log_share_evidence(1_200, 8_800, 0.1, 0.1)) < 1e-4
     assert p_value_of(log_share_evidence(1_010, 8_990, 0.1, 0.1)) == 1.0

@@ -183,7 +183,7 @@ def test_the_signed_rank_test_is_scipys_within_the_resolution(
 
     measured = signed_rank(losses(differences))
 
-    expected = stats.wilcoxon(differences, zero_method="wilcox", method="approx").pvalue
+    expected = float(stats.wilcoxon(differences, zero_method="wilcox", method="approx").pvalue)
     assert measured.value is not None
     assert abs(measured.value - expected) <= measured.resolution + 1e-9
     assert abs(measured.value - expected) < 0.05

@@ -7,8 +7,17 @@ from scipy import stats
 from scipy.stats.contingency import relative_risk
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.comparison import Mean, Rate, arm_sd, mean_ratio, rate_ratio
+from monitor.measures.comparison import (
+    Mean,
+    Rate,
+    arm_sd,
+    mean_of_sums,
+    mean_ratio,
+    rate_ratio,
+    weekly,
+)
 from monitor.measures.evaluate import Ask, comparison
+from monitor.states.sums import HALF
 
 
 def bounds(measured: Measurement) -> list[float]:
@@ -88,6 +97,27 @@ def test_powers_out_of_range_leave_a_deviation_without_interval() -> None:
     assert measured["control_outcome_sd"].interval is not None
     assert measured["treatment_outcome_sd"].value is not None
     assert measured["treatment_outcome_sd"].interval is None
+
+
+def test_means_of_exact_sums_are_numpys() -> None:
+    labels = np.array([3.25, -1.5, 8.0, 2.0])
+    units = [int(total * HALF) for total in ((labels / 2).sum(), (labels**2 / 4).sum())]
+
+    mean = mean_of_sums(4, 0, *units, 2.0)
+
+    assert (mean.value, mean.variance) == pytest.approx((labels.mean(), labels.var(ddof=1)))
+    assert mean_of_sums(1, 0, HALF, HALF, 2.0) == Mean(2.0, 0.0, 1)
+    assert mean_of_sums(0, 0, 0, 0, 2.0).reason is Reason.NO_LABELS
+    assert mean_of_sums(5, 1, 0, 0, 2.0).reason is Reason.OUT_OF_RANGE
+
+
+def test_weeks_tell_what_they_can() -> None:
+    rates = weekly([("2024-01-01", Rate(1, 4), Rate(0, 0))])
+    means = weekly([("2024-01-01", Mean(2.0, 9.0, 5), Mean(0.0, 0.0, 3, Reason.OUT_OF_RANGE))])
+
+    assert rates.columns == ("week", "control", "control_n", "treatment", "treatment_n")
+    assert rates.rows == (("2024-01-01", 0.25, 4, None, 0),)
+    assert means.rows == (("2024-01-01", 2.0, 3.0, 5, None, None, 3),)
 
 
 def test_rates_have_a_ratio_among_the_results() -> None:

@@ -23,6 +23,7 @@ from measure_states import (
     table,
 )
 
+from monitor.core.interval import RateMethod
 from monitor.measures.evaluate import Ask, challenge, comparison, performance
 from monitor.measures.intervals import RATE_INTERVALS
 from monitor.measures.shift import compare
@@ -100,9 +101,11 @@ def matrix_of(case: dict[str, Any]) -> tuple[tuple[str, ...], list[list[int]]]:
             return tuple(inputs["levels"]), next(inputs[key] for key in keys if key in inputs)
 
 
-def accuracy_intervals(classes: tuple[str, ...], matrix: list[list[int]]) -> dict[str, tuple[float, float]]:
+def accuracy_intervals(
+    classes: tuple[str, ...], matrix: list[list[int]]
+) -> dict[RateMethod, tuple[float, float]]:
     """Interval of the accuracy of a confusion matrix by each method."""
-    intervals = {}
+    intervals: dict[RateMethod, tuple[float, float]] = {}
     counting, counters = of_matrix(classes, matrix)
     for method in RATE_INTERVALS:
         ask = Ask(resamples=0, rate_interval=method)

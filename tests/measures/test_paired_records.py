@@ -71,7 +71,8 @@ def test_all_measures_are_those_of_the_raw_scores(counting: Counting) -> None:
     )
     assert area.resolution < 0.003
     losses = [np.log(np.where(actual, score, 1 - score)) for score in (challenger, champion)]
-    expected = stats.wilcoxon(losses[0] - losses[1], zero_method="wilcox", method="approx").pvalue
+    away = losses[0] - losses[1]
+    expected = float(stats.wilcoxon(away, zero_method="wilcox", method="approx").pvalue)
     ranks = measured["signed_rank_p_value"]
     assert ranks.value is not None
     assert abs(ranks.value - expected) <= ranks.resolution + 1e-9

@@ -192,6 +192,38 @@ def test_without_what_is_planned_or_settled_there_is_a_reason_or_nothing(fresh_s
     assert fresh_store.entries("late") == []
 
 
+def test_days_without_records_enter_as_nothing(fresh_store: SqlStore) -> None:
+    log = compared_log()
+    event = np.asarray(log.predictions["event_time"])
+    gap = (event >= START + 2 * DAY) & (event < START + 3 * DAY)
+
+    run(fresh_store, Log(log.predictions.filter(pa.array(~gap)), log.labels), START + 8 * DAY)
+
+    entered = {
+        one.comparison: one.entered for one in fresh_store.entries("late") if one.start == START + 2 * DAY
+    }
+    assert sorted(entered) == ["challenger", "outcome", "sample_ratio"]
+    assert not any(any(counts) for counts in entered.values())
+
+
+def test_arms_without_labels_are_compared_by_their_shares(fresh_store: SqlStore) -> None:
+    log, reading = compared_log(3), replace(COMPARED, labelled=False, challenger=None)
+    monitored = monitored_of(log.source(), fresh_store, reading=reading, reference=False, compared=SPEC)
+
+    _, rows = run_cycle(monitored, START + 2 * DAY)
+
+    assert set(going_on(rows)) == {"control_record_share", "sample_ratio_p_value_always_valid"}
+
+
+def test_outcomes_that_are_not_tested_are_summed_all_the_same(fresh_store: SqlStore) -> None:
+    _, rows = run_cycle(model(fresh_store, compared_log(), ComparedSpec()), START + 7 * DAY)
+
+    difference = going_on(rows)["outcome_rate_difference_always_valid"]
+    assert difference.reason is Reason.NOT_CONFIGURED
+    assert difference.n > 1_000
+    assert difference.detail is not None
+
+
 def test_outcomes_of_numbers_are_summed_exactly(fresh_store: SqlStore) -> None:
     log = compared_log()
     rng = np.random.default_rng(2)
