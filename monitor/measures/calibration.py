@@ -17,8 +17,9 @@ from monitor.measures.recalibration import fit_results
 from monitor.measures.resampling import GROUPS, Resamples, Spread, at_least_tiny, normals, quantiles
 from monitor.states.views import Sums
 
+_ROUNDING = 1e-13  # of a difference of two sums, relative to them
 PER_GROUP = 10  # records a group must have on average
-_NORMAL_FROM = 2.5  # expected records of the rarer class in a group
+_NORMAL_FROM = 1  # expected records of the rarer class in a group
 _NAMES = ("expected_calibration_error", "maximum_calibration_error", "squared_calibration_error")
 _TABLE = ("lowest_score", "highest_score", "records", "mean_probability", "positive_rate")
 
@@ -91,28 +92,26 @@ class Reliability:
         return self.mean - self.positives / self.records
 
 
-def mean_probability(told: Probabilities, level: float = 0.95) -> Measurement:
-    """Mean predicted probability, with the normal interval of a mean."""
-    n = told.ranked.n
-    if n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
-    value = float(told.records @ told.middle) / n
-    square = float(told.records @ (told.middle - value) ** 2)
-    interval = normal(value, square / n / max(1, n - 1), level, lowest=0.0, highest=1.0)
-    return Measurement(value, n, None, interval, float(told.records @ told.half) / n)
+def mean_results(told: Probabilities, level: float = 0.95) -> Iterator[Result]:
+    """Mean predicted probability, and that less the share of positives: calibration in the large.
 
-
-def calibration_in_the_large(told: Probabilities, level: float = 0.95) -> Measurement:
-    """Mean predicted probability less the share of positives: above 0 the model predicts too much."""
-    ranked, n = told.ranked, told.ranked.n
+    Intervals: those of means, by the variances of the cells' middles and of these less the labels.
+    """
+    n, p = told.ranked.n, told.ranked.positives
+    names = ("mean_predicted_probability", "calibration_in_the_large")
     if n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
-    value = (float(told.records @ told.middle) - ranked.positives) / n
-    square = float(
-        ranked.positive @ (told.middle - 1 - value) ** 2 + ranked.negative @ (told.middle - value) ** 2
-    )
-    interval = normal(value, square / n / max(1, n - 1), level, lowest=-1.0, highest=1.0)
-    return Measurement(value, n, None, interval, float(told.records @ told.half) / n)
+        for name in names:
+            yield Result(name, "", Measurement.absent(Reason.NO_LABELS, n=0))
+        return
+    weighted = told.records * told.middle
+    first, second = float(weighted.sum()) / n, float(weighted @ told.middle) / n
+    of_positives, off = float(told.ranked.positive @ told.middle) / n, float(told.records @ told.half) / n
+    found = (first, second, 0.0), (first - p / n, second - 2 * of_positives + p / n, -1.0)
+    for name, (value, square, lowest) in zip(names, found, strict=True):
+        variance = square - value * value
+        known = variance > _ROUNDING * square and n > 1
+        interval = normal(value, variance / (n - 1), level, lowest=lowest, highest=1.0) if known else None
+        yield Result(name, "", Measurement(value, n, None, interval, off))
 
 
 def brier_skill_score(told: Probabilities, losses: Sums, level: float = 0.95) -> Measurement:
@@ -185,7 +184,7 @@ def critical_results(
 def calibrated_gaps(reliability: Reliability, resamples: int, rng: np.random.Generator) -> Singles:
     """Gaps of perfectly calibrated scores, shape (groups, resamples).
 
-    Normal, but for groups in which fewer than 2.5 records of a class are expected: binomial.
+    Normal, but for groups in which less than one record of a class is expected: binomial.
     """
     expected = reliability.records * reliability.mean
     spread = np.sqrt(reliability.variance) / reliability.records
@@ -217,8 +216,7 @@ def statistics(resamples: Resamples, told: Probabilities) -> dict[str, Singles]:
 
 def results(told: Probabilities, level: float) -> Iterator[Result]:
     """All measures of calibration that need no groups and no losses."""
-    yield Result("mean_predicted_probability", "", mean_probability(told, level))
-    yield Result("calibration_in_the_large", "", calibration_in_the_large(told, level))
+    yield from mean_results(told, level)
     yield from fit_results(told.ranked, level)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats, Singles
 from monitor.measures.ask import Result
@@ -13,6 +14,7 @@ from monitor.measures.resampling import Resamples, Spread, at_least_tiny
 TOPS = {"top:1%": 0.01, "top:5%": 0.05, "top:10%": 0.1}
 _DECILE, _TENTH = 0.1, "top:10%"
 _SHARES = np.asarray(list(TOPS.values()))
+_WIDTHS = _SHARES.astype(np.float32)[:, None]
 _TENTHS = np.arange(11) / 10
 _CURVE = ("threshold", "precision", "recall")
 _DECILES = ("decile", "records", "positives", "gain", "cumulative_gain", "lift", "cumulative_lift")
@@ -47,7 +49,7 @@ def average_precision(ranked: Ranked, spread: Spread | None = None, at: Sequence
     worst = (ranked.true - positive + 1) / (ranked.both - positive + 1)
     off = max(float(positive @ (best - precision)), float(positive @ (precision - worst)))
     cells = list(at)
-    table = curve(_CURVE, ranked.lower[cells], precision[cells], ranked.true[cells] / p) if cells else None
+    table = curve(_CURVE, ranked.lower[cells], precision[cells], ranked.recall[cells]) if cells else None
     interval = spread.percentile(value, 0.0, 1.0) if spread else None
     return Measurement(value, ranked.n, None, interval, off / p, table)
 
@@ -101,14 +103,11 @@ def deciles(ranked: Ranked) -> Detail:
 
 def statistics(resamples: Resamples) -> dict[str, Singles]:
     """Statistics of the counts and of each resample; both classes must be there."""
-    true, both = resamples.true, resamples.both
-    p = true[-1]
-    drawn = {"average_precision": (resamples.positive * true / at_least_tiny(both)).sum(axis=0) / p}
-    for subject, share in TOPS.items():
-        found = _found(resamples, share)
-        drawn[f"precision_at_top {subject}"] = found / np.float32(share)
-        drawn[f"recall_at_top {subject}"] = found / p
-    drawn["lift_top_decile"] = drawn[f"recall_at_top {_TENTH}"] / np.float32(_DECILE)
+    p, precision = resamples.true[-1], resamples.true / at_least_tiny(resamples.both)
+    drawn = {"average_precision": (resamples.positive * precision).sum(axis=0) / p}
+    found = _found(resamples)
+    drawn |= {f"precision_at_top {subject}": row for subject, row in zip(TOPS, found / _WIDTHS, strict=True)}
+    drawn |= {f"recall_at_top {subject}": row for subject, row in zip(TOPS, found / p, strict=True)}
     return drawn
 
 
@@ -117,13 +116,13 @@ def absent(ranked: Ranked) -> Measurement:
     return Measurement.absent(Reason.ONE_CLASS if ranked.n else Reason.NO_LABELS, n=ranked.n)
 
 
-def _found(resamples: Resamples, share: float) -> Singles:
-    """Share of all records that are positive and among the highest scores."""
-    reach = 1 + int(np.searchsorted(resamples.both[:, 0], 2 * share + 0.05))
+def _found(resamples: Resamples) -> Singles:
+    """Shares of all records that are positive and among the highest scores, shape (tops, resamples)."""
+    reach = 1 + int(np.searchsorted(resamples.both[:, 0], 2 * _DECILE))
     positive = resamples.positive[:reach]
-    held = positive + resamples.negative[:reach]
-    part = np.clip((np.float32(share) - resamples.both[:reach] + held) / at_least_tiny(held), 0, 1)
-    found: Singles = (positive * part).sum(axis=0)
+    held = at_least_tiny(positive + resamples.negative[:reach])
+    part = (_WIDTHS[:, None] - (resamples.both[:reach] - held)) / held
+    found: Singles = (positive * np.minimum(np.maximum(part, 0), 1)).sum(axis=1)
     return found
 
 
@@ -144,8 +143,10 @@ def _share(n: int, value: float, off: float, spread: Spread | None) -> Measureme
 def _decile_results(
     ranked: Ranked, found: float, off: float, spreads: Mapping[str, Spread]
 ) -> Iterator[Result]:
-    yield Result("gain_top_decile", "", _share(ranked.n, found, off, spreads.get(f"recall_at_top {_TENTH}")))
-    value, spread = found / _DECILE, spreads.get("lift_top_decile")
-    interval = spread.percentile(value, 0.0) if spread else None
+    gain = _share(ranked.n, found, off, spreads.get(f"recall_at_top {_TENTH}"))
+    yield Result("gain_top_decile", "", gain)
+    value, bounds, interval = found / _DECILE, gain.interval, None
+    if bounds is not None:
+        interval = Interval(bounds.lower / _DECILE, bounds.upper / _DECILE, bounds.level)
     lift = Measurement(value, ranked.n, None, interval, off / _DECILE, deciles(ranked))
     yield Result("lift_top_decile", "", lift)

@@ -27,6 +27,8 @@ class Ranked:
         a cell holds scores in [lower, upper); -inf and inf where it is open, upper included where it is last.
     true, false, both
         positives, negatives and all records down to each cell, it included: whole numbers.
+    recall, fallout
+        shares of all positives and of all negatives down to each cell; 0 where there are none.
     """
 
     table: ScoreTable
@@ -37,6 +39,8 @@ class Ranked:
     true: Floats
     false: Floats
     both: Floats
+    recall: Floats
+    fallout: Floats
 
     @classmethod
     def of(cls, table: ScoreTable, bounds: Floats) -> "Ranked":
@@ -46,7 +50,8 @@ class Ranked:
         negative, positive = held.negative[::-1], held.positive[::-1]
         lower, upper = bounds[used[::-1]], bounds[used[::-1] + 1]
         true, false = np.cumsum(positive, dtype=np.float64), np.cumsum(negative, dtype=np.float64)
-        return cls(held, negative, positive, lower, upper, true, false, true + false)
+        recall, fallout = (side / max(side[-1:].sum(), 1) for side in (true, false))
+        return cls(held, negative, positive, lower, upper, true, false, true + false, recall, fallout)
 
     @property
     def positives(self) -> int:
@@ -71,13 +76,12 @@ class Ranked:
 
 def points(ranked: Ranked) -> list[int]:
     """Few cells that lie evenly along the ROC curve, the last one among them; both classes must be there."""
-    along = ranked.true / ranked.positives + ranked.false / ranked.negatives
+    along = ranked.recall + ranked.fallout
     return list(dict.fromkeys(np.searchsorted(along, _STEPS * along[-1]).tolist()))
 
 
 def curve(columns: tuple[str, ...], *values: Floats) -> Detail:
     """Table of columns of numbers, rounded to six decimals but for the first; None where infinite."""
-    rows = np.stack(values, axis=1)
-    rows[:, 1:] = np.round(rows[:, 1:], 6)
-    shown = ((None if math.isinf(row[0]) else row[0], *row[1:]) for row in rows.tolist())
-    return Detail(columns, tuple(shown))
+    stacked = np.stack(values)
+    first = [value if abs(value) < math.inf else None for value in stacked[0].tolist()]
+    return Detail(columns, tuple(zip(first, *np.round(stacked[1:], 6).tolist(), strict=True)))

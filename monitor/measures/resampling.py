@@ -51,10 +51,17 @@ class Resamples:
         """Merge the cells, of which there must be one, and resample them."""
         first, group = merged(ranked)
         sides = [np.add.reduceat(side, first) for side in (ranked.positive, ranked.negative)]
-        shares = _shares(ranked.positives, ranked.negatives, resamples, rng)
-        positive, negative = resampled(sides[0], shares, 0), resampled(sides[1], 1 - shares, 1)
-        down = _down(len(first))
-        return cls(first, group, positive, negative, down @ positive, down @ (positive + negative))
+        if min(ranked.positives, ranked.negatives) >= NORMAL_FROM:
+            positive, negative = np.split(resampled(np.concatenate(sides), resamples, 0), 2)
+        else:
+            shares = _shares(ranked.positives, ranked.negatives, resamples, rng)
+            positive = resampled(sides[0], resamples, 0, shares)
+            negative = resampled(sides[1], resamples, 1, 1 - shares)
+        sums = np.concatenate([positive, positive + negative], axis=1)
+        for at in range(1, len(first)):  # no product of matrices: it would wake the threads of BLAS
+            sums[at] += sums[at - 1]
+        true, both = np.split(sums, 2, axis=1)
+        return cls(first, group, positive, negative, true, both)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +99,8 @@ def merged(ranked: Ranked) -> tuple[Ints, Ints]:
     return first, np.searchsorted(first, group)
 
 
-def resampled(counts: Ints, weights: Floats, draw: int) -> Singles:
-    """Shares of one class's cells in multinomial resamples, shape (cells, 1 + resamples).
+def resampled(counts: Ints, resamples: int, draw: int, weights: Singles | None = None) -> Singles:
+    """Shares of cells in multinomial resamples, shape (cells, 1 + resamples).
 
     From 100 records on they are drawn from the multinomial's normal limit, with the same means and
     covariances: p + (sqrt(p) z - p sum(sqrt(p) z)) / sqrt(records). All windows share the random numbers, so
@@ -101,12 +108,14 @@ def resampled(counts: Ints, weights: Floats, draw: int) -> Singles:
 
     Parameters
     ----------
-    weights
-        the class's share of the records in each resample, the counts' own first.
+    counts
+        of both classes, or of one that has few records.
     draw
         which of the independent sets of random numbers.
+    weights
+        a class's share of the records in each resample, the counts' own first.
     """
-    total, cells, resamples = int(counts.sum()), len(counts), len(weights) - 1
+    total, cells = int(counts.sum()), len(counts)
     if total == 0:
         return np.zeros((cells, 1 + resamples), dtype=np.float32)
     shares = counts / total
@@ -115,11 +124,12 @@ def resampled(counts: Ints, weights: Floats, draw: int) -> Singles:
     if total < NORMAL_FROM:
         drawn[:, 1:] = _drawn(counts, total, _uniforms(draw, resamples)[:total]) / total
     else:
-        root = np.sqrt(shares)
-        bridge = (np.diag(root) - np.outer(shares, root)) / math.sqrt(total)
-        drawn[:, 1:] = bridge.astype(np.float32) @ normals(draw, cells, resamples)
-        drawn[:, 1:] += shares.astype(np.float32)[:, None]
-    drawn *= weights.astype(np.float32)
+        root = np.sqrt(shares / total).astype(np.float32)[:, None]
+        bridge = normals(draw, cells, resamples) * root
+        bridge -= drawn[:, :1] * bridge.sum(axis=0)
+        np.add(bridge, drawn[:, :1], out=drawn[:, 1:])
+    if weights is not None:
+        drawn *= weights
     return drawn
 
 
@@ -151,7 +161,7 @@ def at_least_tiny(values: Singles) -> Singles:
 @lru_cache(maxsize=8)
 def _normals(draw: int, resamples: int) -> Singles:
     rng = np.random.default_rng((draw, resamples))
-    return rng.standard_normal((len(_BORDERS), resamples), dtype=np.float32)
+    return rng.standard_normal((2 * len(_BORDERS), resamples), dtype=np.float32)
 
 
 @lru_cache(maxsize=8)
@@ -159,17 +169,12 @@ def _uniforms(draw: int, resamples: int) -> Floats:
     return np.random.default_rng((draw, resamples)).random((NORMAL_FROM, resamples))
 
 
-@lru_cache(maxsize=64)
-def _down(cells: int) -> Singles:
-    return np.tri(cells, dtype=np.float32)
-
-
 def normals(draw: int, rows: int, resamples: int) -> Singles:
-    """Fixed standard normal numbers, shape (rows, resamples), at most 33 rows."""
+    """Fixed standard normal numbers, shape (rows, resamples), at most 66 rows."""
     return _normals(draw, resamples)[:rows]
 
 
-def _shares(positives: int, negatives: int, resamples: int, rng: np.random.Generator) -> Floats:
+def _shares(positives: int, negatives: int, resamples: int, rng: np.random.Generator) -> Singles:
     """Share of positives: the counts' own, then those of resamples, in which no class is lost."""
     n = positives + negatives
     shares = np.full(1 + resamples, positives / n)
@@ -179,7 +184,7 @@ def _shares(positives: int, negatives: int, resamples: int, rng: np.random.Gener
         else:
             shares[1:] += math.sqrt(positives * negatives / n) / n * normals(2, 1, resamples)[0]
         np.clip(shares, 1 / n, 1 - 1 / n, out=shares)
-    return shares
+    return shares.astype(np.float32)
 
 
 def _drawn(counts: Ints, total: int, uniforms: Floats) -> Ints:

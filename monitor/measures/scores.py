@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.special import expit, kolmogi
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.core.typing import Singles
+from monitor.core.typing import Ints, Singles
 from monitor.measures.ask import Ask, Result
 from monitor.measures.intervals import normal_quantile
 from monitor.measures.moments import mean
@@ -40,23 +40,7 @@ def roc_auc(table: ScoreTable, level: float = 0.95) -> Measurement:
     .. [2] Newcombe (2006). Confidence intervals for an effect size measure based on the Mann-Whitney
        statistic, part 2. Statist. Med. 25:559.
     """
-    negative, positive = table.negative, table.positive
-    n, p = int(negative.sum()), int(positive.sum())
-    if n == 0 or p == 0:
-        return Measurement.absent(_reason(n + p), n=n + p)
-    below = np.cumsum(negative) - negative
-    above = p - np.cumsum(positive)
-    tied = int(positive @ negative)
-    value = (2 * int(positive @ below) + tied) / (2 * p * n)
-    of_positive = (below + negative / 2) / n - value
-    of_negative = (above + positive / 2) / p - value
-    variance = 0.0
-    if min(p, n) > 1:
-        variance = float(positive @ of_positive**2) / ((p - 1) * p) + float(negative @ of_negative**2) / (
-            (n - 1) * n
-        )
-    interval = auc_interval(value, variance, (p, n), level)
-    return Measurement(value=value, n=n + p, interval=interval, resolution=tied / (2 * p * n))
+    return _area(_Sums.of(table), level)
 
 
 def auc_interval(value: float, variance: float, sizes: tuple[int, int], level: float = 0.95) -> Interval:
@@ -96,13 +80,10 @@ def gini(auc: Measurement) -> Measurement:
 
 def roc_curve(ranked: Ranked, at: Sequence[int]) -> Detail:
     """ROC curve at the given cells: rates of the records whose score is at least the threshold."""
-    cells = list(at)
-    columns = (
-        [math.inf, *ranked.lower[cells].tolist()],
-        [0.0, *(ranked.false[cells] / ranked.negatives).tolist()],
-        [0.0, *(ranked.true[cells] / ranked.positives).tolist()],
-    )
-    return curve(("threshold", "false_positive_rate", "true_positive_rate"), *map(np.asarray, columns))
+    cells, start = list(at), (math.inf, 0.0, 0.0)
+    columns = (ranked.lower, ranked.fallout, ranked.recall)
+    shown = (np.append(first, column[cells]) for first, column in zip(start, columns, strict=True))
+    return curve(("threshold", "false_positive_rate", "true_positive_rate"), *shown)
 
 
 def ks_separation(table: ScoreTable, spread: Spread | None = None) -> Measurement:
@@ -113,15 +94,7 @@ def ks_separation(table: ScoreTable, spread: Spread | None = None) -> Measuremen
     basic bootstrap's on at most 33 merged cells, moved to the value of all cells, cut to [0, 1] and made to
     hold the value.
     """
-    negative, positive = table.negative, table.positive
-    n, p = int(negative.sum()), int(positive.sum())
-    if n == 0 or p == 0:
-        return Measurement.absent(_reason(n + p), n=n + p)
-    f, g = np.cumsum(positive) / p, np.cumsum(negative) / n
-    value = float(np.abs(f - g).max())
-    bound = float(np.maximum(f - g + negative / n, g - f + positive / p).max())
-    interval = spread.basic(value, 0.0, 1.0) if spread else None
-    return Measurement(value=value, n=n + p, interval=interval, resolution=max(0.0, bound - value))
+    return _separation(_Sums.of(table), spread)
 
 
 def ks_critical(positives: int, negatives: int, level: float = 0.95) -> Measurement:
@@ -135,21 +108,24 @@ def ks_critical(positives: int, negatives: int, level: float = 0.95) -> Measurem
     return Measurement(min(1.0, _kolmogorov(level) * math.sqrt(1 / positives + 1 / negatives)), n)
 
 
-def ks_threshold(ranked: Ranked) -> Measurement:
-    """Score at which the K-S separation is reached: the classes are told apart best from it on.
+def ks_results(ranked: Ranked, spread: Spread | None) -> Iterator[Result]:
+    """The K-S separation, and the score at which it is reached: the classes are told apart best from it on.
 
-    Of several the highest; the upper edge of the cell below it. Its resolution is that cell's width: that of
-    the raw scores may lie anywhere in the cell. Undefined where the separation is 0.
+    Of several such scores the highest; the upper edge of the cell below it. Its resolution is that cell's
+    width: that of the raw scores may lie anywhere in the cell. Undefined where the separation is 0.
     """
-    if not ranked.two:
-        return Measurement.absent(_reason(ranked.n), n=ranked.n)
-    distance = np.abs(ranked.true / ranked.positives - ranked.false / ranked.negatives)
-    at = int(np.argmax(distance))
-    if distance[at] == 0 or at == len(distance) - 1:
-        return Measurement.absent(Reason.UNDEFINED, n=ranked.n)
-    below = float(ranked.upper[at + 1] - ranked.lower[at + 1])
-    resolution = below if math.isfinite(below) else 0.0
-    return Measurement(float(ranked.upper[at + 1]), ranked.n, resolution=resolution)
+    separation, n = ks_separation(ranked.table, spread), ranked.n
+    yield Result("ks_separation", "", separation)
+    if separation.value is None:
+        yield Result("ks_separation_threshold", "", separation)
+        return
+    below = int(np.argmax(np.abs(ranked.recall - ranked.fallout))) + 1
+    if separation.value == 0 or below == len(ranked.lower):
+        yield Result("ks_separation_threshold", "", Measurement.absent(Reason.UNDEFINED, n=n))
+        return
+    lower, upper = float(ranked.lower[below]), float(ranked.upper[below])
+    width = upper - lower if math.isfinite(lower) else 0.0
+    yield Result("ks_separation_threshold", "", Measurement(upper, n, resolution=width))
 
 
 def brier_score(losses: Sums, level: float = 0.95) -> Measurement:
@@ -165,9 +141,9 @@ def log_loss(losses: Sums, level: float = 0.95) -> Measurement:
 def results(table: ScoreTable, ask: Ask) -> Iterator[Result]:
     """Headlines of the labelled scores. Empty cells are dropped once: they change no result."""
     used = np.flatnonzero(table.negative + table.positive)
-    held = ScoreTable(table.negative[used], table.positive[used])
-    yield Result("roc_auc", "", roc_auc(held, ask.level))
-    yield Result("ks_separation", "", ks_separation(held))
+    sums = _Sums.of(ScoreTable(table.negative[used], table.positive[used]))
+    yield Result("roc_auc", "", _area(sums, ask.level))
+    yield Result("ks_separation", "", _separation(sums, None))
 
 
 def loss_results(losses: Sums, ask: Ask) -> Iterator[Result]:
@@ -183,10 +159,9 @@ def full_results(
     auc = roc_auc(ranked.table, ask.level)
     yield Result("gini", "", gini(auc))
     yield Result("roc_auc", "", replace(auc, detail=roc_curve(ranked, at)) if ranked.two else auc)
-    yield Result("ks_separation", "", ks_separation(ranked.table, spreads.get("ks_separation")))
+    yield from ks_results(ranked, spreads.get("ks_separation"))
     critical = ks_critical(ranked.positives, ranked.negatives, ask.level)
     yield Result("ks_separation_critical", "", critical)
-    yield Result("ks_separation_threshold", "", ks_threshold(ranked))
 
 
 def statistics(resamples: Resamples) -> dict[str, Singles]:
@@ -194,6 +169,55 @@ def statistics(resamples: Resamples) -> dict[str, Singles]:
     true, both = resamples.true, resamples.both
     positive, negative = 1 / true[-1], 1 / (both[-1] - true[-1])
     return {"ks_separation": np.abs(true * (positive + negative) - both * negative).max(axis=0)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Counts of ascending cells, their sums up to each cell, and of all."""
+
+    table: ScoreTable
+    negative: Ints
+    positive: Ints
+    n: int
+    p: int
+
+    @classmethod
+    def of(cls, table: ScoreTable) -> "_Sums":
+        negative, positive = np.cumsum(table.negative), np.cumsum(table.positive)
+        if len(negative) == 0:
+            return cls(table, negative, positive, 0, 0)
+        return cls(table, negative, positive, int(negative[-1]), int(positive[-1]))
+
+
+def _area(sums: _Sums, level: float) -> Measurement:
+    negative, positive, n, p = sums.table.negative, sums.table.positive, sums.n, sums.p
+    if n == 0 or p == 0:
+        return Measurement.absent(_reason(n + p), n=n + p)
+    below = sums.negative - negative
+    tied = int(positive @ negative)
+    value = (2 * int(positive @ below) + tied) / (2 * p * n)
+    variance = 0.0
+    if min(p, n) > 1:
+        of_positive = (below + negative / 2) / n - value
+        of_negative = (p - sums.positive + positive / 2) / p - value
+        variance = float(positive @ of_positive**2) / ((p - 1) * p) + float(negative @ of_negative**2) / (
+            (n - 1) * n
+        )
+    interval = auc_interval(value, variance, (p, n), level)
+    return Measurement(value=value, n=n + p, interval=interval, resolution=tied / (2 * p * n))
+
+
+def _separation(sums: _Sums, spread: Spread | None) -> Measurement:
+    n, p = sums.n, sums.p
+    if n == 0 or p == 0:
+        return Measurement.absent(_reason(n + p), n=n + p)
+    apart = sums.positive / p - sums.negative / n
+    value = max(float(apart.max()), -float(apart.min()))
+    bound = max(
+        float((apart + sums.table.negative / n).max()), float((sums.table.positive / p - apart).max())
+    )
+    interval = spread.basic(value, 0.0, 1.0) if spread else None
+    return Measurement(value, n + p, None, interval, max(0.0, bound - value))
 
 
 def _newcombe_upper(value: float, positives: int, negatives: int, level: float) -> float:

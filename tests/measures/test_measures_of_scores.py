@@ -16,8 +16,8 @@ from monitor.measures.scores import (
     FEW,
     gini,
     ks_critical,
+    ks_results,
     ks_separation,
-    ks_threshold,
     newcombe_auc,
     roc_auc,
 )
@@ -132,11 +132,13 @@ def test_no_labels_or_one_class_is_a_reason(sizes: tuple[int, int]) -> None:
     one = ScoreTable(np.asarray([sizes[0], 0]), np.asarray([0, sizes[1]]))
 
     expected = Reason.ONE_CLASS if sum(sizes) else Reason.NO_LABELS
+
     assert roc_auc(one) == Measurement.absent(expected, n=sum(sizes))
     assert ks_separation(one) == Measurement.absent(expected, n=sum(sizes))
     assert gini(roc_auc(one)) == Measurement.absent(expected, n=sum(sizes))
     assert ks_critical(*sizes) == Measurement.absent(expected, n=sum(sizes))
-    assert ks_threshold(Ranked.of(one, np.asarray([0, 0.5, 1]))) == Measurement.absent(expected, n=sum(sizes))
+    for result in ks_results(Ranked.of(one, np.asarray([0, 0.5, 1])), None):
+        assert result.measurement == Measurement.absent(expected, n=sum(sizes))
 
 
 def test_billions_of_pairs_do_not_overflow() -> None:
@@ -217,7 +219,9 @@ def test_separation_is_reached_where_scipy_says() -> None:
 def test_scores_that_tell_nothing_have_no_threshold() -> None:
     constant = Ranked.of(ScoreTable(np.asarray([40]), np.asarray([30])), np.asarray([0.0, 1.0]))
 
-    assert ks_threshold(constant) == Measurement.absent(Reason.UNDEFINED, n=70)
+    _, threshold = ks_results(constant, None)
+
+    assert threshold.measurement == Measurement.absent(Reason.UNDEFINED, n=70)
 
 
 def test_critical_separation_is_kolmogorovs() -> None:
