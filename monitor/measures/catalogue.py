@@ -1,5 +1,6 @@
 """The catalogue: every measure once. Names, docs, checks and the exposition derive from it."""
 
+from monitor.measures.against import AGAINST
 from monitor.measures.challenger import CHALLENGER
 from monitor.measures.comparison import COMPARISON
 from monitor.measures.distances import DISTANCES
@@ -17,6 +18,8 @@ CATALOGUE: tuple[Measure, ...] = (
     *PERFORMANCE,
     *ERROR_ROWS,
     Measure(
+    *ESTIMATE_ROWS,
+    *AGAINST,
         "stability_index",
         Unit.PLAIN,
         Direction.LOWER,

@@ -38,6 +38,7 @@ ERROR_ROWS: tuple[Measure, ...] = (
         "see `mean_squared_error`",
         "",
         headline=False,
+        total=True,
     ),
     Measure(
         "half_sum_of_squared_errors",
@@ -49,6 +50,7 @@ ERROR_ROWS: tuple[Measure, ...] = (
         "see `mean_squared_error`",
         "Kelleher, Mac Namee & D'Arcy (2015), ch. 8",
         headline=False,
+        total=True,
     ),
     Measure(
         "bias",

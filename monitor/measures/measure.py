@@ -60,6 +60,8 @@ class Measure:
     headline
         exposed by default for the whole model.
     """
+    total
+        it grows with the number of records: not compared between windows.
 
     name: str
     unit: Unit
@@ -71,6 +73,7 @@ class Measure:
     reference: str
     headline: bool
 
+    total: bool = False
 
 ALL = frozenset(Task)
 BINARY = frozenset({Task.BINARY})

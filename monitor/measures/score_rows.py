@@ -120,6 +120,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "basic bootstrap on at most 33 merged cells, moved to the value of all cells, made to hold the value",
         _TEXTBOOK,
         headline=False,
+        total=True,
     ),
     Measure(
         "best_profit_threshold",

@@ -12,10 +12,12 @@ import pytest
 from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
 
 from monitor.core.measurement import Measurement, Reason
+from monitor.measures.against import CONTRIBUTION, Mean, mean_of, segment_contribution
 from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Unit
 from monitor.measures.challenger import evidence_results
-from monitor.measures.comparison import mean_of, rate_of
+from monitor.measures.comparison import mean_of as mean_of_arm
+from monitor.measures.comparison import rate_of
 from monitor.measures.documentation import markdown
 from monitor.measures.evaluate import (
     challenge,
@@ -130,17 +132,29 @@ def measured(case: Example) -> dict[Key, Measurement]:
         *challenge(counting, case.labels, ask),
         *going_on(case, n),
         Result("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
+        Result(CONTRIBUTION, "", contribution_of(case)),
     ]
     named = {(result.measure, result.subject): result.measurement for result in results}
     assert len(named) == len(results)
     return named
 
 
+def contribution_of(case: Example) -> Measurement:
+    """Of an arm in which the model was right before, if any of its records are labelled."""
+    counting = case.counting
+    numbers = counting.reading.task is Task.REGRESSION
+    whole, now = (mean_of(counting, labels) for labels in (case.labels, case.arms["control"]))
+    then = Mean(whole.n, 0.0 if numbers else 1.0)
+    direction = Direction.LOWER if numbers else Direction.HIGHER
+    found = segment_contribution(direction, {"arm=control": now}, {"arm=control": then}, (whole, then))
+    return found or Measurement.absent(Reason.NO_LABELS, n=0)
+
+
 def going_on(case: Example, n: int) -> list[Result]:
     counting, arms = case.counting, [case.arms[name] for name in ("control", "treatment")]
     found = list(ratio_results(n // 2, n - n // 2, planned=0.5, most=0.0, level=0.95))
     if counting.reading.task is Task.REGRESSION:
-        means = [mean_of(counting.errors(arm)) for arm in arms]
+        means = [mean_of_arm(counting.errors(arm)) for arm in arms]
         found += outcome_results(means[0], means[1], detect=0.5, most=0.0, level=0.95)
     if counting.reading.task is Task.BINARY:
         rates = [rate_of(counting.histogram(arm, "label")) for arm in arms]
