@@ -33,7 +33,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True, validate_assignment=True, hide
 Unit: TypeAlias = Literal["s", "ms", "us"]
 OtherUnit: TypeAlias = Literal["s", "ms", "us", "none"]  # none: no epoch, though the event time is one
 Count: TypeAlias = Annotated[int, Field(gt=0)]
-FamilyName: TypeAlias = Literal["comparison", "distances", "shift", "values"]
+FamilyName: TypeAlias = Literal["comparison", "distances", "estimate", "shift", "values"]
 
 
 class Store(BaseModel):
@@ -238,7 +238,7 @@ class Model(BaseModel):
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     rate_interval: RateMethod = "wilson"
     resamples: Count = 400
-    measures: list[FamilyName] = ["comparison", "shift", "values"]
+    measures: list[FamilyName] = ["comparison", "estimate", "shift", "values"]
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     max_series: Count = 2_000
     predictions: Predictions

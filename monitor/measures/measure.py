@@ -30,6 +30,7 @@ class Family(StrEnum):
     """What a measure is about."""
 
     PERFORMANCE = "performance"
+    ESTIMATE = "estimate"
     SHIFT = "shift"
     DISTANCES = "distances"
     VALUES = "values"
@@ -59,9 +60,9 @@ class Measure:
         of the definition or the interval.
     headline
         exposed by default for the whole model.
-    """
     total
         it grows with the number of records: not compared between windows.
+    """
 
     name: str
     unit: Unit
@@ -72,14 +73,16 @@ class Measure:
     interval: str
     reference: str
     headline: bool
-
     total: bool = False
+
 
 ALL = frozenset(Task)
 BINARY = frozenset({Task.BINARY})
 MANY_CLASSES = frozenset({Task.MULTICLASS})
 CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
 NUMBERS = frozenset({Task.REGRESSION})
-OPTIONAL_FAMILIES = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.COMPARISON})
+OPTIONAL_FAMILIES = frozenset(
+    {Family.ESTIMATE, Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.COMPARISON}
+)
 DEFAULT_FAMILIES = OPTIONAL_FAMILIES - {Family.DISTANCES}
 WITH_TRUTH = frozenset({Family.PERFORMANCE, Family.LABELS, Family.COMPARISON})  # stand on labels
