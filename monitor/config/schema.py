@@ -26,7 +26,7 @@ from monitor.config.values import (
     as_table,
 )
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.core.interval import RateMethod
+from monitor.core.interval import Dependence, RateMethod
 
 _STRICT = ConfigDict(extra="forbid", strict=True, validate_assignment=True, hide_input_in_errors=True)
 
@@ -237,6 +237,7 @@ class Model(BaseModel):
     settle_after: Duration | None = None
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     rate_interval: RateMethod = "wilson"
+    dependence: Dependence = "none"
     resamples: Count = 400
     measures: list[FamilyName] = ["comparison", "estimate", "shift", "values"]
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0

@@ -24,6 +24,7 @@ def _quantile(name: str, percent: int, smallest: int) -> Measure:
         "NumPy `quantile(method='averaged_inverted_cdf')`; Conover (1999), Practical Nonparametric "
         "Statistics, 3.2",
         headline=False,
+        smooth=False,
     )
 
 
@@ -74,6 +75,7 @@ ERROR_ROWS: tuple[Measure, ...] = (
         _ORDER_STATISTICS.format(n="below 6 records"),
         "scikit-learn `median_absolute_error`; Conover (1999), Practical Nonparametric Statistics, 3.2",
         headline=False,
+        smooth=False,
     ),
     Measure(
         "max_error",

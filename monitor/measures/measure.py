@@ -62,6 +62,8 @@ class Measure:
         exposed by default for the whole model.
     total
         it grows with the number of records: not compared between windows.
+    smooth
+        False for maxima, and for quantiles of cells: how much days differ gives them no interval.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Measure:
     reference: str
     headline: bool
     total: bool = False
+    smooth: bool = True
 
 
 ALL = frozenset(Task)

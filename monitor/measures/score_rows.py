@@ -121,6 +121,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         _TEXTBOOK,
         headline=False,
         total=True,
+        smooth=False,
     ),
     Measure(
         "best_profit_threshold",
@@ -206,6 +207,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "basic bootstrap, within [0, 1], made to hold the value",
         "Naeini, Cooper & Hauskrecht (2015), AAAI; Nguyen & O'Connor (2015), EMNLP",
         headline=False,
+        smooth=False,
     ),
     Measure(
         "expected_calibration_error_critical",
@@ -229,6 +231,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "basic bootstrap, within [0, 1], made to hold the value",
         "Naeini, Cooper & Hauskrecht (2015), AAAI",
         headline=False,
+        smooth=False,
     ),
     Measure(
         "maximum_calibration_error_critical",
@@ -253,5 +256,6 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "basic bootstrap, made to hold the value",
         "Kumar, Liang & Ma (2019), NeurIPS 32, section 4.2",
         headline=False,
+        smooth=False,
     ),
 )
