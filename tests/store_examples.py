@@ -73,7 +73,14 @@ def pane(start: int, seed: int = 0, layout: Layout = COUNTING.records) -> PanePa
 
 def reference() -> Reference:
     """A reference with every part."""
-    return Reference(COUNTING, counters(COUNTING.records, 3), counters(COUNTING.labels, 4))
+    carrier = Stratum(None, "carrier=AA")
+    return Reference(
+        COUNTING,
+        counters(COUNTING.records, 3),
+        counters(COUNTING.labels, 4),
+        {carrier: counters(COUNTING.records, 5)},
+        {carrier: counters(COUNTING.labels, 6)},
+    )
 
 
 def row(

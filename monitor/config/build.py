@@ -112,6 +112,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         compared=_compared(model),
         level=model.level,
         rate_interval=model.rate_interval,
+        dependence=model.dependence,
         resamples=model.resamples,
         families=frozenset(Family(name) for name in model.measures),
         max_series=model.max_series,

@@ -26,14 +26,14 @@ from monitor.config.values import (
     as_table,
 )
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.core.interval import RateMethod
+from monitor.core.interval import Dependence, RateMethod
 
 _STRICT = ConfigDict(extra="forbid", strict=True, validate_assignment=True, hide_input_in_errors=True)
 
 Unit: TypeAlias = Literal["s", "ms", "us"]
 OtherUnit: TypeAlias = Literal["s", "ms", "us", "none"]  # none: no epoch, though the event time is one
 Count: TypeAlias = Annotated[int, Field(gt=0)]
-FamilyName: TypeAlias = Literal["comparison", "distances", "shift", "values"]
+FamilyName: TypeAlias = Literal["comparison", "distances", "estimate", "shift", "values"]
 
 
 class Store(BaseModel):
@@ -237,8 +237,9 @@ class Model(BaseModel):
     settle_after: Duration | None = None
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     rate_interval: RateMethod = "wilson"
+    dependence: Dependence = "none"
     resamples: Count = 400
-    measures: list[FamilyName] = ["comparison", "shift", "values"]
+    measures: list[FamilyName] = ["comparison", "estimate", "shift", "values"]
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     max_series: Count = 2_000
     predictions: Predictions

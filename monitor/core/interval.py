@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 RateMethod: TypeAlias = Literal["wilson", "clopper-pearson"]
+Dependence: TypeAlias = Literal["none", "day"]
 
 
 @dataclass(frozen=True, slots=True)

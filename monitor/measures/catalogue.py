@@ -1,9 +1,11 @@
 """The catalogue: every measure once. Names, docs, checks and the exposition derive from it."""
 
+from monitor.measures.against import AGAINST
 from monitor.measures.challenger import CHALLENGER
 from monitor.measures.comparison import COMPARISON
 from monitor.measures.distances import DISTANCES
 from monitor.measures.error_rows import ERROR_ROWS
+from monitor.measures.estimate_rows import ESTIMATE_ROWS
 from monitor.measures.log import LOG
 from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 from monitor.measures.performance import PERFORMANCE
@@ -16,6 +18,8 @@ __all__ = ["BY_NAME", "CATALOGUE", "Direction", "Family", "Measure", "Unit"]
 CATALOGUE: tuple[Measure, ...] = (
     *PERFORMANCE,
     *ERROR_ROWS,
+    *ESTIMATE_ROWS,
+    *AGAINST,
     Measure(
         "stability_index",
         Unit.PLAIN,

@@ -341,6 +341,7 @@ CLASS_ROWS: tuple[Measure, ...] = (
         "percentile bootstrap of the confusion counts",
         "Kelleher, Mac Namee & D'Arcy (2015), ch. 8",
         headline=True,
+        total=True,
     ),
     Measure(
         "profit_per_record",

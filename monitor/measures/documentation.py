@@ -35,6 +35,7 @@ in the store and in `monitor show`.
 """
 _TITLES = {
     Family.PERFORMANCE: "Performance: once labels are in",
+    Family.ESTIMATE: "Estimates of performance: before labels are in ([when they fail](estimates.md))",
     Family.SHIFT: "Shift against the reference",
     Family.DISTANCES: "Further distances from the reference, where `measures` asks for them",
     Family.VALUES: "Where the numbers lie",

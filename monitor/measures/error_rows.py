@@ -24,6 +24,7 @@ def _quantile(name: str, percent: int, smallest: int) -> Measure:
         "NumPy `quantile(method='averaged_inverted_cdf')`; Conover (1999), Practical Nonparametric "
         "Statistics, 3.2",
         headline=False,
+        smooth=False,
     )
 
 
@@ -38,6 +39,7 @@ ERROR_ROWS: tuple[Measure, ...] = (
         "see `mean_squared_error`",
         "",
         headline=False,
+        total=True,
     ),
     Measure(
         "half_sum_of_squared_errors",
@@ -49,6 +51,7 @@ ERROR_ROWS: tuple[Measure, ...] = (
         "see `mean_squared_error`",
         "Kelleher, Mac Namee & D'Arcy (2015), ch. 8",
         headline=False,
+        total=True,
     ),
     Measure(
         "bias",
@@ -72,6 +75,7 @@ ERROR_ROWS: tuple[Measure, ...] = (
         _ORDER_STATISTICS.format(n="below 6 records"),
         "scikit-learn `median_absolute_error`; Conover (1999), Practical Nonparametric Statistics, 3.2",
         headline=False,
+        smooth=False,
     ),
     Measure(
         "max_error",

@@ -7,12 +7,14 @@ from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
 from monitor.measures import binary, challenger, classes, errors, numbers, probabilities, values
 from monitor.measures import comparison as arms
+from monitor.measures import estimates as estimated
 from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
 from monitor.measures import shift as shifts
 from monitor.measures.ask import Ask, Result, generator
 from monitor.measures.binary import Scored
 from monitor.measures.cells import Expected, Subject
+from monitor.measures.estimates import Calibration, ExpectedErrors, Learned
 from monitor.measures.measure import Family
 from monitor.measures.mixture import Mixture
 from monitor.measures.moments import mixed, moments_of
@@ -27,8 +29,11 @@ __all__ = [
     "Result",
     "challenge",
     "comparison",
+    "estimate_errors",
+    "estimates",
     "expectation",
     "label_quality",
+    "learned",
     "performance",
     "quality",
     "shift",
@@ -177,6 +182,56 @@ def challenge(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
     losses = pairing.paired_losses(opened) if counting.probabilistic else None
     scores = pairing.paired_scores(opened)
     return list(challenger.results(pairing.agreement(opened), scores, losses, ask.level))
+
+
+def learned(counting: Counting, labels: Counters) -> Learned | Reason:
+    """What a labels part teaches of records whose labels are not there: made once, used often."""
+    _require(counting.labels, labels)
+    if "scores" in counting.labels.by_name and counting.score is not None:
+        opened = labels.opened()
+        return Calibration.of(counting.score_table(opened), counting.confusion(opened))
+    errors = counting.prediction_errors(labels)
+    if errors is None:
+        return Reason.NO_REFERENCE
+    return ExpectedErrors.of(errors, counting.prediction.regular)
+
+
+def estimates(counting: Counting, taught: Learned | Reason, records: Counters, ask: Ask) -> list[Result]:
+    """Estimates of the performance on a records part; none for a model without labels, or without scores.
+
+    Cost: about 0.1 ms.
+    """
+    names = _estimated(counting)
+    if not names or Family.ESTIMATE not in ask.families:
+        return []
+    _require(counting.records, records)
+    predictions = counting.histogram(records, "prediction")
+    match taught:
+        case Calibration():
+            scores = counting.histogram(records, "score")
+            if counting.scored:
+                return list(estimated.binary_results(taught, scores, predictions, ask.level))
+            return list(estimated.class_results(taught, scores, ask.level))
+        case ExpectedErrors():
+            return list(estimated.number_results(taught, predictions, ask.level))
+        case Reason():
+            return list(estimated.absent_results(names, taught, _records(records)))
+
+
+def estimate_errors(found: list[Result], realised: list[Result]) -> list[Result]:
+    """Estimates less what labels gave."""
+    return list(estimated.error_results(found, realised))
+
+
+def _estimated(counting: Counting) -> tuple[str, ...]:
+    """Measures of a model that are estimated."""
+    if counting.label is None:
+        return ()
+    if counting.reading.task is Task.REGRESSION:
+        return ("mean_absolute_error",)
+    if counting.scored:
+        return ("roc_auc", "accuracy", "precision", "recall")
+    return ("accuracy",) if counting.probable else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class Family(StrEnum):
     """What a measure is about."""
 
     PERFORMANCE = "performance"
+    ESTIMATE = "estimate"
     SHIFT = "shift"
     DISTANCES = "distances"
     VALUES = "values"
@@ -59,6 +60,10 @@ class Measure:
         of the definition or the interval.
     headline
         exposed by default for the whole model.
+    total
+        it grows with the number of records: not compared between windows.
+    smooth
+        False for maxima, and for quantiles of cells: how much days differ gives them no interval.
     """
 
     name: str
@@ -70,6 +75,8 @@ class Measure:
     interval: str
     reference: str
     headline: bool
+    total: bool = False
+    smooth: bool = True
 
 
 ALL = frozenset(Task)
@@ -77,6 +84,8 @@ BINARY = frozenset({Task.BINARY})
 MANY_CLASSES = frozenset({Task.MULTICLASS})
 CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
 NUMBERS = frozenset({Task.REGRESSION})
-OPTIONAL_FAMILIES = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.COMPARISON})
+OPTIONAL_FAMILIES = frozenset(
+    {Family.ESTIMATE, Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.COMPARISON}
+)
 DEFAULT_FAMILIES = OPTIONAL_FAMILIES - {Family.DISTANCES}
 WITH_TRUTH = frozenset({Family.PERFORMANCE, Family.LABELS, Family.COMPARISON})  # stand on labels

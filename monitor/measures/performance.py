@@ -35,6 +35,7 @@ PERFORMANCE: tuple[Measure, ...] = (
         "95 % it held the true value in 90 % of simulated samples with 100 of a class, in 82 % with 20",
         "SciPy `ks_2samp`",
         headline=True,
+        smooth=False,
     ),
     Measure(
         "brier_score",

@@ -120,6 +120,8 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "basic bootstrap on at most 33 merged cells, moved to the value of all cells, made to hold the value",
         _TEXTBOOK,
         headline=False,
+        total=True,
+        smooth=False,
     ),
     Measure(
         "best_profit_threshold",
@@ -205,6 +207,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "basic bootstrap, within [0, 1], made to hold the value",
         "Naeini, Cooper & Hauskrecht (2015), AAAI; Nguyen & O'Connor (2015), EMNLP",
         headline=False,
+        smooth=False,
     ),
     Measure(
         "expected_calibration_error_critical",
@@ -228,6 +231,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "basic bootstrap, within [0, 1], made to hold the value",
         "Naeini, Cooper & Hauskrecht (2015), AAAI",
         headline=False,
+        smooth=False,
     ),
     Measure(
         "maximum_calibration_error_critical",
@@ -252,5 +256,6 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "basic bootstrap, made to hold the value",
         "Kumar, Liang & Ma (2019), NeurIPS 32, section 4.2",
         headline=False,
+        smooth=False,
     ),
 )

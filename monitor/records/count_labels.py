@@ -17,6 +17,7 @@ from monitor.records.error_terms import (
     label_sums,
     moment_terms,
     percentage_terms,
+    prediction_sums,
 )
 from monitor.records.pairing import PAIRED, Predicted, challenger_of, paired_cells
 from monitor.records.pane import PanePart
@@ -26,7 +27,7 @@ from monitor.records.rows import Rows, prediction_of, read_rows, score_of, times
 from monitor.records.tabulate import Table
 from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states.counters import Counters
-from monitor.states.grids import lookup
+from monitor.states.grids import NumericGrid, lookup
 from monitor.states.strata import Stratum
 
 _NEVER = np.iinfo(np.int64).max
@@ -169,6 +170,8 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
         sums["percentages"] = percentage_terms(*pairs)
         cells["error_cells"] = error_cells(*pairs, counting.scale)
         cell_sums["label_cells"] = label_sums(*pairs, counting.scale, counting.centre)
+        if "prediction_errors" in counting.labels.by_name and isinstance(counting.prediction, NumericGrid):
+            cell_sums["prediction_errors"] = prediction_sums(*pairs, counting.scale, counting.prediction)
     if isinstance(prediction, Categories) and labels.number is None:
         cells["confusion"] = _confusion(prediction, labels, reading.classes)
     if counting.scored and counting.score is not None and score is not None:

@@ -14,7 +14,7 @@ from monitor.records.reading import Reading, Task
 from monitor.records.values import canonical
 from monitor.states import grids
 from monitor.states.counters import Block, Counters, Layout, Opened
-from monitor.states.error_tables import ErrorTable, LabelErrors
+from monitor.states.error_tables import ErrorTable, LabelErrors, PredictionErrors
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
 from monitor.states.views import ClassTables, Confusion, DelayTable, Histogram, LabelTally, ScoreTable, Sums
 
@@ -99,7 +99,7 @@ class Counting:
             Block("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), grids.content_hash(classes)),
         ]
         if self.reading.task is Task.REGRESSION:
-            blocks += error_blocks(self.scale, self.centre)
+            blocks += error_blocks(self.scale, self.centre, self.prediction)
         else:
             side = len(classes) + 1
             blocks.append(Block("confusion", (side, side), grids.content_hash(classes)))
@@ -218,6 +218,12 @@ class Counting:
     def label_errors(self, counters: Counters | Opened) -> LabelErrors:
         """View of labels and absolute errors by cell of the label."""
         return LabelErrors(LABEL_EDGES, counters.block("label_cells"))
+
+    def prediction_errors(self, counters: Counters | Opened) -> PredictionErrors | None:
+        """View of the errors by group of the prediction's cells; None without a reference."""
+        if "prediction_errors" not in self.labels.by_name:
+            return None
+        return PredictionErrors(counters.block("prediction_errors"), self.scale)
 
     def delays(self, counters: Counters | Opened) -> DelayTable:
         """View of the first labels' delays, classes merged."""

@@ -2,7 +2,8 @@
 
 Cells are signed and logarithmic, independent of any reference: magnitudes from 2^-20 to 2^32 of the scale,
 one cell around 0, an open one at each end. Errors have cells 1 % wide; labels, measured from the middle
-of the reference, cells 10 % wide, each with the exact sums of its labels and absolute errors.
+of the reference, cells 10 % wide, each with the exact sums of its labels and absolute errors. Predictions
+have 25 groups of the reference's cells, of about equal mass, each with the exact sums of its errors.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.values import Numbers
 from monitor.states import grids
 from monitor.states.counters import Block
+from monitor.states.grids import Grid, NumericGrid
 
 ERRORS = {  # term: power of the scale
     "error": 1,
@@ -25,9 +27,10 @@ ERRORS = {  # term: power of the scale
     "squared_error_squared_label": 4,
 }
 PERCENTAGES = ("percentage", "squared_percentage")  # |error / label|, where the label is not 0
-WHOLE_ONLY = ("error_cells", "label_cells")  # blocks that strata do not count
+WHOLE_ONLY = ("error_cells", "label_cells", "prediction_errors")  # blocks that strata do not count
 _SMALLEST, _LARGEST = 2.0**-20, 2.0**32
 _ERROR_RATIO, _LABEL_RATIO = 1.01, 1.1
+PREDICTION_GROUPS = 25
 
 
 def _signed_edges(ratio: float) -> Floats:
@@ -41,16 +44,23 @@ LABEL_EDGES = _signed_edges(_LABEL_RATIO)
 Terms = tuple[list[Floats], list[float], Bools]
 
 
-def error_blocks(scale: float, centre: float) -> list[Block]:
-    """Blocks of the labels part, 13,359 counters of which a record fills at most 43, in 16 bytes each."""
+def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
+    """Blocks of the labels part, 13,559 counters of which a record fills at most 49, in 16 bytes each.
+
+    Errors are counted by prediction only where a reference gives the prediction cells.
+    """
     cells = [scale, _SMALLEST, _LARGEST]
     by_label = (4, 2 * (len(LABEL_EDGES) + 1))
-    return [
+    blocks = [
         Block("errors", (4, len(ERRORS)), grids.content_hash([scale, list(ERRORS)]), sums=True),
         Block("percentages", (4, len(PERCENTAGES)), grids.content_hash(PERCENTAGES), sums=True),
         Block("error_cells", (len(ERROR_EDGES) + 1,), grids.content_hash([*cells, _ERROR_RATIO])),
         Block("label_cells", by_label, grids.content_hash([*cells, _LABEL_RATIO, centre]), sums=True),
     ]
+    if isinstance(prediction, NumericGrid) and prediction.edges:
+        grid = grids.content_hash([scale, grids.to_json(prediction), PREDICTION_GROUPS])
+        blocks.append(Block("prediction_errors", (4, 2 * PREDICTION_GROUPS), grid, sums=True))
+    return blocks
 
 
 def moment_terms(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> Terms:
@@ -88,6 +98,23 @@ def label_sums(
         y = np.where(mask, label.values - centre, 0.0) / scale
         error = np.where(mask, np.abs(prediction.values - label.values), 0.0) / scale
     return np.searchsorted(LABEL_EDGES, y, side="right"), [y, error], mask
+
+
+def prediction_groups(cells: int) -> Ints:
+    """Group of each of so many regular cells of a prediction."""
+    return np.arange(cells) * PREDICTION_GROUPS // cells
+
+
+def prediction_sums(
+    prediction: Numbers, label: Numbers, known: Bools, scale: float, grid: NumericGrid
+) -> tuple[Ints, list[Floats], Bools]:
+    """Group of each record's prediction, and what it adds there: the absolute and the squared error."""
+    cell = grid.cells(prediction.values, prediction.missing)
+    mask = _both(prediction, label, known) & (cell < grid.regular)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        error = np.where(mask, np.abs(prediction.values - label.values), 0.0) / scale
+        squared = error * error
+    return prediction_groups(grid.regular)[np.where(mask, cell, 0)], [error, squared], mask
 
 
 def _both(prediction: Numbers, label: Numbers, known: Bools) -> Bools:

@@ -27,14 +27,15 @@ class Reference:
 
     Parameters
     ----------
-    segments
-        of its records by segment, without features.
+    segments, label_segments
+        of its records by segment, without features; and of its labels.
     """
 
     counting: Counting
     records: Counters
     labels: Counters
     segments: Strata = field(default_factory=dict)
+    label_segments: Strata = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -160,7 +161,9 @@ def _scale(table: pa.Table, reading: Reading) -> float:
     return sums.power_of_two(min(float(np.std(values / largest)) * largest, largest))
 
 
-def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Counters, Counters, Strata]:
+def _count(
+    table: pa.Table, counting: Counting, *, has_label: bool
+) -> tuple[Counters, Counters, Strata, Strata]:
     """Count the reference as one pane: every row has an id of its own, and the same time."""
     n = table.num_rows
     names = ["score", "prediction", "label"]
@@ -178,5 +181,5 @@ def _count(table: pa.Table, counting: Counting, *, has_label: bool) -> tuple[Cou
     rows, panes = pa.table(columns), np.zeros(1, np.int64)
     strata = dict(count_records(rows, plain, panes=panes, as_of=0)[0].strata)
     records = strata.pop(WHOLE, Counters.empty(counting.records))
-    labels = count_labels(rows, plain, panes=panes, as_of=0)[0].strata.get(WHOLE) if has_label else None
-    return records, labels or Counters.empty(counting.labels), strata
+    labelled = dict(count_labels(rows, plain, panes=panes, as_of=0)[0].strata) if has_label else {}
+    return records, labelled.pop(WHOLE, Counters.empty(counting.labels)), strata, labelled

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.core.interval import RateMethod
+from monitor.core.interval import Dependence, RateMethod
 from monitor.measures.measure import DEFAULT_FAMILIES, Family
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
@@ -119,8 +119,12 @@ class ModelSpec:
         ((actual, predicted, amount), …), classes as canonical text.
     rate_interval
         method of the intervals of accuracy, recall and the other rates of classes.
+    dependence
+        "none": records are independent; "day": those of one day may depend on one another.
     families
         of measures that are wanted, of those that a model may leave out.
+    against
+        what windows are compared with beside the reference: "previous", or trailing spans, "28d".
     formerly
         name that its history had, if it was renamed.
     settle_after
@@ -150,8 +154,10 @@ class ModelSpec:
     compared: ComparedSpec = ComparedSpec()
     level: float = 0.95
     rate_interval: RateMethod = "wilson"
+    dependence: Dependence = "none"
     resamples: int = 400
     families: frozenset[Family] = DEFAULT_FAMILIES
+    against: tuple[str, ...] = ()
     max_series: int = 2_000
     formerly: str | None = None
     config: str = "{}"

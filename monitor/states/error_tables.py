@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from monitor.core.typing import Floats, Ints
 from monitor.states import sums
 
@@ -58,3 +60,37 @@ class LabelErrors:
         total: Floats = self.counts[2] + self.counts[3] / sums.HALF
         cells = len(self.edges) + 1
         return total[:cells], total[cells:]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionErrors:
+    """Exact sums of absolute and of squared errors by group of the prediction's cells.
+
+    Parameters
+    ----------
+    counts
+        int64, shape (4, 2 x groups): n, out of range, hi, lo of the absolute error by group, then those of
+        the squared one; in units of the scale and of its square.
+    scale
+        power of two, in the unit of the labels.
+    """
+
+    counts: Ints
+    scale: float
+
+    @property
+    def n(self) -> Ints:
+        """Records by group."""
+        return self.counts[0, : self.counts.shape[1] // 2]
+
+    @property
+    def out_of_range(self) -> int:
+        """Records of which a term was too large to be added."""
+        return int(self.counts[1].sum())
+
+    @property
+    def sums(self) -> tuple[Floats, Floats]:
+        """Sums of the absolute, and of the squared errors, by group; each rounded to a double."""
+        total: Floats = self.counts[2] + self.counts[3] / sums.HALF
+        absolute, squared = np.split(total, 2)
+        return absolute * self.scale, squared * self.scale**2

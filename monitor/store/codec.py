@@ -79,25 +79,6 @@ def encode_strata(strata: Strata) -> bytes:
     return encode([PanePart(start=0, strata=strata)])[0]
 
 
-def encode_counters(counters: Counters) -> bytes:
-    """Blob of one state."""
-    return encode_strata({WHOLE: counters})
-
-
-def decode_counters(blob: bytes, layout: Layout) -> Counters:
-    """State of a blob that `encode_counters` made.
-
-    Raises
-    ------
-    CodecError
-        as `decode`, and if the blob holds no state of the whole.
-    """
-    strata = decode(blob, layout)
-    if WHOLE not in strata:
-        raise CodecError("a state of the whole expected: got none")
-    return strata[WHOLE]
-
-
 def _open(blob: bytes) -> tuple[list[tuple[str | None, str | None, int]], memoryview]:
     if not blob or blob[0] != VERSION:
         raise CodecError(f"format {VERSION} expected: got {blob[0] if blob else 'an empty blob'}")

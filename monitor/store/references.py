@@ -13,9 +13,10 @@ from monitor.records.reading import Arms, Reading, Serving, Task
 from monitor.records.reference import Reference
 from monitor.specs.rows import KeptReference
 from monitor.states import grids
+from monitor.states.counters import Counters, Layout
 from monitor.states.grids import Grid, NumericGrid
-from monitor.states.strata import WHOLE
-from monitor.store.codec import decode, decode_counters, encode_counters, encode_strata
+from monitor.states.strata import WHOLE, Strata
+from monitor.store.codec import decode, encode_strata
 from monitor.store.statements import add, database_now
 from monitor.store.tables import references
 
@@ -30,18 +31,26 @@ def read(connection: Connection, key: str) -> Reference | None:
     CodecError
         if it cannot be read by this version.
     """
-    columns = (references.c.counting, references.c.records, references.c.labels)
+    columns = (references.c.hash, references.c.counting, references.c.records, references.c.labels)
     found = connection.execute(select(*columns).where(references.c.key == key)).first()
     if found is None:
         return None
     counting = counting_of(found.counting)
-    strata = decode(found.records, counting.records)
-    return Reference(
-        counting=counting,
-        records=decode_counters(found.records, counting.records),
-        labels=decode_counters(found.labels, counting.labels),
-        segments={stratum: counters for stratum, counters in strata.items() if stratum != WHOLE},
+    records, segments = _parted(found.records, counting.records)
+    # A version that counted labels otherwise kept it: what it counted of them is not known here.
+    same = found.hash == counting.hash
+    labels, labelled = (
+        _parted(found.labels, counting.labels) if same else (Counters.empty(counting.labels), {})
     )
+    return Reference(counting, records, labels, segments, labelled)
+
+
+def _parted(blob: bytes, layout: Layout) -> tuple[Counters, Strata]:
+    """Counters of the whole, and those by segment."""
+    strata = dict(decode(blob, layout))
+    if WHOLE not in strata:
+        raise CodecError("a state of the whole expected: got none")
+    return strata.pop(WHOLE), strata
 
 
 def keys(connection: Connection, model: str) -> list[str]:
@@ -82,7 +91,7 @@ def write(connection: Connection, key: str, model: str, reference: Reference, ma
         "hash": reference.counting.hash,
         "counting": counting_text(reference.counting),
         "records": encode_strata({WHOLE: reference.records, **reference.segments}),
-        "labels": encode_counters(reference.labels),
+        "labels": encode_strata({WHOLE: reference.labels, **reference.label_segments}),
         "created": now,
         "made_of": made_of,
     }

@@ -42,6 +42,13 @@ class Window:
         """Start of the window that ends at `end`."""
         return self.newest_end(end - 1) if self.calendar else end - self.length
 
+    def days(self, end: int) -> list[int]:
+        """Starts of the days of the zone that the window which ends at `end` reaches into, newest first."""
+        starts, start = [end], self.start(end)
+        while starts[-1] > start:
+            starts.append(units.newest_start("day", self.zone, starts[-1] - 1))
+        return starts[1:]
+
     def previous_end(self, end: int) -> int:
         """Return the end before `end`."""
         return self.start(end) if self.calendar else end - self.step

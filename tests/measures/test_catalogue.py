@@ -12,16 +12,21 @@ import pytest
 from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
 
 from monitor.core.measurement import Measurement, Reason
+from monitor.measures.against import CONTRIBUTION, Mean, mean_of, segment_contribution
 from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Unit
 from monitor.measures.challenger import evidence_results
-from monitor.measures.comparison import mean_of, rate_of
+from monitor.measures.comparison import mean_of as mean_of_arm
+from monitor.measures.comparison import rate_of
 from monitor.measures.documentation import markdown
 from monitor.measures.evaluate import (
     challenge,
     comparison,
+    estimate_errors,
+    estimates,
     expectation,
     label_quality,
+    learned,
     performance,
     quality,
     shift,
@@ -88,11 +93,11 @@ def rows_of(task: Task, seed: int, n: int) -> pa.Table:
             columns["challenger"] = pa.array(np.clip(rng.normal(0.4 + 0.25 * label, 0.2), 0, 1))
         case Task.MULTICLASS:
             names = rng.choice(["ant", "bee", "cat"], n)
-            columns["prediction"] = pa.array(np.where(rng.random(n) < 0.7, names, "bee").tolist())
             columns["label"] = pa.array(names.tolist(), mask=none)
             odds = rng.gamma(1, size=(3, n)) + (names == np.asarray([["ant"], ["bee"], ["cat"]]))
+            columns["prediction"] = pa.array(np.asarray(["ant", "bee", "cat"])[odds.argmax(axis=0)].tolist())
             for name, column in zip(("ant", "bee", "cat"), odds / odds.sum(axis=0), strict=True):
-                columns[f"probability:{name}"] = pa.array(np.where(rng.random(n) < 0.99, column, np.nan))
+                columns[f"probability:{name}"] = pa.array(np.where(rng.random(n) < 0.998, column, np.nan))
         case Task.REGRESSION:
             number = rng.normal(3, 2, n)
             columns["prediction"] = pa.array(number + rng.normal(size=n))
@@ -119,10 +124,15 @@ def profit_of(counting: Counting) -> dict[Key, float]:
 
 
 def measured(case: Example) -> dict[Key, Measurement]:
-    counting, ask = case.counting, Ask(resamples=60, profit=profit_of(case.counting))
+    counting, everything = case.counting, frozenset(Family)
+    ask = Ask(resamples=60, profit=profit_of(case.counting), families=everything)
     n = int(case.records.block("volume")[VOLUME.index("records")])
+    found = performance(counting, case.labels, ask)
+    estimated = estimates(counting, learned(counting, case.reference.labels), case.records, ask)
     results = [
-        *performance(counting, case.labels, ask),
+        *found,
+        *estimated,
+        *estimate_errors(estimated, found),
         *shift(counting, expectation(counting, case.reference.records), case.records, ask),
         *quality(counting, case.records),
         *label_quality(counting, case.labels, ask),
@@ -130,17 +140,29 @@ def measured(case: Example) -> dict[Key, Measurement]:
         *challenge(counting, case.labels, ask),
         *going_on(case, n),
         Result("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
+        Result(CONTRIBUTION, "", contribution_of(case)),
     ]
     named = {(result.measure, result.subject): result.measurement for result in results}
     assert len(named) == len(results)
     return named
 
 
+def contribution_of(case: Example) -> Measurement:
+    """Of an arm in which the model was right before, if any of its records are labelled."""
+    counting = case.counting
+    numbers = counting.reading.task is Task.REGRESSION
+    whole, now = (mean_of(counting, labels) for labels in (case.labels, case.arms["control"]))
+    then = Mean(whole.n, 0.0 if numbers else 1.0)
+    direction = Direction.LOWER if numbers else Direction.HIGHER
+    found = segment_contribution(direction, {"arm=control": now}, {"arm=control": then}, (whole, then))
+    return found or Measurement.absent(Reason.NO_LABELS, n=0)
+
+
 def going_on(case: Example, n: int) -> list[Result]:
     counting, arms = case.counting, [case.arms[name] for name in ("control", "treatment")]
     found = list(ratio_results(n // 2, n - n // 2, planned=0.5, most=0.0, level=0.95))
     if counting.reading.task is Task.REGRESSION:
-        means = [mean_of(counting.errors(arm)) for arm in arms]
+        means = [mean_of_arm(counting.errors(arm)) for arm in arms]
         found += outcome_results(means[0], means[1], detect=0.5, most=0.0, level=0.95)
     if counting.reading.task is Task.BINARY:
         rates = [rate_of(counting.histogram(arm, "label")) for arm in arms]
@@ -220,6 +242,8 @@ def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: Task) -> Non
         "profit",
         "best_profit",
         "squared_calibration_error",
+        "standard_deviation",
+        "standardized_mean_difference",
         "stability_index",
         "stability_index_bias",
         "stability_index_critical",
@@ -237,7 +261,7 @@ def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: Task) -> Non
     once, twice = measured(case), measured(doubled)
 
     for (name, subject), measurement in once.items():
-        if name in moved or name.endswith("_critical"):
+        if name in moved or name.endswith("_critical") or BY_NAME[name].family is Family.DISTANCES:
             continue
         factor = 2 if BY_NAME[name].unit is Unit.RECORDS else 1
         other = twice[name, subject]
@@ -311,8 +335,10 @@ def test_names_are_unique_and_say_their_direction() -> None:
         assert measure.definition.endswith((".", "`"))
 
 
-def test_every_family_has_a_headline_measure() -> None:
-    assert {measure.family for measure in CATALOGUE if measure.headline} == set(Family)
+def test_every_family_that_is_not_left_out_by_default_has_a_headline_measure() -> None:
+    headlines = {measure.family for measure in CATALOGUE if measure.headline}
+
+    assert headlines == set(Family) - {Family.DISTANCES}
 
 
 def test_the_documentation_is_that_of_the_catalogue() -> None:

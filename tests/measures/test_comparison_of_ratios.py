@@ -101,9 +101,9 @@ def test_powers_out_of_range_leave_a_deviation_without_interval() -> None:
 
 def test_means_of_exact_sums_are_numpys() -> None:
     labels = np.array([3.25, -1.5, 8.0, 2.0])
-    units = [int(total * HALF) for total in ((labels / 2).sum(), (labels**2 / 4).sum())]
+    first, second = (int(total * HALF) for total in ((labels / 2).sum(), (labels**2 / 4).sum()))
 
-    mean = mean_of_sums(4, 0, *units, 2.0)
+    mean = mean_of_sums(4, 0, first, second, 2.0)
 
     assert (mean.value, mean.variance) == pytest.approx((labels.mean(), labels.var(ddof=1)))
     assert mean_of_sums(1, 0, HALF, HALF, 2.0) == Mean(2.0, 0.0, 1)

@@ -25,8 +25,9 @@ from monitor.specs.rows import (
 )
 from monitor.states.counters import Counters
 from monitor.store.adapter import SqlStore
+from monitor.store.codec import encode_strata
 from monitor.store.connections import reading, writing
-from monitor.store.tables import METADATA, panes
+from monitor.store.tables import METADATA, panes, references
 
 COUNTING = examples.COUNTING
 RECORDS = COUNTING.stored_as(COUNTING.records)
@@ -375,6 +376,27 @@ def test_a_reference_with_open_bounds_comes_back_equal(store: SqlStore) -> None:
     store.save_reference("key", "late", reference)
 
     assert store.reference("key") == reference
+
+
+def test_labels_that_another_version_counted_otherwise_are_not_those_of_a_reference(store: SqlStore) -> None:
+    reference = examples.reference()
+    store.save_reference("key", "late", reference)
+    with writing(store.engine) as connection:
+        connection.execute(references.update().values(hash="of other layouts"))
+
+    found = store.reference("key")
+
+    empty = Counters.empty(reference.counting.labels)
+    assert found == replace(reference, labels=empty, label_segments={})
+
+
+def test_a_reference_without_a_state_of_the_whole_is_refused(store: SqlStore) -> None:
+    store.save_reference("key", "late", examples.reference())
+    with writing(store.engine) as connection:
+        connection.execute(references.update().values(records=encode_strata({})))
+
+    with pytest.raises(CodecError, match="a state of the whole expected"):
+        store.reference("key")
 
 
 def test_the_first_reference_of_a_key_stays(store: SqlStore) -> None:

@@ -1,0 +1,183 @@
+"""Against another moment: by how much a performance differs, and which segments that comes from."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Detail, Measurement
+from monitor.measures.classes import Margins, shares
+from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
+from monitor.measures.numbers import mean_absolute_error
+from monitor.records.counting import Counting
+from monitor.records.reading import Task
+from monitor.states.counters import Counters
+
+MOST = 5  # segments that are told to contribute most
+FIGURES = ("value", "lower", "upper", "n")
+SEGMENTS = ("segment", "contribution", "value", "before", "share", "share_before")
+CONTRIBUTION = "segment_contribution"
+MEANS = {  # means over records: what segments contribute to their differences adds up
+    Task.BINARY: "accuracy",
+    Task.MULTICLASS: "accuracy",
+    Task.REGRESSION: "mean_absolute_error",
+}
+AGAINST: tuple[Measure, ...] = (
+    Measure(
+        CONTRIBUTION,
+        Unit.PLAIN,
+        Direction.NONE,
+        Family.PERFORMANCE,
+        ALL,
+        "Where `accuracy`, of numbers `mean_absolute_error`, is worse than in the reference or the earlier "
+        "window (the difference's interval excludes 0): what the segment that contributes most adds to the "
+        "difference, s·(m - M') - s'·(m' - M'), m its mean, s its share of the labelled records, ' of the "
+        "earlier side, M the whole's mean. Over the values of one column these add up to the difference. "
+        "Detail: the 5 segments that contribute most. Needs `segments`.",
+        "none",
+        "",
+        headline=False,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Mean of the main measure over n labelled records; 0 without any."""
+
+    n: int
+    value: float
+
+
+NO_RECORDS = Mean(0, 0.0)
+
+
+def is_comparable(measure: Measure) -> bool:
+    """Whether differences of the measure mean something: it does not grow with the records."""
+    grows = measure.unit is Unit.RECORDS or measure.total
+    return measure.family is Family.PERFORMANCE and measure.headline and not grows
+
+
+def difference(now: Measurement, then: Measurement) -> Measurement:
+    """Value now less the value then, of other records.
+
+    The interval is made of both intervals (l, u) around the values v, 1 now and 2 then [1]_: from
+    d - sqrt((v1 - l1)² + (u2 - v2)²) to d + sqrt((u1 - v1)² + (v2 - l2)²). Of two Wilson intervals that is
+    Newcombe's hybrid score interval.
+
+    Returns
+    -------
+    Measurement
+        with the n of `now`, the resolutions added up, and as detail the figures of `then`. The reason of
+        `now`, else of `then`, where either has no value; no interval where either has none.
+
+    References
+    ----------
+    .. [1] Zou & Donner (2008). Construction of confidence limits about effect measures: a general approach.
+       Statistics in Medicine 27:1693-1702, section 2.
+
+    >>> from monitor.core.interval import Interval
+    >>> now = Measurement(value=0.7, n=100, interval=Interval(0.64, 0.76))
+    >>> then = Measurement(value=0.8, n=100, interval=Interval(0.72, 0.88))
+    >>> round(difference(now, then).value, 3), difference(now, then).interval.upper < 0.001
+    (-0.1, True)
+    """
+    if now.value is None:
+        return Measurement(value=None, reason=now.reason, n=now.n)
+    if then.value is None:
+        return Measurement(value=None, reason=then.reason, n=now.n)
+    value = now.value - then.value
+    return Measurement(
+        value=value,
+        n=now.n,
+        interval=_interval(value, now, then),
+        resolution=now.resolution + then.resolution,
+        detail=_figures(then),
+    )
+
+
+def is_worse(direction: Direction, found: Measurement) -> bool:
+    """Whether a difference is one to the worse, and its interval excludes 0."""
+    if found.interval is None:
+        return False
+    return found.interval.upper < 0 if direction is Direction.HIGHER else found.interval.lower > 0
+
+
+def mean_of(counting: Counting, labels: Counters) -> Mean:
+    """Mean of the main measure over a labels part."""
+    if counting.reading.task is Task.REGRESSION:
+        found = mean_absolute_error(counting.errors(labels))
+        return NO_RECORDS if found.value is None else Mean(found.n, found.value)
+    right, n, _ = shares(Margins.of(counting.confusion(labels)))["accuracy"]
+    return Mean(n, right / n) if n else NO_RECORDS
+
+
+def contributions(
+    now: Mapping[str, Mean], then: Mapping[str, Mean], whole: tuple[Mean, Mean]
+) -> dict[str, float]:
+    """What each segment adds to the difference of the wholes' means.
+
+    s·(m - M') - s'·(m' - M'), see `segment_contribution`: a segment adds by being worse than it was, and by
+    having grown while it is worse than the others. Segments of one column add up to the difference.
+
+    Parameters
+    ----------
+    now, then
+        means by segment; a segment that is missing has no records.
+    whole
+        means of the whole, now and then.
+    """
+    of_now, of_then = whole
+    return {
+        name: _pull(now.get(name, NO_RECORDS), of_now.n, of_then.value)
+        - _pull(then.get(name, NO_RECORDS), of_then.n, of_then.value)
+        for name in sorted(now.keys() | then.keys())
+    }
+
+
+def segment_contribution(
+    direction: Direction, now: Mapping[str, Mean], then: Mapping[str, Mean], whole: tuple[Mean, Mean]
+) -> Measurement | None:
+    """Contribution of the segment that adds most to a change to the worse; None where none does.
+
+    Parameters
+    ----------
+    direction
+        of the main measure.
+    now, then, whole
+        as in `contributions`.
+    """
+    sign = -1 if direction is Direction.HIGHER else 1
+    found = contributions(now, then, whole)
+    worst = sorted((name for name in found if sign * found[name] > 0), key=lambda name: -sign * found[name])
+    if not worst:
+        return None
+    rows = tuple(_told(name, found[name], now, then, whole) for name in worst[:MOST])
+    n = now.get(worst[0], NO_RECORDS).n
+    return Measurement(value=found[worst[0]], n=n, detail=Detail(SEGMENTS, rows))
+
+
+def _interval(value: float, now: Measurement, then: Measurement) -> Interval | None:
+    if now.interval is None or then.interval is None or now.value is None or then.value is None:
+        return None
+    below = math.hypot(now.value - now.interval.lower, then.interval.upper - then.value)
+    above = math.hypot(now.interval.upper - now.value, then.value - then.interval.lower)
+    return Interval(value - below, value + above, now.interval.level)
+
+
+def _figures(then: Measurement) -> Detail:
+    bounds = (None, None) if then.interval is None else (then.interval.lower, then.interval.upper)
+    return Detail(FIGURES, ((then.value, *bounds, then.n),))
+
+
+def _pull(part: Mean, n: int, centre: float) -> float:
+    return part.n / n * (part.value - centre) if n else 0.0
+
+
+def _told(
+    name: str, adds: float, now: Mapping[str, Mean], then: Mapping[str, Mean], whole: tuple[Mean, Mean]
+) -> tuple[float | str | None, ...]:
+    sides = now.get(name, NO_RECORDS), then.get(name, NO_RECORDS)
+    values = [round(side.value, 6) if side.n else None for side in sides]
+    of_all = [round(side.n / all_.n, 6) if all_.n else None for side, all_ in zip(sides, whole, strict=True)]
+    return (name, round(adds, 6), *values, *of_all)

@@ -1,0 +1,100 @@
+"""Days: intervals of measures whose records of one day depend on one another."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import stdtrit
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement
+from monitor.measures.ask import Result
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.intervals import score_bounds, student
+from monitor.measures.measure import Direction, Family, Measure, Unit
+from monitor.states.counters import Counters
+
+FEWEST = 20  # days, below which they do not show how much they differ
+_ROUNDING = 1e-12  # of a value: what left-out values may differ by though they are equal
+Key: TypeAlias = tuple[str, str]  # measure and subject
+
+
+def without(whole: Counters, day: Counters) -> Counters:
+    """Sum of all days but one. Exact: it equals the merge of the others."""
+    return Counters.of(whole.layout, whole.dense() - day.dense())
+
+
+def by_days(
+    found: Iterable[Result], left_out: Sequence[Iterable[Result]], level: float = 0.95
+) -> dict[Key, Measurement]:
+    """Give intervals by the jackknife of days to the results that had one and can have one by days.
+
+    Measures that are no smooth function of the counts (maxima, quantiles of cells) lose theirs.
+
+    Parameters
+    ----------
+    found
+        of all days.
+    left_out
+        the same measures without the first day, without the second, ….
+    """
+    if len(left_out) < FEWEST:
+        return {}
+    known = [{_key(result): result.measurement for result in results} for results in left_out]
+    changed: dict[Key, Measurement] = {}
+    for result in found:
+        measure, key, whole = BY_NAME[result.measure], _key(result), result.measurement
+        if whole.interval is None:
+            continue
+        if not measure.smooth:
+            changed[key] = replace(whole, interval=None)
+        elif interval := day_interval(measure, whole, [one[key] for one in known if key in one], level):
+            changed[key] = replace(whole, interval=interval)
+    return changed
+
+
+def day_interval(
+    measure: Measure, whole: Measurement, left_out: Sequence[Measurement], level: float = 0.95
+) -> Interval | None:
+    """Interval of a value from the D values without one day each: the delete-one jackknife [1]_.
+
+    The variance is (D - 1)/D · Σ(v_i - mean v)², the quantile Student's with D - 1 degrees of freedom. A ratio
+    between 0 and 1 has the score interval of v (1 - v) / variance independent records [2]_, any other value
+    the t interval. A total is taken per record, times the records.
+
+    Returns
+    -------
+    Interval | None
+        None where fewer than 20 days have a record of the measure, where it has no value without one of them,
+        or where no day makes a difference.
+
+    References
+    ----------
+    .. [1] Efron & Tibshirani (1993). An Introduction to the Bootstrap, section 11.
+    .. [2] Dean & Pagano (2015). Evaluating confidence interval methods for binomial proportions in clustered
+       surveys. J. Surv. Stat. Methodol. 3:484.
+    """
+    having = [one for one in left_out if one.n != whole.n]
+    values = np.asarray([one.value for one in having if one.value is not None])
+    days, value = len(having), whole.value
+    if value is None or days < FEWEST or len(values) < days:
+        return None
+    if measure.total:
+        values = values * (whole.n / np.asarray([one.n for one in having]))
+    variance = float(np.square(values - values.mean()).sum()) * (days - 1) / days
+    if variance <= (_ROUNDING * value) ** 2:
+        return None
+    if measure.unit is Unit.RATIO and measure.family is not Family.COMPARISON:
+        if not 0 < value < 1:
+            return None
+        t = float(stdtrit(days - 1, 0.5 + level / 2))
+        return Interval(*score_bounds(value, value * (1 - value) / variance, t), level)
+    found = student(value, variance, days - 1, level)
+    lowest = 0.0 if measure.direction is Direction.LOWER and value >= 0 else -math.inf
+    return found and replace(found, lower=max(lowest, found.lower))
+
+
+def _key(result: Result) -> Key:
+    return result.measure, result.subject
