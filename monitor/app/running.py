@@ -16,7 +16,6 @@ from monitor.pipeline.replay import ticks
 from monitor.show import ALIASES, Shown
 from monitor.specs.protocols import CycleReport
 
-
 SHOWN_EVERY = 20  # ticks of a replay
 
 

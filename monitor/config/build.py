@@ -17,7 +17,7 @@ from monitor.config.schema import (
     Source,
     VersionReference,
 )
-from monitor.measures.measure import Family
+from monitor.measures.measure import DEFAULT_FAMILIES, Family
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
@@ -114,11 +114,17 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         rate_interval=model.rate_interval,
         dependence=model.dependence,
         resamples=model.resamples,
-        families=frozenset(Family(name) for name in model.measures),
+        families=_families(model),
         max_series=model.max_series,
         config=config_content(model, hide),
         config_hash=config_hash(model),
     )
+
+
+def _families(model: Model) -> frozenset[Family]:
+    if model.measures is None:
+        return DEFAULT_FAMILIES[Task(model.task)]
+    return frozenset(Family(name) for name in model.measures)
 
 
 def _reading(model: Model, zone: str) -> Reading:

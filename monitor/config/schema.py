@@ -33,7 +33,9 @@ _STRICT = ConfigDict(extra="forbid", strict=True, validate_assignment=True, hide
 Unit: TypeAlias = Literal["s", "ms", "us"]
 OtherUnit: TypeAlias = Literal["s", "ms", "us", "none"]  # none: no epoch, though the event time is one
 Count: TypeAlias = Annotated[int, Field(gt=0)]
-FamilyName: TypeAlias = Literal["comparison", "distances", "estimate", "shift", "values"]
+FamilyName: TypeAlias = Literal[
+    "averages", "calibration", "comparison", "distances", "estimate", "gains", "shift", "values"
+]
 
 
 class Store(BaseModel):
@@ -239,7 +241,7 @@ class Model(BaseModel):
     rate_interval: RateMethod = "wilson"
     dependence: Dependence = "none"
     resamples: Count = 400
-    measures: list[FamilyName] = ["comparison", "estimate", "shift", "values"]
+    measures: list[FamilyName] | None = None
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     max_series: Count = 2_000
     predictions: Predictions

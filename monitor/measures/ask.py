@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.core.interval import RateMethod
 from monitor.core.measurement import Measurement
-from monitor.measures.measure import DEFAULT_FAMILIES, Family
+from monitor.measures.measure import OPTIONAL_FAMILIES, Family
 from monitor.states.counters import Counters
 
 
@@ -43,7 +43,7 @@ class Ask:
     min_per_cell: float = 10
     rate_interval: RateMethod = "wilson"
     whole: bool = True
-    families: frozenset[Family] = DEFAULT_FAMILIES
+    families: frozenset[Family] = OPTIONAL_FAMILIES
 
 
 @dataclass(frozen=True, slots=True)

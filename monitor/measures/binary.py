@@ -10,6 +10,7 @@ from monitor.core.typing import Floats, Singles
 from monitor.measures import calibration, gains, profits, scores
 from monitor.measures.ask import Ask, Result
 from monitor.measures.calibration import Probabilities, Reliability
+from monitor.measures.measure import Family
 from monitor.measures.ranked import Ranked, points
 from monitor.measures.resampling import Resamples, spreads
 from monitor.states.views import ScoreTable, Sums
@@ -52,12 +53,13 @@ def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterat
     resamples = Resamples.of(ranked, ask.resamples, rng) if ranked.n else None
     told = None if scored.losses is None else Probabilities.of(ranked)
     amounts = profits.amounts_of(scored.classes, ask.profit) if ask.profit else None
-    found = spreads(_statistics(ranked, resamples, told, amounts), ask.level)
+    found = spreads(_statistics(ranked, resamples, told, amounts, ask), ask.level)
     at = points(ranked) if ranked.two else []
     yield from scores.full_results(ranked, ask, found, at)
     yield Result("average_precision", "", gains.average_precision(ranked, found.get("average_precision"), at))
-    yield from gains.top_results(ranked, found)
-    if amounts is not None:
+    if Family.GAINS in ask.families:
+        yield from gains.top_results(ranked, found)
+    if Family.GAINS in ask.families and amounts is not None:
         yield from profits.results(ranked, amounts, found.get("best_profit"), at)
     if told is None or scored.losses is None:
         return
@@ -66,6 +68,8 @@ def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterat
     yield Result("clipped_records", "", clipped)
     skill = calibration.brier_skill_score(told, scored.losses, ask.level)
     yield Result("brier_skill_score", "", skill)
+    if Family.CALIBRATION not in ask.families:
+        return
     yield from calibration.results(told, ask.level)
     if resamples is None or calibration.too_few(ranked.n):
         yield from calibration.missing_results(ranked.n)
@@ -76,15 +80,20 @@ def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterat
 
 
 def _statistics(
-    ranked: Ranked, resamples: Resamples | None, told: Probabilities | None, amounts: Floats | None
+    ranked: Ranked,
+    resamples: Resamples | None,
+    told: Probabilities | None,
+    amounts: Floats | None,
+    ask: Ask,
 ) -> dict[str, Singles]:
     if resamples is None:
         return {}
     drawn: dict[str, Singles] = {}
     if ranked.two:
         drawn |= scores.statistics(resamples) | gains.statistics(resamples)
-        if amounts is not None:
+        if Family.GAINS in ask.families and amounts is not None:
             drawn |= profits.statistics(resamples, ranked.n, amounts)
-    if told is not None and not calibration.too_few(ranked.n):
+    calibrated = Family.CALIBRATION in ask.families
+    if calibrated and told is not None and not calibration.too_few(ranked.n):
         drawn |= calibration.statistics(resamples, told)
     return drawn

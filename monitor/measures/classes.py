@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -17,11 +18,10 @@ from monitor.measures.class_rows import CLASS_ROWS
 from monitor.measures.class_statistics import Statistic
 from monitor.measures.draws import Draws, draws
 from monitor.measures.intervals import RATE_INTERVALS, percentiles, rate
+from monitor.measures.measure import ALWAYS, Family
 from monitor.states.views import Confusion
 
 UNSEEN = "(unseen)"
-ALL = frozenset(measure.name for measure in CLASS_ROWS)
-HEADLINES = frozenset(measure.name for measure in CLASS_ROWS if measure.headline)
 OF_ALL: Mapping[str, Statistic] = {
     "relative_accuracy": statistics.relative_accuracies,
     "average_class_accuracy": statistics.average_recalls,
@@ -121,7 +121,7 @@ def results(confusion: Confusion, ask: Ask, rng: np.random.Generator | None) -> 
     """
     margins, k = Margins.of(confusion), len(confusion.classes)
     resamples = ask.resamples if rng is not None else 0
-    wanted = ALL if resamples else HEADLINES
+    wanted = _wanted(ask.families, whole=resamples > 0)
     subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(confusion.classes)}
     yield from _rates(margins, wanted, subjects, ask)
     amounts = _amounts(confusion.classes, ask.profit) if ask.profit else None
@@ -131,6 +131,13 @@ def results(confusion: Confusion, ask: Ask, rng: np.random.Generator | None) -> 
         yield Result("absent_classes", "", absent_classes(margins))
     if "confusion_records" in wanted:
         yield from _cells(confusion, margins.n)
+
+
+@lru_cache(maxsize=64)
+def _wanted(families: frozenset[Family], *, whole: bool) -> frozenset[str]:
+    """Names of the measures of the families, or of their headlines alone."""
+    chosen = [measure for measure in CLASS_ROWS if measure.family in families | ALWAYS]
+    return frozenset(measure.name for measure in chosen if whole or measure.headline)
 
 
 def _rates(

@@ -35,6 +35,9 @@ in the store and in `monitor show`.
 """
 _TITLES = {
     Family.PERFORMANCE: "Performance: once labels are in",
+    Family.AVERAGES: "Averages over classes; of binary models where `measures` asks for them",
+    Family.GAINS: "What the highest scores hold",
+    Family.CALIBRATION: "Calibration: are the scores probabilities?",
     Family.ESTIMATE: "Estimates of performance: before labels are in ([when they fail](estimates.md))",
     Family.SHIFT: "Shift against the reference",
     Family.DISTANCES: "Further distances from the reference, where `measures` asks for them",

@@ -30,6 +30,9 @@ class Family(StrEnum):
     """What a measure is about."""
 
     PERFORMANCE = "performance"
+    AVERAGES = "averages"
+    GAINS = "gains"
+    CALIBRATION = "calibration"
     ESTIMATE = "estimate"
     SHIFT = "shift"
     DISTANCES = "distances"
@@ -84,8 +87,20 @@ BINARY = frozenset({Task.BINARY})
 MANY_CLASSES = frozenset({Task.MULTICLASS})
 CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
 NUMBERS = frozenset({Task.REGRESSION})
-OPTIONAL_FAMILIES = frozenset(
-    {Family.ESTIMATE, Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.COMPARISON}
+ALWAYS = frozenset({Family.PERFORMANCE, Family.QUALITY, Family.LABELS, Family.VOLUME, Family.LOG})
+OPTIONAL_FAMILIES = frozenset(Family) - ALWAYS
+DEFAULT_FAMILIES = {  # averages of two classes say little that the positive one does not
+    Task.BINARY: OPTIONAL_FAMILIES - {Family.DISTANCES, Family.AVERAGES},
+    Task.MULTICLASS: OPTIONAL_FAMILIES - {Family.DISTANCES, Family.GAINS},
+    Task.REGRESSION: OPTIONAL_FAMILIES - {Family.DISTANCES},
+}
+WITH_TRUTH = frozenset(  # stand on labels
+    {
+        Family.PERFORMANCE,
+        Family.AVERAGES,
+        Family.GAINS,
+        Family.CALIBRATION,
+        Family.LABELS,
+        Family.COMPARISON,
+    }
 )
-DEFAULT_FAMILIES = OPTIONAL_FAMILIES - {Family.DISTANCES}
-WITH_TRUTH = frozenset({Family.PERFORMANCE, Family.LABELS, Family.COMPARISON})  # stand on labels

@@ -62,7 +62,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "precision_at_top",
         Unit.RATIO,
         Direction.HIGHER,
-        Family.PERFORMANCE,
+        Family.GAINS,
         BINARY,
         "Share of positives among the records of the highest scores: subjects `top:1%`, `top:5%`, "
         "`top:10%`. A cell across the border is split proportionally; resolution: what else may lie "
@@ -75,7 +75,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "recall_at_top",
         Unit.RATIO,
         Direction.HIGHER,
-        Family.PERFORMANCE,
+        Family.GAINS,
         BINARY,
         "Share of all positives that is among the records of the highest scores: the cumulative gain; "
         "subjects and edge cases as in `precision_at_top`.",
@@ -87,7 +87,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "gain_top_decile",
         Unit.RATIO,
         Direction.HIGHER,
-        Family.PERFORMANCE,
+        Family.GAINS,
         BINARY,
         "Share of all positives that is in the decile of the highest scores. Fewer than 10 records: "
         "`too_few`; one class: `one_class`.",
@@ -99,7 +99,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "lift_top_decile",
         Unit.PLAIN,
         Direction.HIGHER,
-        Family.PERFORMANCE,
+        Family.GAINS,
         BINARY,
         "Share of positives in the decile of the highest scores over that of all records: ten times "
         "`gain_top_decile`. Detail: records, positives, gain, cumulative gain, lift and cumulative lift "
@@ -112,7 +112,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "best_profit",
         Unit.AMOUNT,
         Direction.HIGHER,
-        Family.PERFORMANCE,
+        Family.GAINS,
         BINARY,
         "Largest sum of the configured amounts that any threshold on the score, an edge of its cells, "
         "would have given on these very records: too good for a threshold that is chosen before. One "
@@ -127,7 +127,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "best_profit_threshold",
         Unit.PLAIN,
         Direction.NONE,
-        Family.PERFORMANCE,
+        Family.GAINS,
         BINARY,
         "Score from which on records must be positive for `best_profit`, the highest of several. To say "
         "so of none, or of all where scores have no lower bound: `undefined`.",
@@ -151,7 +151,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "mean_predicted_probability",
         Unit.RATIO,
         Direction.NONE,
-        Family.PERFORMANCE,
+        Family.CALIBRATION,
         BINARY,
         "Mean score, where scores lie in [0, 1]; each stands for the middle of its cell.",
         "normal",
@@ -162,7 +162,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "calibration_in_the_large",
         Unit.PLAIN,
         Direction.NONE,
-        Family.PERFORMANCE,
+        Family.CALIBRATION,
         BINARY,
         "`mean_predicted_probability` - share of positives: above 0 the model predicts too much.",
         "normal",
@@ -173,7 +173,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "calibration_slope",
         Unit.PLAIN,
         Direction.NONE,
-        Family.PERFORMANCE,
+        Family.CALIBRATION,
         BINARY,
         "Slope b of the fit logit P(positive) = a + b·logit(score), scores clipped to [2⁻¹², 1 - 2⁻¹²]: 1 if "
         "calibrated, below 1 if scores are too extreme. Resolution: to first order. Classes that a "
@@ -186,7 +186,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "calibration_intercept",
         Unit.PLAIN,
         Direction.NONE,
-        Family.PERFORMANCE,
+        Family.CALIBRATION,
         BINARY,
         "Intercept a of the same fit: 0 if calibrated.",
         "normal, on the Hessian",
@@ -197,7 +197,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "expected_calibration_error",
         Unit.RATIO,
         Direction.LOWER,
-        Family.PERFORMANCE,
+        Family.CALIBRATION,
         CLASSES,
         "Σ n_b/n·abs(mean score - share of positives) over 15 groups of about equally many records, "
         "equal scores together. Too large by chance where groups are small: see "
@@ -213,7 +213,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "expected_calibration_error_critical",
         Unit.RATIO,
         Direction.NONE,
-        Family.PERFORMANCE,
+        Family.CALIBRATION,
         CLASSES,
         "Value that `expected_calibration_error` exceeds with probability 1 - level if the scores are "
         "calibrated: simulated.",
@@ -225,7 +225,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "maximum_calibration_error",
         Unit.RATIO,
         Direction.LOWER,
-        Family.PERFORMANCE,
+        Family.CALIBRATION,
         CLASSES,
         "Largest abs(mean score - share of positives) of the same groups.",
         "basic bootstrap, within [0, 1], made to hold the value",
@@ -237,7 +237,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "maximum_calibration_error_critical",
         Unit.RATIO,
         Direction.NONE,
-        Family.PERFORMANCE,
+        Family.CALIBRATION,
         CLASSES,
         "Value that `maximum_calibration_error` exceeds with probability 1 - level if the scores are "
         "calibrated: simulated.",
@@ -249,7 +249,7 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "squared_calibration_error",
         Unit.PLAIN,
         Direction.LOWER,
-        Family.PERFORMANCE,
+        Family.CALIBRATION,
         CLASSES,
         "Σ n_b/n·((mean score - r_b)² - r_b·(1 - r_b) / (n_b - 1)) over the same groups, r_b the share "
         "of positives: free of the bias that small groups bring, and below 0 at times.",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.interval import Dependence, RateMethod
-from monitor.measures.measure import DEFAULT_FAMILIES, Family
+from monitor.measures.measure import OPTIONAL_FAMILIES, Family
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
 
@@ -156,7 +156,7 @@ class ModelSpec:
     rate_interval: RateMethod = "wilson"
     dependence: Dependence = "none"
     resamples: int = 400
-    families: frozenset[Family] = DEFAULT_FAMILIES
+    families: frozenset[Family] = OPTIONAL_FAMILIES
     against: tuple[str, ...] = ()
     max_series: int = 2_000
     formerly: str | None = None

@@ -15,7 +15,7 @@ import numpy as np
 from monitor.core.errors import CodecError
 from monitor.records.pane import PanePart
 from monitor.states.counters import Counters, Layout
-from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.states.strata import Strata, Stratum
 from monitor.store.varints import pack_many, unpack
 
 VERSION = 1

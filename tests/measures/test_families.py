@@ -1,5 +1,7 @@
 """Families of measures that a model may leave out."""
 
+from typing import get_args
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,9 +9,10 @@ from measure_states import binary_reading, records_part, table
 
 from monitor.config.schema import Model
 from monitor.measures.ask import Ask
-from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.evaluate import expectation, shift
-from monitor.measures.measure import DEFAULT_FAMILIES, OPTIONAL_FAMILIES, Family
+from monitor.measures.measure import ALWAYS, DEFAULT_FAMILIES, OPTIONAL_FAMILIES, Family
+from monitor.records.reading import Task
 from monitor.records.reference import reference_of
 
 
@@ -31,7 +34,14 @@ def test_a_family_is_there_only_where_it_is_asked_for(family: Family) -> None:
 def test_the_configuration_knows_every_family_and_its_default() -> None:
     field = Model.model_fields["measures"]
 
-    assert field.annotation is not None
-    (name,) = field.annotation.__args__
-    assert set(name.__args__) == {family.value for family in OPTIONAL_FAMILIES}
-    assert field.default == sorted(family.value for family in DEFAULT_FAMILIES)
+    (names, _) = get_args(field.annotation)
+    (name,) = get_args(names)
+    assert set(get_args(name)) == {family.value for family in OPTIONAL_FAMILIES}
+    assert field.default is None
+
+
+@pytest.mark.parametrize("task", list(Task))
+def test_every_default_family_has_measures_of_the_task(task: Task) -> None:
+    families = {measure.family for measure in CATALOGUE if task in measure.tasks}
+
+    assert families - ALWAYS - {Family.DISTANCES, Family.AVERAGES} <= DEFAULT_FAMILIES[task]

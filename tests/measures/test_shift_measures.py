@@ -16,6 +16,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.cells import Expected
 from monitor.measures.evaluate import Ask, expectation, shift
+from monitor.measures.measure import Family
 from monitor.measures.shift import SIMULATIONS, compare, simulated_critical
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference, reference_of
@@ -213,7 +214,7 @@ def test_windows_of_about_one_size_share_a_simulation() -> None:
 
 
 def test_one_cell_can_not_shift() -> None:
-    measured = compare(*both([1000], [800]), Ask())
+    measured = compare(*both([1000], [800]), Ask(families=frozenset({Family.SHIFT})))
 
     assert {measured[name].value for name in measured} == {0}
 
