@@ -115,6 +115,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         dependence=model.dependence,
         resamples=model.resamples,
         families=frozenset(Family(name) for name in model.measures),
+        against=tuple(model.against),
         max_series=model.max_series,
         config=config_content(model, hide),
         config_hash=config_hash(model),
