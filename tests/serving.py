@@ -183,7 +183,7 @@ class Bench:
             measured = {
                 (model, row.window, row.measure, row.subject, row.truth): row.measurement
                 for model, _, row in app.store.current()
-                if row.version is None and row.segment is None
+                if row.version is None and row.segment is None and not row.against
             }
         return Cycled(reports, measured)
 

@@ -302,7 +302,8 @@ def test_json_rows_have_the_documented_keys(monitor: Monitor) -> None:
     rows = json.loads(monitor("show", "--format", "json").stdout)
 
     assert {tuple(row) for row in rows} == {tuple(KEYS)}
-    auc = next(row for row in rows if row["measure"] == "roc_auc" and row["truth"] == "settled")
+    plain = [row for row in rows if row["against"] is None]
+    auc = next(row for row in plain if row["measure"] == "roc_auc" and row["truth"] == "settled")
     assert (auc["model"], auc["version"], auc["segment"], auc["subject"]) == ("late", None, None, "")
     assert (auc["window"], auc["window_end"], auc["as_of"]) == (
         "1d",

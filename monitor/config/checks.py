@@ -12,6 +12,7 @@ from monitor.config.schema import Labels, Model, Predictions, WindowTable
 from monitor.config.slices import challenger_faults, reference_faults, segment_faults, serving_faults
 from monitor.core.clock import DAY, format_duration
 from monitor.records.reading import MOST_CLASSES
+from monitor.windows.earlier import PREVIOUS, shifts, weeks_of
 from monitor.windows.ends import window_of
 from monitor.windows.units import LONGEST, largest_pane
 
@@ -273,6 +274,17 @@ def _misfit(window: WindowTable, model: Model) -> str:
     return ""
 
 
+def _against(model: Model) -> Found:
+    fitting = [window.length for window in model.windows if not _misfit(window, model)]
+    for at, against in enumerate(model.against):
+        if against in model.against[:at]:
+            yield ("against", at), f"every entry is given once: got {quoted(against)} twice"
+        elif against != PREVIOUS and fitting and not any(shifts(window, against) for window in fitting):
+            least = f"{7 * min(map(weeks_of, fitting))}d"
+            rule = f'must hold a window shifted back by whole weeks, at least "{least}" here'
+            yield ("against", at), f"{rule}: got {quoted(against)}"
+
+
 def _horizon(model: Model) -> Found:
     fitting = [window for window in model.windows if not _misfit(window, model)]
     windows = [window_of(window.length, model.pane, window.step, model.timezone) for window in fitting]
@@ -334,6 +346,7 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (
     (frozenset({"every"}), _every),
     (frozenset({"pane"}), _pane),
     (frozenset({"pane", "windows", "timezone"}), _windows),
+    (frozenset({"pane", "windows", "timezone", "against"}), _against),
     (frozenset({"pane", "windows", "timezone", "horizon", "settle_after"}), _horizon),
     (frozenset({"labels", "settle_after"}), _settling),
     (frozenset({"task", "predictions", "classes", "profit"}), _foreign_keys),

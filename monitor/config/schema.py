@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from monitor.config.values import (
+    Against,
     ByClass,
     Class,
     Duration,
@@ -243,6 +244,7 @@ class Model(BaseModel):
     resamples: Count = 400
     measures: list[FamilyName] | None = None
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    against: list[Against] = []
     max_series: Count = 2_000
     predictions: Predictions
     labels: Labels | None = None

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
 from monitor.records.values import canonical
+from monitor.windows.earlier import PREVIOUS, WEEK
 from monitor.windows.units import LONGEST
 
 _LONGEST = 36_500 * DAY  # a century: sums of durations stay far below the ends of int64
@@ -36,6 +37,20 @@ def _length(value: object) -> object:
         hint = did_you_mean(value, LONGEST)
         raise ValueError(f"{error}{hint}" if hint else f"{error}; or a calendar unit ({units})") from None
     return value
+
+
+def _against(value: object) -> object:
+    """What is compared with: the window before, or a span of whole weeks, as days."""
+    if not isinstance(value, str) or value == PREVIOUS:
+        return value
+    rule = f'{quoted(PREVIOUS)} or a trailing span of whole weeks, as in "28d": got {quoted(value)}'
+    try:
+        span = _duration(value)
+    except ValueError:
+        raise ValueError(f"{rule}{did_you_mean(value, [PREVIOUS])}") from None
+    if span == 0 or span % WEEK:
+        raise ValueError(rule)
+    return f"{span // DAY}d"
 
 
 def _moment(value: object) -> int:
@@ -143,6 +158,11 @@ Id: TypeAlias = Annotated[str | list[str], BeforeValidator(_id)]
 Duration: TypeAlias = Annotated[int, BeforeValidator(_duration), _AS_DURATION]
 Positive: TypeAlias = Annotated[int, Field(gt=0), BeforeValidator(_duration), _AS_DURATION]
 Length: TypeAlias = Annotated[str, BeforeValidator(_length)]
+Against: TypeAlias = Annotated[
+    str,
+    BeforeValidator(_against),
+    WithJsonSchema({"type": "string", "pattern": r"^previous$|^\d+[dw]$|\$\{"}),
+]
 Moment: TypeAlias = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string"})]
 Class: TypeAlias = Annotated[str, BeforeValidator(_class_value), _AS_CLASS]
 Range: TypeAlias = Annotated[tuple[float, float], BeforeValidator(_range)]

@@ -12,7 +12,7 @@ def months(rows: Iterable[Shown]) -> str:
     """Month by month, one line a window."""
     latest: dict[int, dict[tuple[str, str], MeasurementRow]] = {}
     for _, _, row in rows:
-        if row.version is None and row.segment is None:
+        if row.version is None and row.segment is None and not row.against:
             latest.setdefault(row.window_end, {})[row.measure, row.subject] = row
     header = (
         "month", "n", "coverage", "AUC", "K-S sep.", "accuracy (majority)", "profit",

@@ -104,7 +104,7 @@ def _is_feature_series(model: ModelSpec, row: MeasurementRow) -> bool:
 def _newest(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementRow]:
     """One row a series: a second sample of a series would spoil the whole scrape."""
     found: dict[tuple[str, ...], MeasurementRow] = {}
-    for row in rows:
+    for row in (row for row in rows if not row.against):
         measure = BY_NAME.get(row.measure)
         key = (row.measure, *(_measure_labels(model, row, measure) if measure else ()))
         if key not in found or row.window_end > found[key].window_end:

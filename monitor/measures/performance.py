@@ -32,7 +32,7 @@ PERFORMANCE: tuple[Measure, ...] = (
         "at the cells' edges: never above the value of the raw scores, and below it by at most "
         "the resolution.",
         "basic bootstrap on at most 33 merged cells, within [0, 1], made to hold the value; at "
-        "95 % it held the true value in 90 % of simulated samples with 100 of a class, in 82 % with 20",
+        "95 % it held the true value in 92 % of simulated samples with 120 of a class, in 89 % with 40",
         "SciPy `ks_2samp`",
         headline=True,
         smooth=False,

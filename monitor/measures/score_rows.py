@@ -67,7 +67,9 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "Share of positives among the records of the highest scores: subjects `top:1%`, `top:5%`, "
         "`top:10%`. A cell across the border is split proportionally; resolution: what else may lie "
         "above it. Less than one record: `too_few`; one class: `one_class`.",
-        _BOOTSTRAP,
+        _BOOTSTRAP
+        + "; at 95 % it held the true value in 94 to 97 % of simulated samples with 10 records in the top or "
+        "more, in 85 % with 2",
         "precision at k",
         headline=False,
     ),
@@ -204,7 +206,8 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "`expected_calibration_error_critical`. Fewer than 150 records: `too_few`. Detail: the "
         "reliability table. Multi-class: of the largest class probability, positive where its class is the "
         "actual one.",
-        "basic bootstrap, within [0, 1], made to hold the value",
+        "basic bootstrap, within [0, 1], made to hold the value; at 95 % it held the true value in "
+        "88 to 96 % of simulated samples of 200 to 10,000 records",
         "Naeini, Cooper & Hauskrecht (2015), AAAI; Nguyen & O'Connor (2015), EMNLP",
         headline=False,
         smooth=False,
@@ -228,7 +231,8 @@ SCORE_ROWS: tuple[Measure, ...] = (
         Family.CALIBRATION,
         CLASSES,
         "Largest abs(mean score - share of positives) of the same groups.",
-        "basic bootstrap, within [0, 1], made to hold the value",
+        "basic bootstrap, within [0, 1], made to hold the value; at 95 % it held the true value in "
+        "80 to 95 % of simulated samples of 200 to 10,000 records",
         "Naeini, Cooper & Hauskrecht (2015), AAAI",
         headline=False,
         smooth=False,

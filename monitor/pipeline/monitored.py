@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from monitor.core.clock import DAY, floor_to
+from monitor.core.measurement import Measurement
 from monitor.measures.cells import Expected
 from monitor.pipeline.ledger import Ledger
 from monitor.pipeline.panes import Panes
@@ -15,14 +16,19 @@ from monitor.specs.protocols import Source, Store
 from monitor.specs.rows import MeasurementRow, ModelState, Truth
 from monitor.states.strata import Strata
 from monitor.windows.settling import Settled
+from monitor.windows.earlier import reach
 
 FIRST_SEEN = "version_first_seen"  # kind of event
-Remembered: TypeAlias = dict[tuple[str, int, Truth, str], tuple[Strata, list[MeasurementRow]]]
+Figures: TypeAlias = Mapping[tuple[str, str], Measurement]  # by measure and subject
+Remembered: TypeAlias = dict[tuple[str, int, Truth, str, str], tuple[Strata, list[MeasurementRow]]]
 
 
 @dataclass(slots=True)
 class Memory:
-    """What this cycle and the one before measured, by window, end, truth and warning, and on which states."""
+    """What this cycle and the one before measured, and on which states.
+
+    By window, end, truth, warning, and what it is measured against.
+    """
 
     before: Remembered = field(default_factory=dict)
     now: Remembered = field(default_factory=dict)
@@ -67,6 +73,10 @@ class Monitored:
     expected
         what single references lead one to expect, with and without features.
     restored
+    performed
+        performance on the reference's labels; None: not asked yet.
+    lessons
+        what estimates before labels are learned from, and the last ones.
         whether `settled` and `audit` are those that were committed last, or newer.
     """
 
@@ -88,6 +98,8 @@ class Monitored:
     seen_again: dict[int, int] | None = None
     expected: dict[tuple[int, bool], Expected] = field(default_factory=dict)
     restored: bool = False
+    performed: Figures | None = None
+    lessons: Lessons = field(default_factory=Lessons)
 
     @property
     def name(self) -> str:
@@ -115,7 +127,9 @@ class Monitored:
             for window in self.spec.windows
             if window.name in self.settled
         )
-        return min(self.oldest_pane(as_of) - self.longest_window(), *settled, as_of)
+        against = (reach(window, one) for window in self.spec.windows for one in self.spec.against)
+        oldest = min(self.oldest_pane(as_of) - self.longest_window(), *settled, as_of)
+        return oldest - max(against, default=0)
 
 
 def restore(monitored: Monitored) -> None:

@@ -5,6 +5,7 @@ import pytest
 from configurations import PREDICTIONS, SOURCE, File, model
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
+from monitor.measures.measure import DEFAULT_FAMILIES
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec
@@ -46,6 +47,7 @@ def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
         reading=reading,
         predictions=Relation(table="predictions", columns=columns),
         windows=windows,
+        families=DEFAULT_FAMILIES[Task.BINARY],
         config=spec.config,
         config_hash=spec.config_hash,
     )

@@ -130,6 +130,7 @@ class Rows:
             for name, _, row in self.current
             if (row.measure, row.subject, row.window, row.truth, row.version, row.segment) == wanted
             and model in (None, name)
+            and not row.against
         ]
         return max(found, key=lambda row: row.window_end)
 

@@ -107,7 +107,7 @@ def kept(bench: Bench, as_of: int) -> dict[tuple[str, int], dict[str, Measuremen
         history = app.store.history("late", segment="", version="")
     found: dict[tuple[str, int], dict[str, MeasurementRow]] = {}
     for _, _, row in history:
-        if row.warning == "" and row.subject == "":
+        if row.warning == "" and row.subject == "" and not row.against:
             found.setdefault((row.window, row.window_end), {})[row.measure] = row
     return found
 
@@ -167,7 +167,7 @@ def test_weekends_without_traffic_are_measurements_of_none_and_settle(sqlite_sto
 
     sunday = START + 14 * DAY
     history = sqlite_store.history("late", window="day", segment="", version="")
-    rows = {(row.window_end, row.measure, row.subject): row for _, _, row in history}
+    rows = {(row.window_end, row.measure, row.subject): row for _, _, row in history if not row.against}
     for end in (sunday - DAY, sunday):
         assert rows[end, "records", ""].measurement.value == 0.0
         assert rows[end, "stability_index", "score"].measurement.reason is Reason.NO_RECORDS

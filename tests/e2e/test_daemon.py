@@ -70,6 +70,8 @@ class Running:
         """What `monitor show` says, under the names and labels of the page."""
         found: Series = {}
         for row in json.loads(self.command("show", "--format", "json").stdout):
+            if row["against"] is not None:
+                continue
             measure = BY_NAME[row["measure"]]
             name = family_name(measure).removeprefix("model_monitor_")
             labels_ = {key: row[key] or "" for key in ("model", "version", "segment", "window", "subject")}

@@ -12,6 +12,7 @@ import faulty_logs
 import oracle
 import oracle_errors
 import oracle_probabilities
+import oracle_scores
 import oracle_shift
 import pandas as pd
 import pytest
@@ -68,7 +69,7 @@ class Compared:
 
     def compare(self, where: str, rows: Iterable[MeasurementRow], expected: Mapping[Key, Expected]) -> None:
         """Note every row that is not as expected, and what is expected and not there."""
-        found = {(row.measure, row.subject): row.measurement for row in rows}
+        found = {(row.measure, row.subject): row.measurement for row in rows if not row.against}
         for key in sorted(expected.keys() ^ found.keys()):
             self.faults.append(f"{where} {key}: {'only expected' if key in expected else 'not expected'}")
         for key in expected.keys() & found.keys():
@@ -239,6 +240,7 @@ def compare_strata(
                 all_of_it = len(part) == len(told)  # measured as the whole
                 expected |= dict(oracle_probabilities.measured(log, part, whole=all_of_it))
             expected |= {} if log.classes else dict(oracle_errors.measured(log, part))
+            expected |= oracle_scores.of_scores(log, part) if whole else {}
             expected |= oracle.of_arms(log, told) if whole and len(found) > 1 else {}
         if not whole:
             expected = {key: value for key, value in expected.items() if BY_NAME[key[0]].headline}

@@ -6,6 +6,7 @@ import pytest
 from monitor.core.typing import Ints
 from monitor.measures.ask import Ask
 from monitor.measures.evaluate import expectation, shift
+from monitor.measures.measure import Family
 from monitor.measures.mixture import Mixture
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
@@ -68,7 +69,7 @@ def test_a_block_that_one_reference_lacks_is_not_compared() -> None:
         COUNTING,
         expectation(COUNTING, Mixture(((0.5, of_x(counts)), (0.5, empty)))),
         of_x(counts),
-        Ask(families=frozenset()),
+        Ask(families=frozenset({Family.SHIFT})),
     )
 
     reasons = {one.measurement.reason for one in results if one.subject == "feature:x"}

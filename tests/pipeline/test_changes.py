@@ -41,7 +41,7 @@ def value(rows: list[MeasurementRow], measure: str, end: int, truth: Truth = Tru
     [found] = [
         row.measurement.value
         for row in rows
-        if (row.measure, row.window_end, row.truth, row.subject) == (measure, end, truth, "")
+        if (row.measure, row.window_end, row.truth, row.subject, row.against) == (measure, end, truth, "", "")
     ]
     return found
 

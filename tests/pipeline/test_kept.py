@@ -28,7 +28,7 @@ def log() -> Log:
 def kept(store: SqlStore, measure: str, window: str = "1d") -> Kept:
     """(as of, row) of a measure of the whole."""
     found = store.history(model="late", window=window, measure=measure, segment="", version="", subject="")
-    return [(as_of, row) for _, as_of, row in found]
+    return [(as_of, row) for _, as_of, row in found if not row.against]
 
 
 def of_end(rows: Kept, end: int) -> list[tuple[int, Truth]]:

@@ -29,6 +29,7 @@ def found(rows: list[MeasurementRow], measure: str, truth: Truth, subject: str =
         row
         for row in rows
         if (row.measure, row.truth, row.subject, row.segment) == (measure, truth, subject, None)
+        and not row.against
     ]
     return row
 
@@ -253,7 +254,7 @@ def test_small_corrections_of_a_regression_revise_a_kept_window(unit: float, fre
     errors = [
         (as_of, row.measurement.value)
         for _, as_of, row in history
-        if row.window_end == START + 2 * DAY and row.segment is None
+        if row.window_end == START + 2 * DAY and row.segment is None and not row.against
     ]
     assert [as_of for as_of, _ in errors[-2:]] == [START + 4 * DAY, START + 6 * DAY]
     before, after = (value for _, value in errors[-2:])

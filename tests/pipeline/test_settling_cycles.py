@@ -39,7 +39,8 @@ class Seen:
 
 def settled_rows(rows: list[MeasurementRow]) -> list[MeasurementRow]:
     """The accuracies of settled windows."""
-    return [row for row in rows if row.measure == "accuracy" and row.truth is Truth.SETTLED]
+    accuracies = (row for row in rows if row.measure == "accuracy" and not row.against)
+    return [row for row in accuracies if row.truth is Truth.SETTLED]
 
 
 def watched(store: SqlStore, log: Log, days: int, **options: Any) -> list[Seen]:

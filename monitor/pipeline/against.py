@@ -1,0 +1,185 @@
+"""The whole of a window against another moment: the reference's labels, the window before, earlier weeks."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.measures.against import (
+    CONTRIBUTION,
+    MEANS,
+    Mean,
+    difference,
+    is_comparable,
+    is_worse,
+    mean_of,
+    segment_contribution,
+)
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.evaluate import Result, expectation, performance, shift
+from monitor.measures.measure import Family
+from monitor.measures.shift import absent_results
+from monitor.pipeline.monitored import Figures, Monitored
+from monitor.pipeline.target import Target, ask_of, folded_part
+from monitor.records.counting import Counting
+from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.states.counters import Counters
+from monitor.states.strata import WHOLE, Strata
+from monitor.windows.fold import fold
+
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Spans of the past that a window is compared with, under the name that its rows bear."""
+
+    name: str
+    spans: tuple[tuple[int, int], ...]
+
+    def folded(self, monitored: Monitored, part: Part, *, strata: bool = False) -> Strata:
+        """Sum of the spans by stratum, or of the whole alone; the whole is always there."""
+        layout = monitored.counting.records if part is Part.RECORDS else monitored.counting.labels
+        found = fold(layout, (monitored.panes.window(part, *span, strata=strata) for span in self.spans))
+        return {WHOLE: Counters.empty(layout)} | found
+
+
+def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: Strata) -> list[MeasurementRow]:
+    """Differences from the reference's performance, and the segment that contributes most to a fall.
+
+    None where the reference has no labels, or versions have references of their own: what a mixture of their
+    performances leads one to expect is not known. Cost: the reference is measured once.
+
+    Parameters
+    ----------
+    rows
+        performance of the whole.
+    folded
+        labels part by stratum; of the whole alone there is no contribution.
+    """
+    reference, then = target.monitored.reference, _of_reference(target.monitored)
+    if reference is None or not then:
+        return []
+    found = _differences(rows, then, REFERENCE)
+    fall = _fall(target, found)
+    if fall is None:
+        return found
+    labels = {WHOLE: reference.labels, **reference.label_segments}
+    return found + _contribution(target, fall, folded, labels)
+
+
+def performance_against(
+    target: Target, rows: Iterable[MeasurementRow], earlier: Earlier, then: Counters
+) -> list[MeasurementRow]:
+    """Differences from the performance of earlier spans, as `against_reference`.
+
+    Parameters
+    ----------
+    then
+        labels of the spans, the whole.
+    """
+    found = _differences(rows, _figures(target.monitored, then), earlier.name)
+    fall = _fall(target, found)
+    if fall is None:
+        return found
+    sides = folded_part(target, Part.LABELS), earlier.folded(target.monitored, Part.LABELS, strata=True)
+    return found + _contribution(target, fall, *sides)
+
+
+def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counters) -> list[MeasurementRow]:
+    """Shift against the records of earlier spans, as against a reference."""
+    counting, ask = target.monitored.counting, ask_of(target.monitored)
+    if Family.SHIFT not in ask.families:
+        return []
+    expected = expectation(counting, then)
+    results = shift(counting, expected, now, replace(ask, families=frozenset({Family.SHIFT})))
+    return [_shift_row(target, result, earlier) for result in results]
+
+
+def not_counted(
+    target: Target, part: Part, rows: Iterable[MeasurementRow], earlier: Earlier
+) -> list[MeasurementRow]:
+    """What would be compared with earlier spans that were not counted whole."""
+    if part is Part.LABELS:
+        return [
+            replace(row, measurement=_absent(row.measurement.n), against=earlier.name)
+            for row in rows
+            if _is_compared(row)
+        ]
+    if Family.SHIFT not in target.monitored.spec.families:
+        return []
+    n = target.monitored.panes.records(target.start, target.end)
+    results = [
+        result
+        for name, grid in target.monitored.counting.outputs.items()
+        for result in absent_results(name, grid, Reason.NOT_COUNTED, n)
+    ]
+    return [_shift_row(target, result, earlier) for result in results]
+
+
+def _absent(n: int) -> Measurement:
+    return Measurement.absent(Reason.NOT_COUNTED, n=n)
+
+
+def _shift_row(target: Target, result: Result, earlier: Earlier) -> MeasurementRow:
+    return replace(target.row(result, Truth.NONE, WHOLE, None), against=earlier.name)
+
+
+def _of_reference(monitored: Monitored) -> Figures:
+    """Performance on the reference's labels: made once."""
+    if monitored.performed is None:
+        reference = None if monitored.version_references else monitored.reference
+        found = {} if reference is None else _figures(monitored, reference.labels)
+        monitored.performed = {key: one for key, one in found.items() if one.value is not None}
+    return monitored.performed
+
+
+def _figures(monitored: Monitored, labels: Counters) -> Figures:
+    """Performance that later ones can be compared with, by measure and subject."""
+    results = performance(monitored.counting, labels, ask_of(monitored))
+    return {
+        (result.measure, result.subject): result.measurement
+        for result in results
+        if is_comparable(BY_NAME[result.measure])
+    }
+
+
+def _is_compared(row: MeasurementRow) -> bool:
+    plain = row.version is None and row.segment is None and not row.against
+    return plain and row.measurement.interval is not None and is_comparable(BY_NAME[row.measure])
+
+
+def _differences(rows: Iterable[MeasurementRow], then: Figures, against: str) -> list[MeasurementRow]:
+    """Of all rows that have an interval, and a figure then."""
+    found = []
+    for row in rows:
+        figure = then.get((row.measure, row.subject))
+        if figure is not None and _is_compared(row):
+            found.append(replace(row, measurement=difference(row.measurement, figure), against=against))
+    return found
+
+
+def _fall(target: Target, found: Iterable[MeasurementRow]) -> MeasurementRow | None:
+    """The main measure's difference, if it is one to the worse."""
+    main = MEANS[target.monitored.counting.reading.task]
+    direction = BY_NAME[main].direction
+    falls = (row for row in found if row.measure == main and is_worse(direction, row.measurement))
+    return next(falls, None)
+
+
+def _contribution(target: Target, fall: MeasurementRow, now: Strata, then: Strata) -> list[MeasurementRow]:
+    counting = target.monitored.counting
+    sides = _means(counting, now), _means(counting, then)
+    if not all(sides):
+        return []
+    whole = mean_of(counting, now[WHOLE]), mean_of(counting, then[WHOLE])
+    measured = segment_contribution(BY_NAME[fall.measure].direction, *sides, whole)
+    return [] if measured is None else [replace(fall, measure=CONTRIBUTION, measurement=measured)]
+
+
+def _means(counting: Counting, strata: Strata) -> Mapping[str, Mean]:
+    columns = tuple(f"{column}=" for column, _ in counting.segments)
+    return {
+        stratum.segment: mean_of(counting, counters)
+        for stratum, counters in strata.items()
+        if stratum.version is None and stratum.segment is not None and stratum.segment.startswith(columns)
+    }

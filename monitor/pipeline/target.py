@@ -1,0 +1,61 @@
+"""One window of a model: what is folded for it, and the rows of its results."""
+
+from dataclasses import dataclass
+
+from monitor.measures.evaluate import Ask, Result
+from monitor.pipeline.monitored import Monitored
+from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.states.counters import Counters
+from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.windows.ends import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One window of a model to measure, and the warning that its rows carry."""
+
+    monitored: Monitored
+    window: Window
+    end: int
+    warning: str = ""
+
+    @property
+    def start(self) -> int:
+        """Start of the window."""
+        return self.window.start(self.end)
+
+    def row(self, result: Result, truth: Truth, stratum: Stratum, coverage: float | None) -> MeasurementRow:
+        """Row of one result."""
+        return MeasurementRow(
+            window=self.window.name,
+            window_end=self.end,
+            truth=truth,
+            version=stratum.version,
+            segment=stratum.segment,
+            measure=result.measure,
+            subject=result.subject,
+            measurement=result.measurement,
+            coverage=coverage,
+            warning=self.warning,
+        )
+
+
+def ask_of(monitored: Monitored) -> Ask:
+    """Options of the measures."""
+    spec = monitored.spec
+    profit = {(actual, predicted): amount for actual, predicted, amount in spec.profit}
+    return Ask(
+        level=spec.level,
+        resamples=spec.resamples,
+        profit=profit,
+        rate_interval=spec.rate_interval,
+        families=spec.families,
+    )
+
+
+def folded_part(target: Target, part: Part, *, strata: bool = True) -> Strata:
+    """Sum of a window's panes by stratum, or of the whole alone; the whole is always there."""
+    layout = target.monitored.counting.records if part is Part.RECORDS else target.monitored.counting.labels
+    folded = target.monitored.panes.window(part, target.start, target.end, strata=strata)
+    folded.setdefault(WHOLE, Counters.empty(layout))
+    return folded
