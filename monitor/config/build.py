@@ -114,12 +114,8 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         rate_interval=model.rate_interval,
         dependence=model.dependence,
         resamples=model.resamples,
-<<<<<<< HEAD
         families=_families(model),
-=======
-        families=frozenset(Family(name) for name in model.measures),
         against=tuple(model.against),
->>>>>>> main
         max_series=model.max_series,
         config=config_content(model, hide),
         config_hash=config_hash(model),
