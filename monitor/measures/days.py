@@ -60,9 +60,9 @@ def day_interval(
 ) -> Interval | None:
     """Interval of a value from the D values without one day each: the delete-one jackknife [1]_.
 
-    The variance is (D - 1)/D · Σ(v_i - mean v)², the quantile Student's with D - 1 degrees of freedom. A ratio
-    between 0 and 1 has the score interval of v (1 - v) / variance independent records [2]_, any other value
-    the t interval. A total is taken per record, times the records.
+    The variance is (D - 1)/D · Σ(v_i - mean v)², the quantile Student's with D - 1 degrees of freedom. A
+    ratio between 0 and 1 has the score interval of v (1 - v) / variance independent records [2]_, any other
+    value the t interval. A total is taken per record, times the records.
 
     Returns
     -------

@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass
 
+from monitor.core.measurement import Measurement
+from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import Ask, Result
+from monitor.measures.measure import Family
 from monitor.pipeline.monitored import Monitored
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.ends import Window
+
+INDEPENDENT = "independent_records"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,13 @@ class Target:
         return self.window.start(self.end)
 
     def row(self, result: Result, truth: Truth, stratum: Stratum, coverage: float | None) -> MeasurementRow:
-        """Row of one result."""
+        """Row of one result.
+
+        Where records of one day go together it has the warning `independent_records`, if it has an interval:
+        by that the records are independent, until its days are looked at.
+        """
+        volume = BY_NAME[result.measure].family is Family.VOLUME  # its interval is of whole weeks
+        doubtful = self.monitored.spec.dependence == "day" and not volume
         return MeasurementRow(
             window=self.window.name,
             window_end=self.end,
@@ -36,8 +47,14 @@ class Target:
             subject=result.subject,
             measurement=result.measurement,
             coverage=coverage,
-            warning=self.warning,
+            warning=doubted(self.warning, result.measurement) if doubtful else self.warning,
         )
+
+
+def doubted(warning: str, measurement: Measurement) -> str:
+    """Add to a warning that the interval, if there is one, takes the records as independent."""
+    known = measurement.interval is None or INDEPENDENT in warning
+    return warning if known else ", ".join(filter(None, (warning, INDEPENDENT)))
 
 
 def ask_of(monitored: Monitored) -> Ask:

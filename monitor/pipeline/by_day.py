@@ -1,0 +1,75 @@
+"""Rows whose intervals rest on how much the days of a window differ."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from monitor.core.clock import floor_to
+from monitor.measures.ask import Result
+from monitor.measures.days import FEWEST, by_days, without
+from monitor.pipeline.target import Target, doubted
+from monitor.specs.rows import MeasurementRow, Part
+from monitor.states.strata import WHOLE, Strata, Stratum
+
+
+def by_day(
+    target: Target,
+    part: Part,
+    folded: Strata,
+    rows: list[MeasurementRow],
+    results: Callable[[Strata], Iterable[Result]],
+    also: Sequence[Stratum] = (),
+) -> list[MeasurementRow]:
+    """Rows of a window, those of the whole with intervals by its days, where the model asks for that.
+
+    Parameters
+    ----------
+    folded
+        the window by stratum.
+    results
+        measures that the whole of a sum has. Cost: it is called once for each day.
+    also
+        strata that it looks at besides the whole.
+    """
+    if target.monitored.spec.dependence == "none":
+        return rows
+    days = _day_sums(target, part, strata=len(folded) > 1)
+    if len(days) < FEWEST:
+        return rows
+    found = [Result(row.measure, row.subject, row.measurement) for row in rows if _of_whole(row)]
+    left_out = [results(_without(folded, day, (WHOLE, *also))) for day in days]
+    changed = by_days(found, left_out, target.monitored.spec.level)
+    return [
+        replace(row, measurement=changed[row.measure, row.subject], warning=target.warning)
+        if _of_whole(row) and (row.measure, row.subject) in changed
+        else row
+        for row in rows
+    ]
+
+
+def independent(target: Target, rows: list[MeasurementRow]) -> list[MeasurementRow]:
+    """Rows with a warning where their intervals, or parts of them, take the records as independent."""
+    if target.monitored.spec.dependence == "none":
+        return rows
+    return [replace(row, warning=doubted(row.warning, row.measurement)) for row in rows]
+
+
+def _day_sums(target: Target, part: Part, *, strata: bool) -> list[Strata]:
+    """Sums of the panes of each day of a window that holds any: of the zone, from a pane's start on."""
+    panes, pane = target.monitored.panes, target.monitored.counting.reading.pane
+    starts = (floor_to(at, pane) for at in target.window.days(target.end))
+    bounds = [*sorted({max(at, target.start) for at in starts}), target.end]
+    found = (panes.window(part, *span, strata=strata) for span in pairwise(bounds))
+    return [day for day in found if WHOLE in day]
+
+
+def _of_whole(row: MeasurementRow) -> bool:
+    return row.version is None and row.segment is None and not row.against
+
+
+def _without(folded: Strata, day: Strata, needed: Iterable[Stratum]) -> Strata:
+    return {
+        stratum: without(folded[stratum], day[stratum]) if stratum in day else folded[stratum]
+        for stratum in needed
+        if stratum in folded
+    }
