@@ -18,64 +18,25 @@ from monitor.measures.evaluate import (
     shift,
 )
 from monitor.measures.volume import WEEKS, volume_ratio
+from monitor.pipeline.against import (
+    Earlier,
+    against_reference,
+    not_counted,
+    performance_against,
+    shift_against,
+)
+from monitor.pipeline.by_day import by_day, independent
 from monitor.pipeline.compared import compared
+from monitor.pipeline.estimated import estimate_error_rows, estimate_rows
 from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.target import Target, ask_of, folded_part
+from monitor.records.counting import Counting
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.windows.earlier import earlier_spans
 from monitor.windows.ends import Window
 from monitor.windows.fold import with_frequent_versions
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One window of a model to measure, and the warning that its rows carry."""
-
-    monitored: Monitored
-    window: Window
-    end: int
-    warning: str = ""
-
-    @property
-    def start(self) -> int:
-        """Start of the window."""
-        return self.window.start(self.end)
-
-    def row(self, result: Result, truth: Truth, stratum: Stratum, coverage: float | None) -> MeasurementRow:
-        """Row of one result."""
-        return MeasurementRow(
-            window=self.window.name,
-            window_end=self.end,
-            truth=truth,
-            version=stratum.version,
-            segment=stratum.segment,
-            measure=result.measure,
-            subject=result.subject,
-            measurement=result.measurement,
-            coverage=coverage,
-            warning=self.warning,
-        )
-
-
-def ask_of(monitored: Monitored) -> Ask:
-    """Options of the measures."""
-    spec = monitored.spec
-    profit = {(actual, predicted): amount for actual, predicted, amount in spec.profit}
-    return Ask(
-        level=spec.level,
-        resamples=spec.resamples,
-        profit=profit,
-        rate_interval=spec.rate_interval,
-        families=spec.families,
-    )
-
-
-def folded_part(target: Target, part: Part, *, strata: bool = True) -> Strata:
-    """Sum of a window's panes by stratum, or of the whole alone; the whole is always there."""
-    layout = target.monitored.counting.records if part is Part.RECORDS else target.monitored.counting.labels
-    folded = target.monitored.panes.window(part, target.start, target.end, strata=strata)
-    folded.setdefault(WHOLE, Counters.empty(layout))
-    return folded
 
 
 def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[MeasurementRow]:
@@ -94,7 +55,7 @@ def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[
         warned = replace(target, warning=target.warning or references.warning(stratum))
         rows += [warned.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, shifted)]
         rows += [target.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, checked)]
-    return rows
+    return by_day(target, Part.RECORDS, folded, rows, lambda one: quality(counting, one[WHOLE]))
 
 
 def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
@@ -115,7 +76,10 @@ def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = T
             measured = whole if same else performance(counting, counters, closed)
             rows += _of_stratum(target, truth, stratum, counters, measured)
         rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, ask)]
-    return rows
+    rows = by_day(
+        target, Part.LABELS, folded, rows, lambda one: _label_values(target, one, ask), _both(counting)
+    )
+    return rows + independent(target, against_reference(target, rows, folded))
 
 
 def in_order(folded: Strata) -> list[tuple[Stratum, Counters]]:
@@ -170,22 +134,31 @@ class WindowMeasures:
     def records(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the window that ends at `end`."""
         target = self._target(end)
-        return [*self._once(target, Part.RECORDS, Truth.NONE), self._volume(target)]
+        rows = self._once(target, Part.RECORDS, Truth.NONE)
+        rows += [self._volume(target), *estimate_rows(target, self._state(target, Truth.NONE))]
+        return [*rows, *self._against(target, Part.RECORDS, Truth.NONE, rows)]
 
     def revised_records(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the whole, for a revision."""
         target = self._target(end)
-        rows = record_rows(target, folded_part(target, Part.RECORDS), strata=False)
-        return [*rows, self._volume(target)]
+        folded = folded_part(target, Part.RECORDS)
+        rows = record_rows(target, folded, strata=False)
+        return [*rows, self._volume(target), *estimate_rows(target, folded)]
 
     def labels(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the window that ends at `end`, and of its strata."""
-        return self._once(self._target(end, warning), Part.LABELS, truth)
+        target = self._target(end, warning)
+        rows = self._once(target, Part.LABELS, truth)
+        if truth is Truth.SETTLED:
+            rows += estimate_error_rows(target, rows, self._state(target, truth))
+        return [*rows, *self._against(target, Part.LABELS, truth, rows)]
 
     def revised(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the whole, for a revision."""
         target = self._target(end, warning)
-        return label_rows(target, folded_part(target, Part.LABELS, strata=False), truth, strata=False)
+        folded = folded_part(target, Part.LABELS, strata=False)
+        rows = label_rows(target, folded, truth, strata=False)
+        return rows + (estimate_error_rows(target, rows, folded) if truth is Truth.SETTLED else [])
 
     def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""
@@ -199,15 +172,48 @@ class WindowMeasures:
         measurement = volume_ratio(panes.records(target.start, target.end), earlier, level)
         return target.row(Result("volume_ratio", "", measurement), Truth.NONE, WHOLE, None)
 
-    def _counted(self, start: int, end: int) -> bool:
-        """Whether a span was counted whole."""
+    def _counted(self, start: int, end: int, *, frozen: bool = False) -> bool:
+        """Whether a span was counted whole: within the horizon, or also where it is no longer followed."""
         first, last = np.searchsorted(self.lacking, [start, end])
-        return bool(start >= max(self.first, self.oldest) and first == last)
+        oldest = self.first if frozen else max(self.first, self.oldest)
+        return bool(start >= oldest and first == last)
+
+    def _against(
+        self, target: Target, part: Part, truth: Truth, rows: list[MeasurementRow]
+    ) -> list[MeasurementRow]:
+        """What a window has to say against each of the earlier spans that are configured."""
+        found: list[MeasurementRow] = []
+        pane = self.monitored.counting.reading.pane
+        for name in self.monitored.spec.against:
+            earlier = Earlier(name, tuple(earlier_spans(self.window, target.end, name, pane)))
+            if not all(self._counted(*span, frozen=True) for span in earlier.spans):
+                found += not_counted(target, part, rows, earlier)
+            elif earlier.spans:
+                found += self._compared(target, part, truth, rows, earlier)
+        return independent(target, found)
+
+    def _compared(
+        self, target: Target, part: Part, truth: Truth, rows: list[MeasurementRow], earlier: Earlier
+    ) -> list[MeasurementRow]:
+        memory = self.monitored.memory
+        key = (self.window.name, target.end, truth, target.warning, earlier.name)
+        if key not in memory.now:
+            now = memory.now[(*key[:-1], "")][0][WHOLE]
+            then = earlier.folded(self.monitored, part)[WHOLE]
+            states = {WHOLE: now, Stratum(version=earlier.name): then}
+            before = memory.before.get(key)
+            if before is not None and before[0] == states:
+                memory.now[key] = before
+            elif part is Part.RECORDS:
+                memory.now[key] = (states, shift_against(target, now, earlier, then))
+            else:
+                memory.now[key] = (states, performance_against(target, rows, earlier, then))
+        return list(memory.now[key][1])
 
     def _once(self, target: Target, part: Part, truth: Truth) -> list[MeasurementRow]:
         """Measure a window, unless this cycle did so already, or the last one did and nothing changed."""
         memory = self.monitored.memory
-        key = (self.window.name, target.end, truth, target.warning)
+        key = (self.window.name, target.end, truth, target.warning, "")
         if key not in memory.now:
             folded = folded_part(target, part)
             before = memory.before.get(key)
@@ -218,6 +224,10 @@ class WindowMeasures:
             else:
                 memory.now[key] = (folded, label_rows(target, folded, truth))
         return list(memory.now[key][1])
+
+    def _state(self, target: Target, truth: Truth) -> Strata:
+        """State behind what was measured once."""
+        return self.monitored.memory.now[self.window.name, target.end, truth, target.warning, ""][0]
 
     def _target(self, end: int, warning: str = "") -> Target:
         start = self.window.start(end)
@@ -251,10 +261,26 @@ def _wanted(stratum: Stratum, results: list[Result]) -> list[Result]:
 
 def _arms(target: Target, folded: Strata, ask: Ask) -> list[Result]:
     counting = target.monitored.counting
+    if counting.reading.arms is None:
+        return []
+    control, treatment = (folded.get(arm) for arm in _both(counting))
+    return comparison(counting, control, treatment, ask)
+
+
+def _both(counting: Counting) -> tuple[Stratum, ...]:
+    """Strata of control and treatment, if there are any."""
     arms = counting.reading.arms
     if arms is None:
-        return []
-    control, treatment = (
-        folded.get(Stratum(segment=f"{arms.column}={value}")) for value in (arms.control, arms.treatment)
-    )
-    return comparison(counting, control, treatment, ask)
+        return ()
+    return tuple(Stratum(segment=f"{arms.column}={value}") for value in (arms.control, arms.treatment))
+
+
+def _label_values(target: Target, folded: Strata, ask: Ask) -> list[Result]:
+    """Everything that labels say of the whole; one resample is enough for the values of all measures."""
+    counting, whole, ask = target.monitored.counting, folded[WHOLE], replace(ask, resamples=1)
+    return [
+        *performance(counting, whole, ask),
+        *label_quality(counting, whole, ask),
+        *challenge(counting, whole, ask),
+        *_arms(target, folded, ask),
+    ]

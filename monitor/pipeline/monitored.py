@@ -8,6 +8,7 @@ from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import Measurement
 from monitor.measures.cells import Expected
 from monitor.pipeline.ledger import Ledger
+from monitor.pipeline.lessons import Lessons
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference
@@ -15,8 +16,8 @@ from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Source, Store
 from monitor.specs.rows import MeasurementRow, ModelState, Truth
 from monitor.states.strata import Strata
-from monitor.windows.settling import Settled
 from monitor.windows.earlier import reach
+from monitor.windows.settling import Settled
 
 FIRST_SEEN = "version_first_seen"  # kind of event
 Figures: TypeAlias = Mapping[tuple[str, str], Measurement]  # by measure and subject
@@ -72,11 +73,11 @@ class Monitored:
         labels by pane that the next search for changes sees again; None: not known.
     expected
         what single references lead one to expect, with and without features.
-    restored
     performed
         performance on the reference's labels; None: not asked yet.
     lessons
         what estimates before labels are learned from, and the last ones.
+    restored
         whether `settled` and `audit` are those that were committed last, or newer.
     """
 
@@ -97,9 +98,9 @@ class Monitored:
     ledgers: dict[tuple[str, str], Ledger] | None = None
     seen_again: dict[int, int] | None = None
     expected: dict[tuple[int, bool], Expected] = field(default_factory=dict)
-    restored: bool = False
     performed: Figures | None = None
     lessons: Lessons = field(default_factory=Lessons)
+    restored: bool = False
 
     @property
     def name(self) -> str:
@@ -121,7 +122,10 @@ class Monitored:
         return max((window.length for window in self.spec.windows), default=0)
 
     def oldest_needed(self, as_of: int) -> int:
-        """Start of what is measured: windows that end within the horizon, and the newest settled ones."""
+        """Start of what is measured: windows that end within the horizon, and the newest settled ones.
+
+        What they are compared with begins earlier.
+        """
         settled = (
             window.start(self.settled[window.name].end)
             for window in self.spec.windows
@@ -137,8 +141,8 @@ def restore(monitored: Monitored) -> None:
     rows = [row for _, _, row in monitored.store.current(monitored.name)]
     for row in rows:
         if row.truth is Truth.SETTLED:
-            low = row.warning == Settled.LOW_COVERAGE
-            monitored.settled[row.window] = NewestSettled(row.window_end, row.warning if low else "")
+            low = Settled.LOW_COVERAGE.value if Settled.LOW_COVERAGE in row.warning else ""
+            monitored.settled[row.window] = NewestSettled(row.window_end, low)
     for one in monitored.store.windows(monitored.name, 0):  # a replay does not write each tick's current rows
         known = monitored.settled.get(one.window)
         if one.settled_as_of is not None and (known is None or known.end < one.end):

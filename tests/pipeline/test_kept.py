@@ -182,7 +182,17 @@ def test_no_snapshot_is_kept_twice(fresh_store: SqlStore, log: Log) -> None:
     list(replay(monitored, ticks(START, START + 8 * DAY, DAY)))
 
     keys = Counter(
-        (as_of, row.window, row.window_end, row.truth, row.version, row.segment, row.measure, row.subject)
+        (
+            as_of,
+            row.window,
+            row.window_end,
+            row.truth,
+            row.version,
+            row.segment,
+            row.measure,
+            row.subject,
+            row.against,
+        )
         for _, as_of, row in fresh_store.history(model="late")
     )
     assert set(keys.values()) == {1}

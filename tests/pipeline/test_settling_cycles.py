@@ -164,15 +164,23 @@ def test_the_current_rows_of_a_window_with_lost_labels_carry_the_warning(fresh_s
     assert {row.warning for row in current} == {"low_coverage"}
 
 
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize(
+    ("restarted", "dependence", "warning"),
+    [
+        (False, "none", "low_coverage"),
+        (True, "none", "low_coverage"),
+        (True, "day", "low_coverage, independent_records"),
+    ],
+)
 def test_the_current_rows_keep_the_warning_that_their_window_settled_with(
-    fresh_store: SqlStore, *, restarted: bool
+    fresh_store: SqlStore, *, restarted: bool, dependence: str, warning: str
 ) -> None:
     """The lost labels come after all, before the next window settles."""
     log = log_of(15)
     options: dict[str, Any] = {
         "windows": (window_of("1d", DAY),),
         "reading": replace(READING, horizon=8 * DAY),
+        "dependence": dependence,
     }
     event = np.asarray(log.predictions["event_time"])
     ids = np.asarray(log.predictions["id"])[(event >= START + 10 * DAY) & (np.arange(len(event)) % 2 == 0)]
@@ -188,10 +196,10 @@ def test_the_current_rows_keep_the_warning_that_their_window_settled_with(
     _, rows = run_cycle(monitored, as_of + 2 * HOUR)
 
     (before,), (after,) = settled_rows(last), settled_rows(rows)
-    assert (before.window_end, before.warning) == (after.window_end, "low_coverage")
+    assert (before.window_end, before.warning) == (after.window_end, warning)
     assert (before.coverage or 0) < 0.75
     assert (after.coverage or 0) > 0.9
-    assert after.warning == "low_coverage"
+    assert after.warning == warning
 
 
 def test_what_was_committed_last_is_read_once_also_where_nothing_ever_settles(
@@ -264,6 +272,7 @@ def test_once_settled_a_window_stays_so_and_is_revised(new_store: NewStore) -> N
     run_cycle(monitored_of(later.source(), store, windows=ONE_DAY), START + 10 * DAY)
 
     history = store.history(model="late", window="1d", measure="accuracy", segment="", version="")
-    revised = [row for _, as_of, row in history if as_of == START + 10 * DAY and row.window_end == end]
+    of_then = (row for _, as_of, row in history if as_of == START + 10 * DAY and row.window_end == end)
+    revised = [row for row in of_then if not row.against]
     assert [row.truth for row in revised] == [Truth.SETTLED]
     assert revised[0].measurement.n == len(ids) - 200

@@ -1,0 +1,188 @@
+"""Differences from another moment, against published intervals; what segments contribute to a fall."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Measurement, Reason
+from monitor.measures.against import (
+    MEANS,
+    MOST,
+    Mean,
+    contributions,
+    difference,
+    is_comparable,
+    is_worse,
+    segment_contribution,
+)
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.intervals import rate
+from monitor.measures.measure import Direction, Unit
+
+PUBLISHED = [  # Newcombe (1998), Statistics in Medicine 17:873-890, table II, method 10
+    (56, 70, 48, 80, 0.0524, 0.3339),
+    (9, 10, 3, 10, 0.1705, 0.8090),
+    (6, 7, 2, 7, 0.0582, 0.8062),
+    (5, 56, 0, 29, -0.0381, 0.1926),
+    (0, 10, 0, 20, -0.1611, 0.2775),
+    (10, 10, 0, 20, 0.6791, 1.0000),
+    (10, 10, 0, 10, 0.6075, 1.0000),
+]
+
+
+def value(at: float, lower: float, upper: float, n: int = 10) -> Measurement:
+    return Measurement(value=at, n=n, interval=Interval(lower, upper))
+
+
+@pytest.mark.parametrize(("right", "n", "other", "m", "lower", "upper"), PUBLISHED)
+def test_two_wilson_intervals_give_newcombes_interval_of_the_difference(
+    right: int, n: int, other: int, m: int, lower: float, upper: float
+) -> None:
+    now, then = (rate(*share, 0.95, Reason.NO_LABELS) for share in ((right, n), (other, m)))
+
+    found = difference(now, then)
+
+    assert found.interval is not None
+    assert (found.interval.lower, found.interval.upper) == pytest.approx((lower, upper), abs=5.1e-5)
+    assert found.value == pytest.approx(right / n - other / m)
+    assert found.n == n
+
+
+def test_two_normal_intervals_give_the_normal_interval_of_the_difference() -> None:
+    found = difference(value(5.0, 4.7, 5.3), value(3.0, 2.6, 3.4))
+
+    assert found.value == pytest.approx(2.0)
+    assert found.interval is not None
+    assert (found.interval.lower, found.interval.upper) == pytest.approx((1.5, 2.5))
+
+
+def test_the_figures_then_are_the_detail_and_the_resolutions_add_up() -> None:
+    now = Measurement(value=0.7, n=50, interval=Interval(0.6, 0.8), resolution=0.01)
+    then = Measurement(value=0.9, n=90, interval=Interval(0.85, 0.95), resolution=0.02)
+
+    found = difference(now, then)
+
+    assert found.resolution == pytest.approx(0.03)
+    assert found.detail is not None
+    assert found.detail.columns == ("value", "lower", "upper", "n")
+    assert found.detail.rows == ((0.9, 0.85, 0.95, 90),)
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "reason"),
+    [
+        (Measurement.absent(Reason.NO_LABELS, n=3), value(1, 0, 2), Reason.NO_LABELS),
+        (value(1, 0, 2, n=3), Measurement.absent(Reason.ONE_CLASS, n=9), Reason.ONE_CLASS),
+        (
+            Measurement.absent(Reason.TOO_FEW, n=3),
+            Measurement.absent(Reason.ONE_CLASS, n=9),
+            Reason.TOO_FEW,
+        ),
+    ],
+)
+def test_what_is_absent_on_either_side_has_no_difference(
+    now: Measurement, then: Measurement, reason: Reason
+) -> None:
+    assert difference(now, then) == Measurement.absent(reason, n=3)
+
+
+def test_a_side_without_interval_gives_a_difference_without_interval() -> None:
+    found = difference(value(2.0, 1.0, 3.0), Measurement(value=1.5, n=4))
+
+    assert (found.value, found.interval) == (0.5, None)
+    assert found.detail is not None
+    assert found.detail.rows == ((1.5, None, None, 4),)
+
+
+def test_worse_is_what_the_direction_says_and_excludes_zero() -> None:
+    below, above, around = (value(0, *bounds) for bounds in ((-2, -1), (1, 2), (-1, 1)))
+
+    assert [is_worse(Direction.HIGHER, one) for one in (below, above, around)] == [True, False, False]
+    assert [is_worse(Direction.LOWER, one) for one in (below, above, around)] == [False, True, False]
+    assert not is_worse(Direction.LOWER, Measurement(value=9.0, n=1))
+
+
+def test_what_grows_with_the_records_is_not_compared() -> None:
+    compared = {measure.name for measure in CATALOGUE if is_comparable(measure)}
+
+    assert {"accuracy", "roc_auc", "mean_absolute_error", "profit_per_record"} <= compared
+    assert set(MEANS.values()) <= compared
+    assert "profit" not in compared
+    assert not any(BY_NAME[name].unit is Unit.RECORDS for name in compared)
+
+
+sides = st.dictionaries(
+    st.sampled_from("abcdefgh"), st.tuples(st.integers(1, 500), st.floats(0, 1)), min_size=1, max_size=8
+)
+
+
+def whole_of(parts: dict[str, Mean]) -> Mean:
+    n = sum(part.n for part in parts.values())
+    return Mean(n, math.fsum(part.n * part.value for part in parts.values()) / n)
+
+
+@given(sides, sides)
+@settings(max_examples=50)
+def test_contributions_of_all_segments_add_up_to_the_difference(
+    now: dict[str, tuple[int, float]], then: dict[str, tuple[int, float]]
+) -> None:
+    parts = [{name: Mean(*part) for name, part in side.items()} for side in (now, then)]
+    wholes = whole_of(parts[0]), whole_of(parts[1])
+
+    found = contributions(parts[0], parts[1], wholes)
+
+    assert set(found) == set(now) | set(then)
+    assert math.fsum(found.values()) == pytest.approx(wholes[0].value - wholes[1].value, abs=1e-12)
+
+
+def test_a_segment_contributes_by_what_it_lost_and_by_having_grown() -> None:
+    """By hand: 0.5·(0.6 - 0.84) - 0.2·(0.8 - 0.84) = -0.112; town=b: 0.5·0.02 - 0.8·0.01 = 0.002."""
+    then = {"town=a": Mean(20, 0.8), "town=b": Mean(80, 0.85)}
+    now = {"town=a": Mean(100, 0.6), "town=b": Mean(100, 0.86)}
+    wholes = whole_of(now), whole_of(then)
+
+    found = segment_contribution(Direction.HIGHER, now, then, wholes)
+
+    assert wholes == (Mean(200, pytest.approx(0.73)), Mean(100, pytest.approx(0.84)))
+    assert found is not None
+    assert found.value == pytest.approx(-0.112)
+    assert found.n == 100
+    assert found.detail is not None
+    (row,) = found.detail.rows
+    told = dict(zip(found.detail.columns, row, strict=True))
+    assert told == {
+        "segment": "town=a",
+        "contribution": -0.112,
+        "value": 0.6,
+        "before": 0.8,
+        "share": 0.5,
+        "share_before": 0.2,
+    }
+
+
+def test_segments_that_came_or_went_contribute_too_and_at_most_five_are_told() -> None:
+    rng = np.random.default_rng(4)
+    then = {f"town={at}": Mean(100, 5.0 + rng.random()) for at in range(12)}
+    now = {name: Mean(90, part.value + 1) for name, part in then.items() if name != "town=0"}
+    now["town=new"] = Mean(400, 12.0)
+
+    found = segment_contribution(Direction.LOWER, now, then, (whole_of(now), whole_of(then)))
+
+    assert found is not None
+    assert found.detail is not None
+    assert len(found.detail.rows) == MOST
+    first = dict(zip(found.detail.columns, found.detail.rows[0], strict=True))
+    assert (first["segment"], first["before"], first["share_before"]) == ("town=new", None, 0.0)
+    amounts = [row[1] for row in found.detail.rows]
+    assert amounts == sorted(amounts, key=lambda amount: -float(str(amount)))
+
+
+def test_where_no_segment_is_worse_none_is_named() -> None:
+    same = {"town=a": Mean(10, 0.5)}
+
+    assert segment_contribution(Direction.HIGHER, same, same, (Mean(10, 0.5), Mean(10, 0.5))) is None
+    assert segment_contribution(Direction.HIGHER, {}, {}, (Mean(0, 0.0), Mean(10, 0.5))) is None
