@@ -106,6 +106,7 @@ def test_options_of_a_model_are_taken_over(file: File) -> None:
         settle_after = "3d"
         level = 0.9
         rate_interval = "clopper-pearson"
+        dependence = "day"
         resamples = 100
         scale = 10.5
         max_series = 50
@@ -126,7 +127,7 @@ def test_options_of_a_model_are_taken_over(file: File) -> None:
     assert (spec.recount_rows, spec.revise_every, spec.max_series) == (1_000, 6 * HOUR, 50)
     assert (spec.settled_share, spec.settle_after) == (0.9, 3 * DAY)
     assert (spec.level, spec.resamples, spec.reading.scale) == (0.9, 100, 10.5)
-    assert spec.rate_interval == "clopper-pearson"
+    assert (spec.rate_interval, spec.dependence) == ("clopper-pearson", "day")
     assert (spec.reading.pane, spec.reading.tolerance, spec.reading.horizon) == (30 * MINUTE, 0, 70 * DAY)
 
 

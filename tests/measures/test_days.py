@@ -118,7 +118,8 @@ def test_equal_days_have_equal_intervals() -> None:
 def test_a_total_is_taken_per_record() -> None:
     counting = class_counting(("0", "1"))
     rng = np.random.default_rng(7)
-    days = [classified(*(rng.choice(["0", "1"], (2, 40)).tolist()), counting) for _ in range(21)]
+    drawn = rng.choice(["0", "1"], (21, 2, 40)).tolist()
+    days = [classified(actual, predicted, counting) for actual, predicted in drawn]
     whole = Counters.merge_all(counting.labels, days)
     ask = replace(VALUES, profit={("1", "1"): 3.0, ("0", "1"): -1.0})
     found = performance(counting, whole, replace(ask, resamples=50))

@@ -103,6 +103,29 @@ def test_one_end_a_day_is_kept_or_all_where_there_are_fewer(window: Window, mome
         assert ends == [day + -day % window.step]
 
 
+def test_the_days_of_a_window_begin_at_midnight_in_utc() -> None:
+    window = window_of("2d", HOUR)
+
+    days = [to_iso(day) for day in window.days(from_iso("2024-03-03T06:00"))]
+
+    assert days == ["2024-03-03T00:00:00Z", "2024-03-02T00:00:00Z", "2024-03-01T00:00:00Z"]
+    assert window.days(from_iso("2024-03-03")) == [from_iso("2024-03-02"), from_iso("2024-03-01")]
+
+
+def test_the_days_of_a_window_are_those_of_its_zone() -> None:
+    """Summer time began on the 31st: from then on midnight in Vienna is 22:00 in UTC."""
+    window = window_of("3d", HOUR, zone="Europe/Vienna")
+
+    days = [to_iso(day) for day in window.days(from_iso("2024-04-02T12:00"))]
+
+    assert days == [
+        "2024-04-01T22:00:00Z",
+        "2024-03-31T22:00:00Z",
+        "2024-03-30T23:00:00Z",
+        "2024-03-29T23:00:00Z",
+    ]
+
+
 def test_kept_ends_come_newest_first() -> None:
     ends = MONTH.kept_ends(from_iso("2013-01-01"), from_iso("2013-04-15"))
 
