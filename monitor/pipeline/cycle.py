@@ -160,17 +160,16 @@ def _measure(
 
 def _current(measures: WindowMeasures, newest: int, truth: Truths) -> list[MeasurementRow]:
     monitored, window = measures.monitored, measures.window
-    rows = measures.records(newest)
     if not monitored.counting.reading.labelled:
-        return rows
+        return measures.records(newest)
     known = monitored.settled.get(window.name)
     end = newest_settled(window, newest, known.end if known else None, measures.first, truth)
-    rows = rows + measures.labels(newest, Truth.PROVISIONAL)
-    if end is not None:
-        if known is None or known.end != end:
-            known = NewestSettled(end, _warning(truth.of(window, end)))
-            monitored.settled[window.name] = known
-        rows += measures.labels(end, Truth.SETTLED, known.warning)
+    if end is not None and (known is None or known.end != end):
+        known = NewestSettled(end, _warning(truth.of(window, end)))
+        monitored.settled[window.name] = known  # estimates of the newest window are learned from it
+    rows = measures.records(newest) + measures.labels(newest, Truth.PROVISIONAL)
+    if known is not None:
+        rows += measures.labels(known.end, Truth.SETTLED, known.warning)
     return rows
 
 

@@ -1,0 +1,98 @@
+"""Estimates through real cycles: of the newest window, and what they erred by once it has settled."""
+
+from dataclasses import replace
+
+import pytest
+from synthetic import READING, START, log_of, monitored_of, reference_rows
+
+from monitor.core.clock import DAY, HOUR
+from monitor.core.measurement import Reason
+from monitor.pipeline.cycle import run_cycle
+from monitor.pipeline.replay import ticks
+from monitor.specs.rows import MeasurementRow, Truth
+from monitor.store.adapter import SqlStore
+from monitor.windows.ends import window_of
+
+ONE_DAY = (window_of("1d", HOUR, DAY),)
+AREA, ERROR = "estimated_roc_auc", "estimated_roc_auc_error"
+
+
+def whole(rows: list[MeasurementRow], measure: str) -> list[MeasurementRow]:
+    """Rows of a measure of the whole."""
+    return [
+        row
+        for row in rows
+        if row.measure == measure and row.version is None and row.segment is None and not row.against
+    ]
+
+
+def test_the_newest_window_is_estimated_and_the_settled_one_says_by_how_much_it_erred(
+    fresh_store: SqlStore,
+) -> None:
+    monitored = monitored_of(log_of(12, per_day=480).source(), fresh_store, windows=ONE_DAY)
+    estimates: dict[int, float] = {}
+    settled: list[int] = []
+    for as_of in ticks(START, START + 12 * DAY, DAY):
+        rows = run_cycle(monitored, as_of)[1]
+        for row in whole(rows, AREA):
+            assert row.truth is Truth.NONE
+            assert row.measurement.value is not None
+            estimates[row.window_end] = row.measurement.value
+        for row in whole(rows, ERROR):
+            (actual,) = [one for one in whole(rows, "roc_auc") if one.truth is Truth.SETTLED]
+            assert row.truth is Truth.SETTLED
+            assert (row.window_end, row.coverage) == (actual.window_end, actual.coverage)
+            assert actual.measurement.value is not None
+            expected = estimates[row.window_end] - actual.measurement.value
+            assert row.measurement.value == pytest.approx(expected, abs=1e-12)
+            settled.append(row.window_end)
+
+    assert len(set(settled)) >= 5
+    kept = [row for _, _, row in fresh_store.history(model="late", measure=ERROR)]
+    assert {row.window_end for row in kept} >= set(settled)
+
+
+def test_without_labels_in_the_reference_what_has_settled_before_a_window_teaches(
+    fresh_store: SqlStore,
+) -> None:
+    table = reference_rows().drop_columns(["label"])
+    monitored = monitored_of(log_of(12, per_day=480).source(), fresh_store, windows=ONE_DAY, table=table)
+    reasons: list[Reason | None] = []
+    errors: list[MeasurementRow] = []
+    for as_of in ticks(START, START + 12 * DAY, DAY):
+        rows = run_cycle(monitored, as_of)[1]
+        reasons += [row.measurement.reason for row in whole(rows, AREA)]
+        errors += whole(rows, ERROR)
+
+    assert reasons[0] is Reason.NOT_SETTLED
+    assert reasons[-1] is None
+    assert errors[-1].measurement.value == pytest.approx(0, abs=0.1)
+    taught = monitored.lessons.settled
+    assert taught
+    assert all(START - DAY <= start < end <= START + 10 * DAY for start, end in taught)
+
+
+def test_a_restart_estimates_alike(fresh_store: SqlStore) -> None:
+    table, source = reference_rows().drop_columns(["label"]), log_of(9, per_day=480).source()
+    ends = list(ticks(START, START + 9 * DAY, DAY))
+    running = monitored_of(source, fresh_store, windows=ONE_DAY, table=table)
+    for as_of in ends:
+        before = run_cycle(running, as_of)[1]
+
+    after = run_cycle(monitored_of(source, fresh_store, windows=ONE_DAY, table=table), ends[-1])[1]
+
+    for name in (AREA, ERROR):
+        assert whole(after, name) == whole(before, name) != []
+
+
+def test_a_model_without_labels_has_no_estimates(fresh_store: SqlStore) -> None:
+    reading = replace(READING, labelled=False)
+    table = reference_rows().drop_columns(["label"])
+    monitored = monitored_of(
+        log_of(3).source(), fresh_store, windows=ONE_DAY, reading=reading, table=table, labels=None
+    )
+
+    rows = run_cycle(monitored, START + 3 * DAY)[1]
+
+    assert rows
+    assert not [row for row in rows if row.measure.startswith("estimated_")]
