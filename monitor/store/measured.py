@@ -18,6 +18,7 @@ COLUMNS = (
 _END, _MEASURE, _SUBJECT, _REASON, _LEVEL = (
     COLUMNS.index(name) for name in ("window_end", "measure", "subject", "reason", "level")
 )
+_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _TRUTHS = {truth.value: truth for truth in Truth}
 _REASONS = {reason.value: reason for reason in Reason}
 _EMPTY = "(empty)"  # an empty text is the whole in the tables
@@ -59,9 +60,7 @@ def values_of(run: str, model: str, as_of: int, row: MeasurementRow) -> tuple[An
 
 def text_of(detail: Detail) -> str:
     """JSON of a detail."""
-    return json.dumps(
-        {"columns": detail.columns, "rows": detail.rows}, separators=(",", ":"), allow_nan=False
-    )
+    return _ENCODE({"columns": detail.columns, "rows": detail.rows})
 
 
 def detail_of(text: str | None) -> Detail | None:
