@@ -59,7 +59,7 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
     reference, then = target.monitored.reference, _of_reference(target.monitored)
     if reference is None or not then:
         return []
-    found = _differences(rows, then, REFERENCE)
+    found = _differences(target, rows, then, REFERENCE)
     fall = _fall(target, found)
     if fall is None:
         return found
@@ -77,7 +77,7 @@ def performance_against(
     then
         labels of the spans, the whole.
     """
-    found = _differences(rows, _figures(target.monitored, then), earlier.name)
+    found = _differences(target, rows, _figures(target.monitored, then), earlier.name)
     fall = _fall(target, found)
     if fall is None:
         return found
@@ -121,7 +121,7 @@ def _absent(n: int) -> Measurement:
 
 
 def _shift_row(target: Target, result: Result, earlier: Earlier) -> MeasurementRow:
-    return replace(target.row(result, Truth.NONE, WHOLE, None), against=earlier.name)
+    return target.row(result, Truth.NONE, WHOLE, None, against=earlier.name)
 
 
 def _of_reference(monitored: Monitored) -> Figures:
@@ -148,13 +148,16 @@ def _is_compared(row: MeasurementRow) -> bool:
     return plain and row.measurement.interval is not None and is_comparable(BY_NAME[row.measure])
 
 
-def _differences(rows: Iterable[MeasurementRow], then: Figures, against: str) -> list[MeasurementRow]:
+def _differences(
+    target: Target, rows: Iterable[MeasurementRow], then: Figures, against: str
+) -> list[MeasurementRow]:
     """Of all rows that have an interval, and a figure then."""
     found = []
     for row in rows:
         figure = then.get((row.measure, row.subject))
         if figure is not None and _is_compared(row):
-            found.append(replace(row, measurement=difference(row.measurement, figure), against=against))
+            result = Result(row.measure, row.subject, difference(row.measurement, figure))
+            found.append(target.row(result, row.truth, WHOLE, row.coverage, against=against))
     return found
 
 

@@ -29,7 +29,9 @@ class Target:
         """Start of the window."""
         return self.window.start(self.end)
 
-    def row(self, result: Result, truth: Truth, stratum: Stratum, coverage: float | None) -> MeasurementRow:
+    def row(
+        self, result: Result, truth: Truth, stratum: Stratum, coverage: float | None, *, against: str = ""
+    ) -> MeasurementRow:
         """Row of one result.
 
         Where records of one day go together it has the warning `independent_records`, if it has an interval:
@@ -48,6 +50,7 @@ class Target:
             measurement=result.measurement,
             coverage=coverage,
             warning=doubted(self.warning, result.measurement) if doubtful else self.warning,
+            against=against,
         )
 
 
