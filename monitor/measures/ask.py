@@ -30,6 +30,8 @@ class Ask:
         records a cell of the stability index must have on average.
     rate_interval
         method of the intervals of accuracy, recall and the other rates of classes.
+    threshold
+        on the score, chosen elsewhere, that a profit is told for; None: there is none.
     whole
         False for versions, segments and arms: headline measures without detail are enough.
     families
@@ -42,6 +44,7 @@ class Ask:
     pseudocount: float = 0.5
     min_per_cell: float = 10
     rate_interval: RateMethod = "wilson"
+    threshold: float | None = None
     whole: bool = True
     families: frozenset[Family] = OPTIONAL_FAMILIES
 

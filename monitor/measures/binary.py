@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Singles
 from monitor.measures import calibration, gains, profits, scores
 from monitor.measures.ask import Ask, Result
@@ -61,6 +61,7 @@ def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterat
         yield from gains.top_results(ranked, found)
     if Family.GAINS in ask.families and amounts is not None:
         yield from profits.results(ranked, amounts, found.get("best_profit"), at)
+        yield Result("reference_threshold_profit", "", _chosen_before(ranked, amounts, ask))
     if told is None or scored.losses is None:
         return
     yield from scores.loss_results(scored.losses, ask)
@@ -77,6 +78,20 @@ def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterat
     reliability = Reliability.of(told, resamples.first[resamples.group])
     yield from calibration.error_results(told, reliability, found)
     yield from calibration.critical_results(reliability, ranked.n, ask.resamples, rng, ask.level)
+
+
+def best_threshold(scored: Scored, ask: Ask) -> float | None:
+    """Threshold of the largest profit on these labelled scores; None without amounts, or without labels."""
+    if not ask.profit:
+        return None
+    ranked = Ranked.of(scored.table, scored.bounds)
+    return profits.best_threshold(ranked, profits.amounts_of(scored.classes, ask.profit))
+
+
+def _chosen_before(ranked: Ranked, amounts: Floats, ask: Ask) -> Measurement:
+    if ask.threshold is None:
+        return Measurement.absent(Reason.NO_REFERENCE, n=ranked.n)
+    return profits.profit_at(ranked, ask.threshold, amounts, ask.level)
 
 
 def _statistics(

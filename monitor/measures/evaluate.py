@@ -27,6 +27,7 @@ from monitor.states.views import Histogram
 __all__ = [
     "Ask",
     "Result",
+    "best_threshold",
     "challenge",
     "comparison",
     "estimate_errors",
@@ -68,6 +69,16 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
             table, bounds = counting.score_table(opened), counting.score_bounds
             found += probabilities.calibration_results(table, bounds, ask, rng)
     return found
+
+
+def best_threshold(counting: Counting, labels: Counters, ask: Ask) -> float | None:
+    """Threshold on the score that would have given the largest profit; None where nothing tells."""
+    if not counting.scored:
+        return None
+    _require(counting.labels, labels)
+    table = counting.score_table(labels)
+    scored = Scored(table, counting.score_bounds, counting.reading.classes, None, 0)
+    return binary.best_threshold(scored, ask)
 
 
 def expectation(counting: Counting, reference: Counters | Mixture, *, features: bool = True) -> Expected:

@@ -138,6 +138,20 @@ SCORE_ROWS: tuple[Measure, ...] = (
         headline=False,
     ),
     Measure(
+        "reference_threshold_profit",
+        Unit.AMOUNT,
+        Direction.HIGHER,
+        Family.GAINS,
+        BINARY,
+        "Sum of the configured amounts if records were positive from the threshold on that would have given "
+        "the largest profit on the reference: what choosing it beforehand is worth. A reference without "
+        "labels: `no_reference`.",
+        "normal",
+        _TEXTBOOK,
+        headline=False,
+        total=True,
+    ),
+    Measure(
         "brier_skill_score",
         Unit.PLAIN,
         Direction.HIGHER,

@@ -75,6 +75,8 @@ class Monitored:
         what single references lead one to expect, with and without features.
     performed
         performance on the reference's labels; None: not asked yet.
+    threshold
+        of the largest profit on the reference; None: not asked yet.
     lessons
         what estimates before labels are learned from, and the last ones.
     restored
@@ -99,6 +101,7 @@ class Monitored:
     seen_again: dict[int, int] | None = None
     expected: dict[tuple[int, bool], Expected] = field(default_factory=dict)
     performed: Figures | None = None
+    threshold: tuple[float | None] | None = None
     lessons: Lessons = field(default_factory=Lessons)
     restored: bool = False
 

@@ -1,10 +1,10 @@
 """One window of a model: what is folded for it, and the rows of its results."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.evaluate import Ask, Result
+from monitor.measures.evaluate import Ask, Result, best_threshold
 from monitor.measures.measure import Family
 from monitor.pipeline.monitored import Monitored
 from monitor.specs.rows import MeasurementRow, Part, Truth
@@ -64,13 +64,23 @@ def ask_of(monitored: Monitored) -> Ask:
     """Options of the measures."""
     spec = monitored.spec
     profit = {(actual, predicted): amount for actual, predicted, amount in spec.profit}
-    return Ask(
+    ask = Ask(
         level=spec.level,
         resamples=spec.resamples,
         profit=profit,
         rate_interval=spec.rate_interval,
         families=spec.families,
     )
+    return replace(ask, threshold=_threshold(monitored, ask)) if profit else ask
+
+
+def _threshold(monitored: Monitored, ask: Ask) -> float | None:
+    """Threshold of the largest profit on the labels of the one reference; chosen once."""
+    if monitored.threshold is None:
+        reference = None if monitored.version_references else monitored.reference
+        found = None if reference is None else best_threshold(monitored.counting, reference.labels, ask)
+        monitored.threshold = (found,)
+    return monitored.threshold[0]
 
 
 def folded_part(target: Target, part: Part, *, strata: bool = True) -> Strata:

@@ -20,6 +20,7 @@ from monitor.measures.comparison import mean_of as mean_of_arm
 from monitor.measures.comparison import rate_of
 from monitor.measures.documentation import markdown
 from monitor.measures.evaluate import (
+    best_threshold,
     challenge,
     comparison,
     estimate_errors,
@@ -127,6 +128,7 @@ def measured(case: Example) -> dict[Key, Measurement]:
     counting, everything = case.counting, frozenset(Family)
     ask = Ask(resamples=60, profit=profit_of(case.counting), families=everything)
     n = int(case.records.block("volume")[VOLUME.index("records")])
+    ask = replace(ask, threshold=best_threshold(counting, case.reference.labels, ask))
     found = performance(counting, case.labels, ask)
     estimated = estimates(counting, learned(counting, case.reference.labels), case.records, ask)
     results = [
@@ -241,6 +243,7 @@ def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: Task) -> Non
     moved = {
         "profit",
         "best_profit",
+        "reference_threshold_profit",
         "squared_calibration_error",
         "standard_deviation",
         "standardized_mean_difference",

@@ -1,5 +1,7 @@
 """Gains, average precision and profits, against scikit-learn and plain sorting of the raw scores."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from sklearn import metrics
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.ask import Ask
+from monitor.measures.evaluate import best_threshold as chosen_threshold
 from monitor.measures.evaluate import performance
 from monitor.measures.gains import TOPS, average_precision, deciles, found_at
 from monitor.measures.profits import amounts_of, best_threshold, profit_at, profits
@@ -201,3 +204,29 @@ def test_open_cells_have_no_finite_threshold() -> None:
     assert best_threshold(table, amounts_of(("0", "1"), {("1", "1"): 1.0})) == -np.inf
     assert best_threshold(table, AMOUNTS) == -np.inf
     assert found_at(table, np.asarray([0.5]))[0] == pytest.approx(32.5 * 50 / 55)
+
+
+def test_a_threshold_that_was_chosen_before_is_told_its_profit() -> None:
+    rng = np.random.default_rng(8)
+    counting = binary_counting()
+    before, now = (np.round(rng.random(400), 2) for _ in range(2))
+    earlier = scored(before.tolist(), (rng.random(400) < before).astype(int).tolist(), counting)
+    labels = (rng.random(400) < 0.5 * now).astype(int)
+
+    chosen = chosen_threshold(counting, earlier, ASK)
+    found = measured(now.tolist(), labels.tolist(), replace(ASK, threshold=chosen))
+
+    assert chosen is not None
+    said = (now >= chosen).astype(int)
+    worth = sum(PROFIT[str(actual), str(guess)] for actual, guess in zip(labels, said, strict=True))
+    told, best = found["reference_threshold_profit"], found["best_profit"]
+    assert told.value is not None
+    assert best.value is not None
+    assert told.value == pytest.approx(worth, abs=told.resolution + SLACK)
+    assert told.value <= best.value
+
+
+def test_without_a_threshold_from_the_reference_there_is_no_profit_of_it() -> None:
+    found = measured([0.2, 0.7, 0.9], [0, 1, 1])
+
+    assert found["reference_threshold_profit"].reason is Reason.NO_REFERENCE
