@@ -1,52 +1,163 @@
 """The reference of all measures, rendered from the catalogue: `docs/measures.md`."""
 
+from collections.abc import Callable, Mapping
+
+from monitor.core.measurement import Reason
 from monitor.measures.catalogue import CATALOGUE, Direction, Family, Measure, Unit
+from monitor.measures.measure import ALWAYS, DEFAULT_FAMILIES
 from monitor.records.reading import Task
 
 _HEAD = """# Measures
 
-What the catalogue (`monitor/measures/catalogue.py`) says; `make docs` writes this page from it, and a test
-holds it to that.
+Every measure that there is: what it means, its unit, which way is better, how sure it is, where it is from,
+and its name in Prometheus. Written by `make docs` from the catalogue (`monitor/measures/`); a test
+compares.
 
-Every measure is a function of merged counts. It gives a value, the number n of records behind it, an
-interval where theory or a bootstrap gives one (95 % unless `level` says otherwise), and the *resolution*:
-the bound of what counting in cells can have changed, 0 where nothing. Where there is no value there is a
-reason, never NaN and never a made-up 0:
+## How to read a row
+
+> `accuracy` 0.812 (0.790 to 0.833), n 1,204, settled; `majority_accuracy` 0.785
+
+* **The value** describes the window's records, exactly, but for the *resolution*: the bound of what
+  counting in cells can have changed, 0 where nothing.
+* **n** is how many records it stands on: those with a label, those predicted positive, those with a value
+  of the feature, as the definition says.
+* **The interval** says how sure one can be of what lies behind these records. 95 % unless `level` says
+  otherwise: of a hundred such intervals about five are wrong, and nobody knows which. Two values whose
+  intervals overlap widely have not been shown to differ. Where an interval is narrower than it should be is
+  [simulated and told](intervals.md).
+* **Provisional or settled**: the first labels of a window are not a sample of all of them
+  ([why](concepts.md#late-truth)). Judge by what is settled; watch what is provisional.
+* **Better than what?** Most values need a second one beside them: `accuracy` the `majority_accuracy`,
+  `stability_index` its `stability_index_critical`, `expected_calibration_error` its
+  `expected_calibration_error_critical`, `brier_score` the `brier_skill_score`, `root_mean_squared_error`
+  the `r2_score`. A *critical value* is exceeded by chance alone in 5 of 100 windows.
+* **A hundred measures are a hundred chances**: where 30 features are tested each day, one or two stand
+  above their critical value each day though nothing has happened. What stays there, or grows, has happened.
+
+**`against`**: rows that bear it compare. Shift against the window before (`previous`) or against trailing
+weeks (`28d`), in the place of the reference; performance as the difference from the reference's own labels
+(`reference`), the window before, or trailing weeks, with an interval that 0 lies outside of where the
+difference is more than chance. Key `against`; not in Prometheus.
+
+**`detail`**: a small table behind a value: points of a curve, deciles, the reliability table, the cells
+that moved, the segments that contribute, the figures of the other moment; the definition says which. `monitor show --explain` prints it,
+JSON and exports hold it. Of the whole model alone; not in Prometheus.
+
+**Subjects** are `score`, `prediction`, `feature:NAME`, `class:NAME`, `actual:NAME,predicted:NAME`,
+`top:SHARE`, or empty: the whole model. Binary models have two classes: their precision, recall and the like
+are those of the positive one.
+
+**Families**: the key `measures` chooses among those that may be left out; each section says which models
+have its family by default.
+
+**Prometheus**: measures in bold are exposed for the whole model, under the name below theirs, with `_lower`
+and `_upper` where there is an interval; their labels are `model`, `version`, `segment`, `window`,
+`subject`, and `truth` where they stand on labels. All measures are in the store, in `monitor show` and in
+exports.
+
+↑: higher is better, ↓: lower is.
+
+## Where there is no value
+
+There is a reason, never NaN and never a made-up 0:
 
 | reason | means |
 |---|---|
-| `no_records`, `no_labels`, `no_reference` | there are none |
-| `too_few` | fewer than 10 records a cell |
-| `one_class` | all labels are of one class |
-| `undefined` | a denominator is 0 |
-| `out_of_range` | a term was too large to be summed exactly |
-| `not_counted` | the column is missing, or versions and arms do not count it |
-
+"""
+_FOOT = """
 Sums are exact but for the rounding of each term to a fixed unit, 2⁻⁴⁰ of its scale. Bootstraps resample the
 counts, not the records (`resamples`, 400), and are seeded by the counts: equal counts have equal intervals.
-Records are taken as independent. An estimate whose estimated variance is 0 has no normal interval.
-
-**Subjects** are `score`, `prediction`, `feature:NAME`, `class:NAME`, `actual:NAME,predicted:NAME`, or empty:
-the whole model. Binary models have two classes: their precision, recall and the like are those of the
-positive one.
-
-↑: higher is better, ↓: lower is. Bold ones are exposed to Prometheus by default for the whole model; all are
-in the store and in `monitor show`.
+Records are taken as independent; with `dependence = "day"` the intervals of windows of 20 days or more are
+made of how much their days differ, but for those that say *none by days*. Where the estimated variance is 0
+there is no normal interval.
 """
-_TITLES = {
-    Family.PERFORMANCE: "Performance: once labels are in",
-    Family.AVERAGES: "Averages over classes; of binary models where `measures` asks for them",
-    Family.GAINS: "What the highest scores hold",
-    Family.CALIBRATION: "Calibration: are the scores probabilities?",
-    Family.ESTIMATE: "Estimates of performance: before labels are in ([when they fail](estimates.md))",
-    Family.SHIFT: "Shift against the reference",
-    Family.DISTANCES: "Further distances from the reference, where `measures` asks for them",
-    Family.VALUES: "Where the numbers lie",
-    Family.QUALITY: "Quality of the data",
-    Family.COMPARISON: "Control against treatment",
-    Family.LABELS: "Labels",
-    Family.VOLUME: "Volume",
-    Family.LOG: "The log as a whole: what no window has, counted by the audit within two horizons",
+_REASONS: Mapping[Reason, str] = {
+    Reason.NO_RECORDS: "the window, or the slice, holds no record",
+    Reason.NO_LABELS: "none of its records has a label (and a prediction, or a score)",
+    Reason.NO_REFERENCE: "there is no reference, or it lacks the column",
+    Reason.TOO_FEW: "there are records, but fewer than the measure needs: its definition says how many",
+    Reason.ONE_CLASS: "all labels are of one class, and it takes two",
+    Reason.UNDEFINED: "a denominator is 0, as the precision's where nothing is predicted positive",
+    Reason.OUT_OF_RANGE: "a term was too large to be summed exactly, or lies in a cell without an end",
+    Reason.NOT_COUNTED: "the column is missing, slices of this kind do not count it, or the time that it is "
+    "compared with was not counted whole",
+    Reason.NOT_SETTLED: "it needs a settled window, and there is none yet",
+    Reason.NOT_CONFIGURED: "it needs a key that is not given (`detect`), or predictions that follow from the "
+    "score by one threshold",
+}
+_TITLES: Mapping[Family, tuple[str, str]] = {
+    Family.PERFORMANCE: (
+        "Performance: once labels are in",
+        "How good the predictions were. Records that have a label and a prediction, or a score.",
+    ),
+    Family.AVERAGES: (
+        "Averages over classes",
+        (
+            "One number for many classes: *macro* counts each class alike, *weighted* by its records, *micro* "
+            "each record alike."
+        ),
+    ),
+    Family.GAINS: (
+        "What the highest scores hold",
+        (
+            "For models whose highest scores are acted upon: how many of the positives are found there, and what "
+            "that is worth."
+        ),
+    ),
+    Family.CALIBRATION: (
+        "Calibration: are the scores probabilities?",
+        (
+            "Of records with a score of 0.2 a fifth should be positive. A model may rank well and be off here, "
+            "and the other way round."
+        ),
+    ),
+    Family.ESTIMATE: (
+        "Estimates of performance: before labels are in",
+        (
+            "What labels will probably give, from the scores or predictions alone. Estimates, not measurements, "
+            "blind to a change of what scores mean: [when they fail](estimates.md)."
+        ),
+    ),
+    Family.SHIFT: (
+        "Shift against the reference",
+        (
+            "Whether what the model is fed, or says, is still distributed as it was. A shift is no loss of "
+            "performance yet, and a loss needs no shift. Other conventions on the same data: "
+            "[the stability index](stability-index.md)."
+        ),
+    ),
+    Family.DISTANCES: (
+        "Further distances from the reference",
+        "The same question by other yardsticks, for those who are used to them.",
+    ),
+    Family.VALUES: (
+        "Where the numbers lie",
+        "Mean, spread and ends of scores, predictions and numeric features.",
+    ),
+    Family.QUALITY: (
+        "Quality of the data",
+        "Broken feeds show here first.",
+    ),
+    Family.COMPARISON: (
+        "Comparisons: control and treatment, champion and challenger",
+        (
+            "*Always valid* ones may be looked at, and stopped at, at any time: they stand on all settled days "
+            "since a date ([why](adr/0013-comparisons-that-go-on.md)). The others are for one look at a window "
+            "that was chosen beforehand."
+        ),
+    ),
+    Family.LABELS: (
+        "Labels",
+        "How many are there, how late they came, and what was odd about them.",
+    ),
+    Family.VOLUME: (
+        "Volume",
+        "How many records there are, and what was odd about their rows.",
+    ),
+    Family.LOG: (
+        "The log as a whole",
+        "What no window has, counted by the daily audit within two horizons.",
+    ),
 }
 _UNITS = {
     Unit.RATIO: "ratio",
@@ -58,23 +169,51 @@ _UNITS = {
     Unit.AMOUNT: "amount",
 }
 _BETTER = {Direction.HIGHER: "↑", Direction.LOWER: "↓", Direction.NONE: ""}
+_COLUMNS = ("measure", "models", "unit", "definition", "interval", "reference")
 
 
-def markdown() -> str:
-    """Text of `docs/measures.md`: all measures, by family."""
-    return "\n".join([_HEAD, *(_section(family) for family in _TITLES)])
+def markdown(metric: Callable[[Measure], str]) -> str:
+    """Text of `docs/measures.md`: all measures, by family.
+
+    Parameters
+    ----------
+    metric
+        name of the family of metrics that shows a measure; empty: none does.
+    """
+    reasons = "\n".join(f"| `{reason}` | {_REASONS[reason]} |" for reason in Reason)
+    sections = [_section(family, metric) for family in Family if _has_measures(family)]
+    return "\n".join([_HEAD + reasons, _FOOT, *sections])
 
 
-def _section(family: Family) -> str:
-    rows = [_row(measure) for measure in CATALOGUE if measure.family is family]
-    head = ["| measure | models | unit | definition | interval | reference |", "|---|---|---|---|---|---|"]
-    return "\n".join([f"## {_TITLES[family]}", "", *head, *rows, ""])
+def _has_measures(family: Family) -> bool:
+    return any(measure.family is family for measure in CATALOGUE)
 
 
-def _row(measure: Measure) -> str:
+def _section(family: Family, metric: Callable[[Measure], str]) -> str:
+    title, text = _TITLES[family]
+    rows = [_row(measure, metric(measure)) for measure in CATALOGUE if measure.family is family]
+    head = [f"| {' | '.join(_COLUMNS)} |", "|---" * len(_COLUMNS) + "|"]
+    return "\n".join([f"## {title}", "", f"{text} {_default(family)}".strip(), "", *head, *rows, ""])
+
+
+def _default(family: Family) -> str:
+    """Which models have an optional family without asking."""
+    if family in ALWAYS:
+        return ""
+    able = {task for measure in CATALOGUE if measure.family is family for task in measure.tasks}
+    having = {task for task in able if family in DEFAULT_FAMILIES[task]}
+    if not having:
+        return f"Only where `measures` names `{family}`."
+    of = "" if having == able else f" of {' and '.join(sorted(having))} models"
+    return f"Family `{family}`, there by default{of}."
+
+
+def _row(measure: Measure, metric: str) -> str:
     name = f"**`{measure.name}`**" if measure.headline else f"`{measure.name}`"
+    name += f"<br>`{metric}`" if metric else ""
     tasks = "all" if measure.tasks == frozenset(Task) else ", ".join(sorted(measure.tasks))
     unit = f"{_UNITS[measure.unit]} {_BETTER[measure.direction]}".strip()
     interval = "" if measure.interval == "none" else measure.interval
+    interval += "" if measure.smooth else "; none by days"
     cells = [name, tasks, unit, measure.definition, interval, measure.reference]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
