@@ -180,23 +180,27 @@ def replay(
 @click.option("--model-version", "version", help="Version of the model; empty: all of them together.")
 @click.option("--as-of", type=Moment(), help="What was known then.")
 @click.option("--history", is_flag=True, help="All kept revisions.")
+@click.option("--explain", is_flag=True, help="Also the tables behind the values: what moved, curves.")
 @click.option("--provenance", is_flag=True, help="Also what stands behind the numbers.")
 @click.option("--all", "everything", is_flag=True, help="Every measure, feature, version and segment.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @told
-def show(path: Path, form: str, run_name: str, *, provenance: bool, everything: bool, **asked: Any) -> None:
+def show(
+    path: Path, form: str, run_name: str, *, explain: bool, provenance: bool, everything: bool, **asked: Any
+) -> None:
     """Print current or kept measurements; as a table the headlines, unless more is asked for."""
     from monitor.app.provenance import with_provenance
     from monitor.app.running import chosen_rows, refuse_unknown
     from monitor.app.wiring import opened
-    from monitor.show import as_csv, as_json, as_table
+    from monitor.show import as_csv, as_json, as_table, with_details
 
     settings = read_settings(path)
     with opened(settings, path.parent, run_name) as app:
         refuse_unknown(app, asked["model"], asked["window"], asked["measure"])
         rows = chosen_rows(app, **asked)
         chosen = any(asked[name] is not None for name in ("measure", "subject", "segment", "version"))
-        table = partial(as_table, everything=everything or chosen or asked["history"])
+        all_of_them = everything or chosen or asked["history"]
+        table = partial(with_details if explain else as_table, everything=all_of_them)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
         text = with_provenance(app.store, rows, form, table) if provenance else forms[form](rows)
     click.echo(text.rstrip("\n"))

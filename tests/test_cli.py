@@ -27,8 +27,8 @@ LATE = model(options=OPTIONS)
 BROKEN = model("broken", options=OPTIONS).replace('table = "predictions"', 'table = "prediction"')
 WARNED = LATE.replace("resamples", "max_series = 20\nresamples")
 KEYS = [
-    "model", "version", "window", "window_end", "as_of", "truth", "segment", "measure", "subject",
-    "value", "reason", "n", "lower", "upper", "resolution", "coverage", "warning",
+    "model", "version", "window", "window_end", "as_of", "truth", "segment", "measure", "subject", "against",
+    "value", "reason", "n", "lower", "upper", "resolution", "coverage", "warning", "detail",
 ]  # fmt: skip
 
 HIDDEN = "postgresql://ann:s3cr%40t@127.0.0.1:1/none?connect_timeout=2&sslpassword=s3cr%40t"
@@ -321,6 +321,8 @@ def test_csv_holds_what_json_holds(monitor: Monitor) -> None:
     expected = json.loads(monitor("show", "--format", "json").stdout)
 
     as_text = [{key: "" if value is None else str(value) for key, value in row.items()} for row in expected]
+    for text, row in zip(as_text, expected, strict=True):
+        text["detail"] = "" if row["detail"] is None else json.dumps(row["detail"])
     assert rows == as_text
 
 
@@ -337,7 +339,8 @@ def test_the_table_groups_measures_under_their_window(monitor: Monitor) -> None:
         "late, 1d to 2024-03-04T00:00:00Z, provisional, coverage 96.0%, as of 2024-03-04T00:00:00Z",
     ]
     assert lines[0].split() == ["measure", "subject", "value", "interval", "n", "note"]
-    assert lines[lines.index(headings[1]) + 1].split()[0] == "accuracy"
+    first = lines.index(headings[1]) + 1
+    assert [line.split()[0] for line in lines[first : first + 2]] == ["performance", "accuracy"]
     delays = [line.split() for line in lines if "label_delay_median" in line]
     assert [line[1:3] + line[4:] for line in delays] == [["1h", "0m", "±", "35.7s", "by", "its", "cells"]] * 2
 
@@ -354,6 +357,16 @@ def test_one_measure_is_a_line_for_each_window_and_revision(monitor: Monitor) ->
         ("provisional", "2024-03-03"),
         ("settled", "2024-03-04"),
     ]
+
+
+def test_what_stands_behind_the_values_follows_the_table_where_it_is_asked_for(monitor: Monitor) -> None:
+    monitor("cycle", "--as-of", AS_OF)
+
+    table, explained = (monitor("show", *options).stdout for options in ((), ("--explain",)))
+
+    assert explained.startswith(table)
+    assert "cell" in explained[len(table) :]
+    assert "contribution" in explained[len(table) :]
 
 
 def test_filters_leave_what_was_asked_for(monitor: Monitor) -> None:
@@ -377,7 +390,8 @@ def test_history_shows_all_revisions_and_as_of_what_was_known_then(monitor: Moni
     def kept(*options: str) -> list[tuple[str, str, str]]:
         asked = ("--measure", "accuracy", "--segment", "", "--window", "1d", "--format", "json")
         rows = json.loads(monitor("show", *asked, *options).stdout)
-        return [(row["window_end"][8:10], row["as_of"][8:10], row["truth"]) for row in rows]
+        plain = [row for row in rows if row["against"] is None]
+        return [(row["window_end"][8:10], row["as_of"][8:10], row["truth"]) for row in plain]
 
     of_third = [("03", "03", "provisional"), ("03", "04", "settled")]
     assert [row for row in kept("--history") if row[0] == "03"] == of_third

@@ -1,0 +1,88 @@
+"""What stands behind values: the segments and cells that moved, curves, deciles, reliability."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from monitor.core.measurement import Detail
+from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.show.plain import Shown, ordered
+from monitor.show.table import Line, as_table
+from monitor.show.words import aligned, between, number
+from monitor.specs.rows import MeasurementRow
+
+_FEW = 3  # subjects of one measure
+_MOST = 12  # lines of one table
+_LIMIT = "_critical"  # a measure's critical value is a measure of this ending
+
+
+def explained(rows: Sequence[Shown]) -> str:
+    """Tables behind the values of whole models, window by window.
+
+    First the segments that contribute most to a fall; of a measure of many subjects the three largest values.
+    """
+    whole = [(model, as_of, row) for model, as_of, row in rows if row.version is None and row.segment is None]
+    lines = [Line(*one) for one in ordered(whole)]
+    text = []
+    for heading, group in groupby(lines, key=lambda line: line.heading):
+        told = list(_told([line.row for line in group]))
+        text += [f"{heading}\n", *told] if told else []
+    return "\n".join(text).rstrip("\n") or "there is no detail behind these values"
+
+
+def with_details(rows: Sequence[Shown], *, everything: bool = True) -> str:
+    """Rows as a table, and what stands behind their values."""
+    return f"{as_table(rows, everything=everything)}\n\n{explained(rows)}"
+
+
+def _told(rows: Sequence[MeasurementRow]) -> Iterator[str]:
+    """Tables of one window."""
+    limits = {
+        (row.measure.removesuffix(_LIMIT), row.subject, row.against): row.measurement.value
+        for row in rows
+        if row.measure.endswith(_LIMIT)
+    }
+    for row, detail in _chosen(rows):
+        limit = limits.get((row.measure, row.subject, row.against))
+        yield f"  {_title(row, limit)}\n{_table(detail)}\n"
+
+
+def _chosen(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementRow, Detail]]:
+    """Rows with a table that says more than the note does."""
+    found: dict[tuple[str, str], list[tuple[MeasurementRow, Detail]]] = {}
+    for row in rows:
+        detail = row.measurement.detail
+        if detail is not None and detail.columns != FIGURES:
+            found.setdefault((row.measure, row.against), []).append((row, detail))
+    few = [sorted(many, key=lambda one: -_size(one[0]))[:_FEW] for many in found.values()]
+    chosen = [one for many in few for one in many]
+    return sorted(chosen, key=lambda one: one[1].columns != SEGMENTS)
+
+
+def _size(row: MeasurementRow) -> float:
+    return abs(row.measurement.value or 0.0)
+
+
+def _title(row: MeasurementRow, limit: float | None) -> str:
+    result = row.measurement
+    name = " ".join(part for part in (row.measure, row.subject) if part)
+    value = " ".join(part for part in (number(result.value), between(result.interval, number)) if part)
+    parts = (
+        f"{name}: {value}",
+        "" if limit is None else f"critical value {number(limit)}",
+        f"against {row.against}" if row.against else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def _table(detail: Detail) -> str:
+    told = [[_cell(one) for one in row] for row in detail.rows[:_MOST]]
+    more = len(detail.rows) - len(told)
+    lines = aligned([list(detail.columns), *told]).split("\n")
+    lines += [f"… {more} more: --format json"] if more else []
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def _cell(value: float | str | None) -> str:
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else number(value)

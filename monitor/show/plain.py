@@ -1,0 +1,123 @@
+"""Rows as they are read, and as plain values: JSON and CSV."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from monitor.core.clock import to_iso
+from monitor.core.measurement import Detail
+from monitor.measures.catalogue import BY_NAME, Family
+from monitor.specs.rows import CUMULATIVE, MeasurementRow
+from monitor.windows.ends import nominal_length
+
+Shown: TypeAlias = tuple[str, int, MeasurementRow]
+
+FIELDS = (
+    "model",
+    "version",
+    "window",
+    "window_end",
+    "as_of",
+    "truth",
+    "segment",
+    "measure",
+    "subject",
+    "against",
+    "value",
+    "reason",
+    "n",
+    "lower",
+    "upper",
+    "resolution",
+    "coverage",
+    "warning",
+    "detail",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """Further columns: their names, and their values for a model and an as of."""
+
+    names: tuple[str, ...] = ()
+    values: Callable[[str, int], dict[str, object]] = lambda _model, _as_of: {}
+
+
+NOTHING = Further()
+
+
+def plain(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
+    """One row as plain values; times are ISO-8601 UTC; None for the whole and for what is absent."""
+    result = row.measurement
+    return {
+        "model": model,
+        "version": row.version,
+        "window": row.window or None,
+        "window_end": to_iso(row.window_end),
+        "as_of": to_iso(as_of),
+        "truth": row.truth.value or None,
+        "segment": row.segment,
+        "measure": row.measure,
+        "subject": row.subject,
+        "against": row.against or None,
+        "value": result.value,
+        "reason": result.reason.value if result.reason else None,
+        "n": result.n,
+        "lower": result.interval.lower if result.interval else None,
+        "upper": result.interval.upper if result.interval else None,
+        "resolution": result.resolution,
+        "coverage": row.coverage,
+        "warning": row.warning or None,
+        "detail": None if result.detail is None else _records(result.detail),
+    }
+
+
+def _records(detail: Detail) -> list[dict[str, float | str | None]]:
+    return [dict(zip(detail.columns, row, strict=True)) for row in detail.rows]
+
+
+def ordered(rows: Iterable[Shown]) -> list[Shown]:
+    """Rows as they are read: by window, by what they stand on, then as the catalogue has the measures."""
+    return sorted(rows, key=_place)
+
+
+def as_json(rows: Iterable[Shown], further: Further = NOTHING) -> str:
+    """JSON list of rows."""
+    found = [plain(*row) | further.values(row[0], row[1]) for row in ordered(rows)]
+    return json.dumps(found, indent=1)
+
+
+def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
+    """CSV with a header."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, (*FIELDS, *further.names), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_flat(plain(*row)) | further.values(row[0], row[1]) for row in ordered(rows))
+    return out.getvalue()
+
+
+def _flat(values: dict[str, object]) -> dict[str, object]:
+    """A row for a CSV: its detail as JSON."""
+    return values if values["detail"] is None else values | {"detail": json.dumps(values["detail"])}
+
+
+_CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}
+_FAMILIES = {family: at for at, family in enumerate(Family)}
+_SUBJECTS = ("", "score", "prediction", "label")
+_AGAINST = ("", "reference", "previous")
+_AGAINST = ("", "reference", "previous")
+
+
+def _place(shown: Shown) -> tuple[object, ...]:
+    model, as_of, row = shown
+    length = 0 if row.window in ("", CUMULATIVE) else nominal_length(row.window)
+    window = (length, row.window, row.window_end, as_of, row.truth, row.version or "", row.segment or "")
+    measure = BY_NAME.get(row.measure)
+    family = len(_FAMILIES) if measure is None else _FAMILIES[measure.family]
+    subject = _SUBJECTS.index(row.subject) if row.subject in _SUBJECTS else len(_SUBJECTS)
+    against = _AGAINST.index(row.against) if row.against in _AGAINST else len(_AGAINST)
+    measured = (_CATALOGUED.get(row.measure, 0), row.measure, against, row.against)
+    return (model, *window, family, subject, row.subject, *measured)

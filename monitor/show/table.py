@@ -1,0 +1,211 @@
+"""Rows as tables: a heading for each window, a line for each measure, and what they are compared with."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from monitor.core.clock import to_iso
+from monitor.core.measurement import Detail, Measurement
+from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.catalogue import BY_NAME, Unit
+from monitor.show.plain import Shown, ordered
+from monitor.show.words import aligned, between, duration, moment, number, signed
+from monitor.specs.rows import MeasurementRow
+
+_NEGLIGIBLE = 1e-9
+_LEADING = {"feature:": "stability_index", "class:": "base_rate"}  # by which a few are chosen
+_MANY = tuple(_LEADING)
+_FEW = 3
+_MOMENTS = ("to", "as of")
+ALIASES = {
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "brier": "brier_score",
+    "ks": "ks_distance",
+    "logloss": "log_loss",
+    "mae": "mean_absolute_error",
+    "mse": "mean_squared_error",
+    "n": "records",
+    "psi": "stability_index",
+    "r2": "r2_score",
+    "rmse": "root_mean_squared_error",
+    "sensitivity": "recall",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row, and the same measure of the same window against other moments."""
+
+    model: str
+    as_of: int
+    row: MeasurementRow
+    others: Sequence[MeasurementRow] = ()
+
+    @property
+    def heading(self) -> str:
+        """Window, truth, coverage and as of: what a group of lines has in common."""
+        row = self.row
+        window = f"{row.window} to {to_iso(row.window_end)}" if row.window else "the log itself"
+        parts = (
+            self.model,
+            window,
+            "" if row.version is None else f"version {row.version}",
+            row.segment or "",
+            row.truth.value,
+            "" if row.coverage is None else f"coverage {row.coverage:.1%}",
+            f"as of {to_iso(self.as_of)}",
+        )
+        return ", ".join(part for part in parts if part)
+
+    @property
+    def family(self) -> str:
+        """Name of the measure's family; empty: the catalogue does not know it."""
+        return BY_NAME[self.row.measure].family.value if self.row.measure in BY_NAME else ""
+
+
+def lines_of(rows: Iterable[Shown]) -> list[Line]:
+    """Rows in order; what is against another moment stands with the value that it compares."""
+    compared: dict[tuple[object, ...], list[MeasurementRow]] = {}
+    lines = []
+    for model, as_of, row in ordered(rows):
+        place = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
+        key = (*place, row.measure, row.subject)
+        if row.against and key in compared:
+            compared[key].append(row)
+        else:
+            lines.append(Line(model, as_of, row, compared.setdefault(key, [])))
+    return lines
+
+
+def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:
+    """Groups of aligned lines, a heading for each window: values with intervals, and what limits them.
+
+    One measure of several windows or revisions is a line for each of them instead. What a value is compared
+    with stands in its note.
+
+    Parameters
+    ----------
+    everything
+        False: headline measures of the whole model, and of its few most shifted features and most frequent
+        classes; how many lines are left out is said.
+    """
+    found = lines_of(rows)
+    if not found:
+        return "nothing has been measured yet"
+    if len(found) > 1 and len({(line.row.measure, line.row.subject) for line in found}) == 1:
+        return _one_measure(found)
+    shown = found if everything else _overview(found)
+    indent = "    " if len({line.family for line in shown}) > 1 else "  "
+    header = (f"{indent}measure", "subject", "value", "interval", "n", "note")
+    told = iter(aligned([header, *(_cells(line, indent) for line in shown)]).split("\n"))
+    text, left = [next(told)], Counter(line.heading for line in found)
+    for heading, group in groupby(shown, key=lambda line: line.heading):
+        lines = list(group)
+        more = left.pop(heading) - len(lines)
+        text += ["", heading, *_by_family(lines, told, headings=len(indent) > 2)]
+        text += [f"{indent}… {more:,} more: --all"] if more else []
+    others = left.total()
+    return "\n".join([*text, *(["", f"… {others:,} more: --all"] if others else [])])
+
+
+def _by_family(lines: Iterable[Line], told: Iterator[str], *, headings: bool) -> Iterator[str]:
+    for family, group in groupby(lines, key=lambda line: line.family):
+        if headings and family:
+            yield f"  {family}"
+        for _ in group:
+            yield next(told)
+
+
+def _overview(lines: Sequence[Line]) -> list[Line]:
+    """Headlines of whole models, and of a few of their features and classes in each window."""
+    whole = [
+        line
+        for line in lines
+        if line.row.version is None
+        and line.row.segment is None
+        and line.row.measure in BY_NAME
+        and (BY_NAME[line.row.measure].headline or line.row.against)
+    ]
+    chosen: list[Line] = []
+    for _, group in groupby(whole, key=lambda line: line.heading):
+        told = list(group)
+        few = {subject for kind in _LEADING for subject in _few(told, kind)}
+        chosen += [one for one in told if one.row.subject in few or not one.row.subject.startswith(_MANY)]
+    return chosen
+
+
+def _few(lines: Iterable[Line], kind: str) -> list[str]:
+    """Subjects of a kind that lead in its measure."""
+    rows = (line.row for line in lines)
+    leading = {
+        row.subject: -1.0 if row.measurement.value is None else row.measurement.value
+        for row in rows
+        if row.measure == _LEADING[kind] and row.subject.startswith(kind)
+    }
+    return sorted(leading, key=lambda subject: -leading[subject])[:_FEW]
+
+
+def _one_measure(found: Sequence[Line]) -> str:
+    """A line for each row under a title that says what all of them have in common."""
+    lines = [_place_in_words(line) for line in found]
+    common = [name for name in lines[0] if name not in _MOMENTS and len({line[name] for line in lines}) == 1]
+    title = ", ".join(lines[0][name] for name in common if lines[0][name])
+    rest = [name for name in lines[0] if name not in common]
+    header = [*rest, "value", "interval", "n", "note"]
+    told = [
+        (*(words[name] for name in rest), *_cells(line)[2:]) for words, line in zip(lines, found, strict=True)
+    ]
+    return f"{title}\n\n{aligned([header, *told])}" if title else aligned([header, *told])
+
+
+def _place_in_words(line: Line) -> dict[str, str]:
+    row = line.row
+    return {
+        "model": line.model,
+        "measure": row.measure,
+        "subject": row.subject,
+        "window": row.window or "the log itself",
+        "to": to_iso(row.window_end).removesuffix("T00:00:00Z"),
+        "version": row.version or "",
+        "segment": row.segment or "",
+        "truth": row.truth.value,
+        "coverage": "" if row.coverage is None else f"{row.coverage:.1%}",
+        "as of": to_iso(line.as_of).removesuffix("T00:00:00Z"),
+    }
+
+
+def _cells(line: Line, indent: str = "") -> tuple[str, ...]:
+    row, result = line.row, line.row.measurement
+    seconds = row.measure in BY_NAME and BY_NAME[row.measure].unit is Unit.SECONDS
+    text = moment if row.measure.endswith("_timestamp") else duration if seconds else number
+    value = text(result.value) if result.value is not None else f"({result.reason})"
+    bound = duration(result.resolution) if seconds else f"{result.resolution:.2g}"
+    resolution = f"± {bound} by its cells" if result.resolution > _NEGLIGIBLE else ""
+    alone = f"against {_against(row)}" if row.against else ""
+    compared = "; ".join(_against(one) for one in line.others)
+    note = ", ".join(part for part in (row.warning, resolution, alone, compared) if part)
+    interval = between(result.interval, text)
+    return f"{indent}{row.measure}", row.subject, value, interval, f"{result.n:,}", note
+
+
+def _against(row: MeasurementRow) -> str:
+    """What a value is against: the figure then and the difference, another shift, or the worst segment."""
+    result, detail = row.measurement, row.measurement.detail
+    if result.value is None:
+        return f"{row.against} ({result.reason})"
+    if detail is None or detail.columns not in (FIGURES, SEGMENTS):
+        return f"{row.against} {number(result.value)}"
+    if detail.columns == SEGMENTS:
+        return f"{row.against}, most by {detail.rows[0][0]}"
+    return f"{row.against} {_figure(detail)}: {_change(result)}"
+
+
+def _change(result: Measurement) -> str:
+    return " ".join(part for part in (signed(result.value), between(result.interval, signed)) if part)
+
+
+def _figure(detail: Detail) -> str:
+    value, lower, upper = (number(float(one)) if one is not None else "" for one in detail.rows[0][:3])
+    return f"{value} [{lower}, {upper}]" if lower and upper else value
