@@ -205,7 +205,7 @@ def test_maxima_and_quantiles_of_cells_have_no_interval_by_days() -> None:
 
 
 def simulated(
-    effect: float, runs: int = 800, days: int = 30, per_day: int = 100
+    effect: float, runs: int = 2000, days: int = 30, per_day: int = 100
 ) -> tuple[float, float, float]:
     """How often Wilson's interval and that by days hold the true rate; how wide the second is in the median.
 
