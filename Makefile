@@ -61,7 +61,7 @@ sim-intervals: $(VENV)/installed
 	@nice -n 10 $(BIN)/python benchmarks/sim_sequential.py
 
 docs: $(VENV)/installed
-	@$(BIN)/python -X utf8 -c 'from monitor.measures.documentation import markdown; print(markdown(), end="")' > docs/measures.md.new
+	@$(BIN)/python -X utf8 -c 'from monitor.exposition.selection import exposed_as; from monitor.measures.documentation import markdown; print(markdown(exposed_as), end="")' > docs/measures.md.new
 	@mv docs/measures.md.new docs/measures.md
 	@$(BIN)/python -X utf8 -c 'from pathlib import Path; from monitor.config.json_schema import schema_text; print(schema_text(Path("config.example.toml").read_text()), end="")' > config.schema.json.new
 	@mv config.schema.json.new config.schema.json

@@ -24,6 +24,7 @@ from sim_samples import (
     whole_of,
 )
 
+from monitor.measures.against import difference, is_comparable
 from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
@@ -108,6 +109,27 @@ def of_arms_means() -> Case:
         arms.append(pa.table({"label": label, "prediction": label}))
     told = "Lognormal outcomes of skewness 3.7, means 10 % apart; n: records of each arm."
     return _arms("Control and treatment, means", told, arms, NUMBERS, 1.0)
+
+
+def of_differences() -> Case:
+    """A window and the one before, of one population: the true difference is 0."""
+    table = scores_of(np.random.default_rng(12), UNIVERSE, 0.2, -2.0)
+    counting = reference_of(table.slice(0, REFERENCE), BINARY).counting
+
+    def simulate(rng: Rng, size: int, times: int) -> Iterator[dict[str, Outcome]]:
+        for count in batches(size, times):
+            windows = (labels_parts(taken(table, rng, size * count), counting, size) for _ in range(2))
+            for before, now in zip(*windows, strict=True):
+                sides = (performance(counting, part, HEADLINES) for part in (now, before))
+                found = [
+                    replace(one, measurement=difference(one.measurement, other.measurement))
+                    for one, other in zip(*sides, strict=True)
+                    if is_comparable(BY_NAME[one.measure])
+                ]
+                yield _covered(found, dict.fromkeys((one.measure for one in found), 0.0))
+
+    told = "Differences from the window before (`against`), both of n records of the first population."
+    return Case("A window against another", told, 0.2, simulate)
 
 
 def of_challenger() -> Case:
@@ -230,6 +252,7 @@ CASES: tuple[Callable[[], Case], ...] = (
     of_heavy_errors,
     of_arms_rates,
     of_arms_means,
+    of_differences,
     of_challenger,
     of_estimates,
     of_estimated_errors,

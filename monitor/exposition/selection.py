@@ -22,7 +22,7 @@ MAIN_MEASURES = {
     Task.MULTICLASS: "accuracy",
     Task.REGRESSION: "root_mean_squared_error",
 }
-WINDOW_MEASURES = frozenset({"records", "coverage"})
+WINDOW_MEASURES = {"records": names.WINDOW_RECORDS, "coverage": names.WINDOW_COVERAGE}
 STRATUM_MEASURES = frozenset({"base_rate", "version_first_seen_timestamp"})
 
 
@@ -92,6 +92,13 @@ def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
         return Group.WHOLE if measure.headline else None
     wanted = row.measure in STRATUM_MEASURES or row.measure == MAIN_MEASURES[model.reading.task]
     return Group.STRATUM if wanted else None
+
+
+def exposed_as(measure: Measure) -> str:
+    """Name of the family that shows a measure, by default for the whole model; empty: none does."""
+    if measure.name in WINDOW_MEASURES:
+        return WINDOW_MEASURES[measure.name]
+    return names.family_name(measure) if measure.headline else ""
 
 
 def _is_feature_series(model: ModelSpec, row: MeasurementRow) -> bool:

@@ -40,8 +40,8 @@ weeks (`28d`), in the place of the reference; performance as the difference from
 difference is more than chance. Key `against`; not in Prometheus.
 
 **`detail`**: a small table behind a value: points of a curve, deciles, the reliability table, the cells
-that moved, the segments that contribute, the figures of the other moment; the definition says which. `monitor show --explain` prints it,
-JSON and exports hold it. Of the whole model alone; not in Prometheus.
+that moved, the segments that contribute, the figures of the other moment; the definition says which.
+`monitor show --explain` prints it, JSON and exports hold it. Of the whole model alone; not in Prometheus.
 
 **Subjects** are `score`, `prediction`, `feature:NAME`, `class:NAME`, `actual:NAME,predicted:NAME`,
 `top:SHARE`, or empty: the whole model. Binary models have two classes: their precision, recall and the like
@@ -93,37 +93,37 @@ _TITLES: Mapping[Family, tuple[str, str]] = {
     Family.AVERAGES: (
         "Averages over classes",
         (
-            "One number for many classes: *macro* counts each class alike, *weighted* by its records, *micro* "
-            "each record alike."
+            "One number for many classes: *macro* counts each class alike, *weighted* by its records, "
+            "*micro* each record alike."
         ),
     ),
     Family.GAINS: (
         "What the highest scores hold",
         (
-            "For models whose highest scores are acted upon: how many of the positives are found there, and what "
-            "that is worth."
+            "For models whose highest scores are acted upon: how many of the positives are found there, "
+            "and what that is worth."
         ),
     ),
     Family.CALIBRATION: (
         "Calibration: are the scores probabilities?",
         (
-            "Of records with a score of 0.2 a fifth should be positive. A model may rank well and be off here, "
-            "and the other way round."
+            "Of records with a score of 0.2 a fifth should be positive. A model may rank well and be off "
+            "here, and the other way round."
         ),
     ),
     Family.ESTIMATE: (
         "Estimates of performance: before labels are in",
         (
-            "What labels will probably give, from the scores or predictions alone. Estimates, not measurements, "
-            "blind to a change of what scores mean: [when they fail](estimates.md)."
+            "What labels will probably give, from the scores or predictions alone. Estimates, not "
+            "measurements, blind to a change of what scores mean: [when they fail](estimates.md)."
         ),
     ),
     Family.SHIFT: (
         "Shift against the reference",
         (
-            "Whether what the model is fed, or says, is still distributed as it was. A shift is no loss of "
-            "performance yet, and a loss needs no shift. Other conventions on the same data: "
-            "[the stability index](stability-index.md)."
+            "Whether what the model is fed, or says, is still distributed as it was. A shift is no loss "
+            "of performance yet, and a loss needs no shift. Other conventions on the same data: [the "
+            "stability index](stability-index.md)."
         ),
     ),
     Family.DISTANCES: (
@@ -141,9 +141,9 @@ _TITLES: Mapping[Family, tuple[str, str]] = {
     Family.COMPARISON: (
         "Comparisons: control and treatment, champion and challenger",
         (
-            "*Always valid* ones may be looked at, and stopped at, at any time: they stand on all settled days "
-            "since a date ([why](adr/0013-comparisons-that-go-on.md)). The others are for one look at a window "
-            "that was chosen beforehand."
+            "*Always valid* ones may be looked at, and stopped at, at any time: they stand on all settled "
+            "days since a date ([why](adr/0013-comparisons-that-go-on.md)). The others are for one look "
+            "at a window that was chosen beforehand."
         ),
     ),
     Family.LABELS: (

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.core.clock import to_iso
-from monitor.core.measurement import Detail, Measurement
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME, Unit
 from monitor.show.plain import Shown, ordered
@@ -183,9 +182,9 @@ def _cells(line: Line, indent: str = "") -> tuple[str, ...]:
     value = text(result.value) if result.value is not None else f"({result.reason})"
     bound = duration(result.resolution) if seconds else f"{result.resolution:.2g}"
     resolution = f"± {bound} by its cells" if result.resolution > _NEGLIGIBLE else ""
-    alone = f"against {_against(row)}" if row.against else ""
-    compared = "; ".join(_against(one) for one in line.others)
-    note = ", ".join(part for part in (row.warning, resolution, alone, compared) if part)
+    alone = [f"against {_against(row)}"] if row.against else []
+    compared = "; ".join([*alone, *(_against(one) for one in line.others)])
+    note = ", ".join(part for part in (row.warning, resolution, compared) if part)
     interval = between(result.interval, text)
     return f"{indent}{row.measure}", row.subject, value, interval, f"{result.n:,}", note
 
@@ -198,14 +197,7 @@ def _against(row: MeasurementRow) -> str:
     if detail is None or detail.columns not in (FIGURES, SEGMENTS):
         return f"{row.against} {number(result.value)}"
     if detail.columns == SEGMENTS:
-        return f"{row.against}, most by {detail.rows[0][0]}"
-    return f"{row.against} {_figure(detail)}: {_change(result)}"
-
-
-def _change(result: Measurement) -> str:
-    return " ".join(part for part in (signed(result.value), between(result.interval, signed)) if part)
-
-
-def _figure(detail: Detail) -> str:
-    value, lower, upper = (number(float(one)) if one is not None else "" for one in detail.rows[0][:3])
-    return f"{value} [{lower}, {upper}]" if lower and upper else value
+        return f"{row.against}: {detail.rows[0][0]}"
+    then = detail.rows[0][0]
+    figure = number(then) if isinstance(then, float | int) else ""
+    return f"{row.against} {figure}: {signed(result.value)} {between(result.interval, signed)}".rstrip()

@@ -4,7 +4,8 @@ from exposition_rows import AS_OF, model, row, typical_rows
 from monitor.core.clock import DAY, SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.names import WINDOW_COVERAGE, WINDOW_END, WINDOW_RECORDS
-from monitor.exposition.selection import Exposed, Group, expose
+from monitor.exposition.selection import Exposed, Group, expose, exposed_as
+from monitor.measures.catalogue import BY_NAME
 from monitor.records.reading import Task
 from monitor.specs.rows import MeasurementRow, Truth
 
@@ -171,3 +172,14 @@ def test_what_is_dropped_does_not_depend_on_the_order_of_rows() -> None:
     rows = typical_rows()
 
     assert exposed(*rows, max_series=20) == exposed(*reversed(rows), max_series=20)
+
+
+def test_the_name_of_a_measure_is_the_one_that_it_is_served_under() -> None:
+    named = {name: exposed_as(BY_NAME[name]) for name in ("accuracy", "coverage", "records", "gini")}
+
+    assert named == {
+        "accuracy": ACCURACY,
+        "coverage": WINDOW_COVERAGE,
+        "records": WINDOW_RECORDS,
+        "gini": "",
+    }

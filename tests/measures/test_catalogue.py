@@ -12,6 +12,7 @@ import pytest
 from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
 
 from monitor.core.measurement import Measurement, Reason
+from monitor.exposition.selection import exposed_as
 from monitor.measures.against import CONTRIBUTION, Mean, mean_of, segment_contribution
 from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Unit
@@ -348,4 +349,4 @@ def test_every_family_but_those_for_a_closer_look_has_a_headline_measure() -> No
 def test_the_documentation_is_that_of_the_catalogue() -> None:
     path = Path(__file__).parents[2] / "docs" / "measures.md"
 
-    assert path.read_text(encoding="utf-8") == markdown()
+    assert path.read_text(encoding="utf-8") == markdown(exposed_as)
