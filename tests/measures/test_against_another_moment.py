@@ -147,7 +147,8 @@ def test_a_segment_contributes_by_what_it_lost_and_by_having_grown() -> None:
 
     found = segment_contribution(Direction.HIGHER, now, then, wholes)
 
-    assert wholes == (Mean(200, pytest.approx(0.73)), Mean(100, pytest.approx(0.84)))
+    assert [whole.n for whole in wholes] == [200, 100]
+    assert [whole.value for whole in wholes] == pytest.approx([0.73, 0.84])
     assert found is not None
     assert found.value == pytest.approx(-0.112)
     assert found.n == 100

@@ -168,7 +168,7 @@ def test_the_cells_that_moved_most_are_told_with_both_shares() -> None:
 
     assert found.detail is not None
     assert found.detail.columns == ("cell", "expected", "actual", "contribution")
-    contributions = [row[3] for row in found.detail.rows]
+    contributions = [float(row[3] or 0) for row in found.detail.rows]
     assert contributions == sorted(contributions, reverse=True)
     assert found.detail.rows[0][0] == "[899, ∞)"
     assert found.detail.rows[0][1] == pytest.approx(0.1, abs=0.002)
