@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from measure_states import binary_reading, by_name, records_part, table
 from scipy import stats
@@ -52,6 +52,8 @@ def value(found: dict[str, Measurement], name: str) -> float:
 
 @given(SAMPLE, SAMPLE)
 def test_mean_and_spread_are_numpys(reference: Floats, current: Floats) -> None:
+    assume(np.std(reference) == 0 or np.std(reference) > 1e-4)  # else squares are beyond what can be summed
+
     found = measured(reference, current, missing=2)
 
     assert value(found, "mean") == pytest.approx(np.mean(current), abs=1e-9)
@@ -161,6 +163,14 @@ def test_numbers_far_beyond_the_reference_have_no_mean() -> None:
 
     assert found["mean feature:x"].reason is Reason.OUT_OF_RANGE
     assert value(found, "out_of_range_rate") == pytest.approx(1 / 3)
+
+
+def test_squares_beyond_what_can_be_summed_leave_the_mean() -> None:
+    found = measured(np.asarray([0.0, 1e-9]), np.asarray([0.0, 1.0]))
+
+    assert value(found, "mean") == pytest.approx(0.5)
+    assert found["standard_deviation feature:x"].reason is Reason.OUT_OF_RANGE
+    assert found["standardized_mean_difference feature:x"].reason is Reason.OUT_OF_RANGE
 
 
 def test_the_cells_that_moved_most_are_told_with_both_shares() -> None:
