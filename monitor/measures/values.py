@@ -146,6 +146,8 @@ def standardized_difference(now: Moments, then: Moments, level: float = 0.95) ->
     n = int(now.n)
     if then.reason is not None:
         return Measurement.absent(Reason.NO_REFERENCE, n=n)
+    if n > 1 and not math.isfinite(now.variance):
+        return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
     pooled = math.sqrt((now.variance + then.variance) / 2)
     if not pooled > 0:
         return Measurement.absent(Reason.UNDEFINED, n=n)
@@ -190,6 +192,6 @@ def _units(subject: Subject) -> tuple[float, float]:
 
 
 def _finite(value: float, n: int) -> Measurement:
-    return (
-        Measurement(value=value, n=n) if math.isfinite(value) else Measurement.absent(Reason.UNDEFINED, n=n)
-    )
+    if math.isfinite(value):
+        return Measurement(value=value, n=n)
+    return Measurement.absent(Reason.OUT_OF_RANGE if n > 1 else Reason.UNDEFINED, n=n)
