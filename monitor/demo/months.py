@@ -15,8 +15,8 @@ def months(rows: Iterable[Shown]) -> str:
         if row.version is None and row.segment is None and not row.against:
             latest.setdefault(row.window_end, {})[row.measure, row.subject] = row
     header = (
-        "month", "n", "coverage", "AUC", "K-S sep.", "accuracy (majority)", "profit",
-        "SI score (critical)", "most shifted features (SI)", "late: control / treatment", "truth",
+        "month", "n", "coverage", "AUC", "AUC estimated before", "challenger's AUC - AUC", "K-S sep.",
+        "accuracy (majority)", "profit", "SI score (critical)", "most shifted features (SI)", "late: control / treatment", "truth",
     )  # fmt: skip
     return aligned([header, *(_month(end, found) for end, found in sorted(latest.items()))])
 
@@ -47,6 +47,8 @@ def _month(end: int, found: dict[tuple[str, str], MeasurementRow]) -> tuple[str,
         show("records"),
         coverage,
         show("roc_auc") + bounds("roc_auc"),
+        show("estimated_roc_auc"),
+        show("challenger_auc_difference") + bounds("challenger_auc_difference"),
         show("ks_separation"),
         f"{show('accuracy')} ({show('majority_accuracy')})",
         show("profit"),
