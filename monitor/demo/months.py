@@ -16,7 +16,8 @@ def months(rows: Iterable[Shown]) -> str:
             latest.setdefault(row.window_end, {})[row.measure, row.subject] = row
     header = (
         "month", "n", "coverage", "AUC", "AUC estimated before", "challenger's AUC - AUC", "K-S sep.",
-        "accuracy (majority)", "profit", "SI score (critical)", "most shifted features (SI)", "late: control / treatment", "truth",
+        "accuracy (majority)", "profit", "SI score (critical)", "most shifted features (SI)",
+        "late: control / treatment", "truth",
     )  # fmt: skip
     return aligned([header, *(_month(end, found) for end, found in sorted(latest.items()))])
 
