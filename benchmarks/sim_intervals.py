@@ -1,7 +1,7 @@
 """How often the intervals of the measures hold the true value, and how often a critical value cries wolf.
 
 Draws samples of known populations, counts them as the monitor does, measures them by its own functions, and
-writes the shares into docs/intervals.md. Ten to fifteen minutes of one core.
+writes the shares into docs/intervals.md. Some twenty minutes of one core.
 python benchmarks/sim_intervals.py [--repetitions 2000] [--output FILE]
 """
 
@@ -42,8 +42,10 @@ most samples; where some have none, the share that has one follows in brackets, 
 Measures with equal figures share a row. With as many figures as here some are outside by the error of the
 simulation alone, by a few tenths of a point.
 
-What all of these take for granted: records are independent, and the sample is one of the population that one
-asks about.
+What all of these take for granted: records are independent (days that go together:
+[what that does](operations.md#days-that-go-together)), and the sample is one of the population that one asks
+about. Comparisons that are looked at again and again have
+[figures of their own](adr/0013-comparisons-that-go-on.md).
 """
 
 
