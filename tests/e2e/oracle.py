@@ -1,9 +1,12 @@
-"""Every measure once more: from raw rows, by pandas, scikit-learn and SciPy, without our counts and cells."""
+"""Every measure once more: from raw rows, by pandas, scikit-learn and SciPy, without our counts and cells.
+
+Here: which rows there are, and what all families need.
+"""
 
 import math
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any, TypeAlias
 
@@ -11,11 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn import metrics
 
 UNSEEN = "(unseen)"
 TOLERANCE = 300_000_000  # of clocks, microseconds
 LEVEL = 0.95
+Z = float(stats.norm.ppf(0.5 + LEVEL / 2))
+DAY = 86_400_000_000
 
 
 class How(Enum):
@@ -38,7 +42,9 @@ class Expected:
     bounds: tuple[float, float] | None = None
 
 
+NONE = Expected(None)
 Floats: TypeAlias = NDArray[Any]
+Span: TypeAlias = tuple[int, int]
 Key: TypeAlias = tuple[str, str]
 Found: TypeAlias = Iterator[tuple[Key, Expected]]
 
@@ -50,15 +56,19 @@ class Log:
     Parameters
     ----------
     predictions
-        id, event_time, logged_at, version, arm, prediction, perhaps score, features.
+        id, event_time, logged_at, version, arm, prediction, perhaps score and challenger, features.
     labels
         id, label, reported_at, revision.
     reference
-        prediction, perhaps score, features.
+        prediction, label, perhaps score, features.
     whole
-        the reference, where `reference` is a segment of it: the deciles are the whole's.
+        the reference, where `reference` is a segment of it, or another moment: the cells are the whole's.
     classes
         (negative, positive) of a binary model; empty for a regression.
+    planned, detect, threshold
+        share of the control arm, difference between the arms that matters, the challenger's threshold.
+    made
+        deciles and levels by column, which are made of the cells' reference once.
     """
 
     predictions: pd.DataFrame
@@ -72,6 +82,15 @@ class Log:
     profit: dict[Key, float]
     segments: tuple[str, ...] = ()
     whole: pd.DataFrame | None = None
+    planned: float | None = None
+    detect: float | None = None
+    threshold: float | None = None
+    made: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def grids(self) -> pd.DataFrame:
+        """Reference that the cells are made of."""
+        return self.reference if self.whole is None else self.whole
 
     @property
     def binary(self) -> bool:
@@ -87,10 +106,9 @@ class Log:
 def records(log: Log, span: tuple[int, int], as_of: int) -> pd.DataFrame:
     """Rows known as of a moment with event times in [start, end), one for each pane, id and version."""
     rows = log.predictions
+    rows = rows[rows["event_time"].between(span[0], min(span[1] - 1, as_of + TOLERANCE))]
     logged = rows["logged_at"].fillna(rows["event_time"]).astype("int64")
-    inside = (rows["event_time"] >= span[0]) & (rows["event_time"] < span[1])
-    known = (logged <= as_of) & (rows["event_time"] <= as_of + TOLERANCE)
-    rows = rows.assign(logged=logged, pane=rows["event_time"] // log.pane)[inside & known]
+    rows = rows.assign(logged=logged, pane=rows["event_time"] // log.pane)[logged <= as_of]
     outputs = ["score", "prediction"] if log.scored else ["prediction"]
     outputs += [column for column in rows.columns if column.startswith("probability:")]
     key = ["pane", "id", "version"]
@@ -98,6 +116,19 @@ def records(log: Log, span: tuple[int, int], as_of: int) -> pd.DataFrame:
     size = rows.groupby(key, sort=False, dropna=False)["id"].transform("size")
     first = rows.assign(repeats=size - 1).drop_duplicates(key).reset_index(drop=True)
     return first.assign(row=first.index)
+
+
+def first_counted(log: Log, first_as_of: int) -> int:
+    """Start of the panes that the first cycle, and no later one, counted: of the log, or of the horizon."""
+    edge = -(-(first_as_of - log.horizon) // log.pane) * log.pane
+    seen = records(log, (edge, first_as_of + TOLERANCE + 1), first_as_of)["event_time"].min() // DAY * DAY
+    return int(max(edge, seen))
+
+
+def of_spans(log: Log, spans: Sequence[Span], as_of: int) -> pd.DataFrame:
+    """Records of several spans."""
+    rows = pd.concat([records(log, span, as_of) for span in spans], ignore_index=True)
+    return rows.assign(row=rows.index)
 
 
 def with_labels(log: Log, rows: pd.DataFrame, as_of: int) -> pd.DataFrame:
@@ -117,8 +148,13 @@ def with_labels(log: Log, rows: pd.DataFrame, as_of: int) -> pd.DataFrame:
     told["corrections"] = (different - 1).reindex(told.index, fill_value=0)
     told["first"] = pairs[pairs["label"].notna()].groupby("row")["at"].min()
     told["newest"] = pairs.groupby("row")["at"].max()
-    told["invalid"] = False if log.classes else told["label"].notna() & ~_finite(told["label"])
-    told["known"] = told["label"].notna() & ~told["invalid"]
+    return judged(log, told)
+
+
+def judged(log: Log, told: pd.DataFrame) -> pd.DataFrame:
+    """Rows with labels, and what these and the predictions are."""
+    invalid = told["label"].notna() & ~_finite(told["label"]) if not log.classes else False
+    told = told.assign(invalid=invalid, known=told["label"].notna() & ~np.asarray(invalid))
     return told.assign(actual=_positions(log, told["label"]), said=_positions(log, told["prediction"]))
 
 
@@ -135,204 +171,49 @@ def _finite(values: pd.Series) -> pd.Series:
     return values.astype("float64").between(-sys.float_info.max, sys.float_info.max)
 
 
-def of_labels(log: Log, told: pd.DataFrame, *, delays: bool = True) -> dict[Key, Expected]:
-    """All that is measured of records with labels; a version's or an arm's are not told their delays."""
-    families: list[Callable[[Log, pd.DataFrame], Found]] = [_label_quality]
-    families += [_class_rates, _class_averages, _cells] if log.classes else [_errors]
-    families += [_scores] if log.binary and log.scored else []
-    families += [_delays] if delays else []
-    return {key: expected for family in families for key, expected in family(log, told)}
-
-
 def rate(count: int, n: int) -> Expected:
     """Share with Wilson's interval: both p at which the share lies z standard errors away."""
     if n == 0:
         return Expected(None)
-    share, z2 = count / n, float(stats.norm.ppf(0.5 + LEVEL / 2)) ** 2
+    share, z2 = count / n, Z**2
     lower, upper = sorted(np.roots([1 + z2 / n, -2 * share - z2 / n, share**2]).real)
     return Expected(share, n=n, bounds=(float(lower), float(upper)))
 
 
 def difference(first: tuple[int, int], second: tuple[int, int]) -> Expected:
     """Newcombe (1998), method 10: of two rates, by squares and the roots of both Wilson intervals."""
-    one, two = rate(*first), rate(*second)
-    if one.value is None or two.value is None or one.bounds is None or two.bounds is None:
-        return Expected(None)
-    value = one.value - two.value
-    lower = value - math.sqrt((one.value - one.bounds[0]) ** 2 + (two.bounds[1] - two.value) ** 2)
-    upper = value + math.sqrt((one.bounds[1] - one.value) ** 2 + (two.value - two.bounds[0]) ** 2)
-    return Expected(value, n=first[1] + second[1], bounds=(lower, upper))
+    return replace(less(rate(*first), rate(*second)), n=first[1] + second[1])
 
 
-def mean(terms: Any, value: float) -> Expected:
-    """Value of a library, with the normal interval of the mean of its terms."""
-    half = float(stats.norm.ppf(0.5 + LEVEL / 2) * stats.sem(terms)) if len(terms) > 1 else math.nan
-    bounds = (max(0.0, value - half), value + half) if half > 1e-12 else None
+def less(one: Expected, two: Expected) -> Expected:
+    """One value less another: Zou & Donner (2008), of both intervals by squares and roots."""
+    if one.value is None or two.value is None:
+        return NONE
+    value, bounds = one.value - two.value, None
+    if one.bounds is not None and two.bounds is not None:
+        lower = value - math.sqrt((one.value - one.bounds[0]) ** 2 + (two.bounds[1] - two.value) ** 2)
+        upper = value + math.sqrt((one.bounds[1] - one.value) ** 2 + (two.value - two.bounds[0]) ** 2)
+        bounds = (lower, upper)
+    exact = one.how is two.how is How.EXACT
+    return Expected(value, How.EXACT if exact else How.WITHIN, one.n, bounds)
+
+
+def mean(terms: Any, value: float, lowest: float = 0.0) -> Expected:
+    """Value of a library, with the normal interval of the mean of its terms, which are `lowest` at least."""
+    half = Z * float(stats.sem(terms)) if len(terms) > 1 else math.nan
+    bounds = (max(lowest, value - half), value + half) if half > 1e-12 else None
     return Expected(value, n=len(terms), bounds=bounds)
-
-
-def _codes(told: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Actual and predicted class of the records that have both."""
-    both = (told["actual"] >= 0) & (told["said"] >= 0)
-    return told.loc[both, "actual"].to_numpy(), told.loc[both, "said"].to_numpy()
-
-
-def _class_rates(log: Log, told: pd.DataFrame) -> Found:
-    actual, said = _codes(told)
-    n, k = len(actual), len(log.classes)
-    right = np.zeros((4, k))
-    if n:
-        right = metrics.precision_recall_fscore_support(actual, said, labels=range(k), zero_division=0)
-    for at, name in enumerate(log.classes):
-        true, predicted = int(np.sum(actual == at)), int(np.sum(said == at))
-        found = {
-            "precision": rate(round(right[0][at] * predicted), predicted),
-            "recall": rate(round(right[1][at] * true), true),
-            "base_rate": rate(true, n),
-            "predicted_rate": rate(predicted, n),
-            "f1": Expected(float(right[2][at]) if true + predicted else None),
-        }
-        if log.binary and at == 0:
-            yield ("specificity", ""), found["recall"]
-        elif log.binary:
-            yield from (((measure, ""), expected) for measure, expected in found.items())
-        else:
-            del found["f1"]
-            yield from (((measure, f"class:{name}"), expected) for measure, expected in found.items())
-
-
-def _class_averages(log: Log, told: pd.DataFrame) -> Found:
-    actual, said = _codes(told)
-    n, k = len(actual), len(log.classes)
-    right = round(metrics.accuracy_score(actual, np.where(said == k, -1, said)) * n) if n else 0
-    most = max(int(np.sum(actual == at)) for at in range(k))
-    present = np.unique(actual[actual < k])
-    recalls = metrics.recall_score(actual, said, labels=present, average=None) if len(present) else None
-    yield ("accuracy", ""), rate(right, n)
-    yield ("majority_accuracy", ""), rate(most, n)
-    yield ("relative_accuracy", ""), Expected(right / most if most else None)
-    yield ("average_class_accuracy", ""), Expected(None if recalls is None else float(np.mean(recalls)))
-    yield ("harmonic_class_accuracy", ""), Expected(None if recalls is None else float(stats.hmean(recalls)))
-    yield ("absent_classes", ""), Expected(float(k - len(present)) if n else None)
-
-
-def _cells(log: Log, told: pd.DataFrame) -> Found:
-    sides, names = _codes(told), [*log.classes, UNSEEN]
-    n, known = len(sides[0]), range(len(names))
-    counts = metrics.confusion_matrix(*sides, labels=known) if n else np.zeros((len(names),) * 2)
-    profit = 0.0
-    for (row, column), count in np.ndenumerate(counts):
-        profit += count * log.profit.get((names[row], names[column]), 0.0)
-        if count or (log.binary and max(row, column) < 2):
-            subject = f"actual:{names[row]},predicted:{names[column]}"
-            yield ("confusion_records", subject), Expected(float(count), n=n)
-    if log.profit:
-        yield ("profit", ""), Expected(profit if n else None)
-        yield ("profit_per_record", ""), Expected(profit / n if n else None)
-
-
-def _scores(log: Log, told: pd.DataFrame) -> Found:
-    rows = told[told["actual"].isin((0, 1)) & valid(told, "score", log)]
-    score, truth = rows["score"].to_numpy(), rows["actual"].to_numpy()
-    n, classes = len(rows), len(set(truth))
-    auc = separation = brier = loss = Expected(None)
-    if classes == 2:
-        auc = Expected(float(metrics.roc_auc_score(truth, score)), How.WITHIN, n)
-        separation = Expected(ks(score[truth == 1], score[truth == 0]), How.BELOW, n)
-    given = np.where(truth == 1, score, 1 - score)
-    clipped = np.clip(given, 2.0**-52, 1 - 2.0**-52)
-    if n:
-        brier = mean((1 - given) ** 2, float(metrics.brier_score_loss(truth, score, pos_label=1)))
-        loss = mean(-np.log(clipped), float(metrics.log_loss(truth, score, labels=[0, 1])))
-    yield ("roc_auc", ""), auc
-    yield ("ks_separation", ""), separation
-    yield ("brier_score", ""), brier
-    yield ("log_loss", ""), loss
-    yield ("clipped_records", ""), Expected(float(np.sum(clipped != given)), n=n)
-
-
-def _errors(log: Log, told: pd.DataFrame) -> Found:
-    rows = told[told["known"] & valid(told, "prediction", log)]
-    label, said = rows["label"].to_numpy(dtype=float), rows["prediction"].to_numpy(dtype=float)
-    squared = mean((said - label) ** 2, float(metrics.mean_squared_error(label, said)))
-    root = float(metrics.root_mean_squared_error(label, said))
-    bounds = None
-    if squared.bounds is not None and squared.value is not None:
-        half = (squared.bounds[1] - squared.value) / (2 * root)
-        bounds = (max(0.0, root - half), root + half)
-    yield ("mean_squared_error", ""), squared
-    yield ("root_mean_squared_error", ""), Expected(root, n=len(rows), bounds=bounds)
-    absolute = float(metrics.mean_absolute_error(label, said))
-    yield ("mean_absolute_error", ""), mean(np.abs(said - label), absolute)
-    determined = float(metrics.r2_score(label, said)) if len(set(label)) > 1 else None
-    yield ("r2_score", ""), Expected(determined, n=len(rows))
-
-
-def _label_quality(log: Log, told: pd.DataFrame) -> Found:
-    n, known = len(told), told["known"]
-    yield ("coverage", ""), rate(int(known.sum()), n)
-    counts = {
-        "labelled_records": known,
-        "corrected_labels": told["corrections"],
-        "retracted_labels": told["reported"] & told["label"].isna(),
-        "invalid_labels": told["invalid"],
-        "stale_labels": told["newest"] - told["event_time"] > log.horizon,
-        "early_labels": known & (told["first"] < told["event_time"]),
-    }
-    for name, counted in counts.items():
-        yield (name, ""), Expected(float(counted.sum()), n=n)
-
-
-def _delays(log: Log, told: pd.DataFrame) -> Found:
-    rows = told[told["known"] & (told["actual"] < len(log.classes))]
-    seconds = np.sort((rows["first"] - rows["event_time"]).to_numpy(dtype=float) / 1e6)
-    for name, share in (("label_delay_median", 0.5), ("label_delay_p90", 0.9)):
-        if len(seconds) == 0:
-            yield (name, ""), Expected(None)
-            continue
-        rank = math.ceil(share * len(seconds))
-        yield (name, ""), Expected(max(0.0, float(seconds[rank - 1])), How.ABOVE, len(seconds))
-
-
-def of_arms(log: Log, told: pd.DataFrame) -> dict[Key, Expected]:
-    """Control against treatment: outcomes, and treatment's less control's."""
-    if not log.classes:
-        return _means(told[told["known"] & valid(told, "prediction", log)])
-    if not log.binary:
-        return {}
-    rows = told[told["known"] & told["label"].isin(log.classes)]
-    positive = rows["label"] == log.classes[1]
-    sides = [
-        (int((positive & (rows["arm"] == arm)).sum()), int((rows["arm"] == arm).sum()))
-        for arm in ("treatment", "control")
-    ]
-    return {
-        ("treatment_outcome_rate", ""): rate(*sides[0]),
-        ("control_outcome_rate", ""): rate(*sides[1]),
-        ("outcome_rate_difference", ""): difference(*sides),
-    }
-
-
-def _means(rows: pd.DataFrame) -> dict[Key, Expected]:
-    found: dict[Key, Expected] = {}
-    sides = [rows.loc[rows["arm"] == arm, "label"].to_numpy(dtype=float) for arm in ("treatment", "control")]
-    for arm, side in zip(("treatment", "control"), sides, strict=True):
-        interval = stats.ttest_1samp(side, 0.0).confidence_interval(LEVEL)
-        bounds = (float(interval.low), float(interval.high))
-        found[f"{arm}_outcome_mean", ""] = Expected(float(np.mean(side)), n=len(side), bounds=bounds)
-    interval = stats.ttest_ind(*sides, equal_var=False).confidence_interval(LEVEL)
-    found["outcome_mean_difference", ""] = Expected(
-        float(np.mean(sides[0]) - np.mean(sides[1])),
-        n=len(rows[rows["arm"].isin(("treatment", "control"))]),
-        bounds=(float(interval.low), float(interval.high)),
-    )
-    return found
 
 
 def valid(rows: pd.DataFrame, column: str, log: Log) -> pd.Series:
     """Rows whose number is one: finite, a score in [0, 1]."""
     within = column == "score" and log.classes
     return rows[column].astype("float64").between(0.0, 1.0) if within else _finite(rows[column])
+
+
+def ranked(ordered: Floats, cells: int) -> Floats:
+    """Distinct values at the ranks that cut ascending values into so many parts."""
+    return np.unique([ordered[-(-k * len(ordered) // cells) - 1] for k in range(1, cells)])
 
 
 def ks(one: Any, two: Any) -> float:

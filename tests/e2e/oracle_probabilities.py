@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import oracle
+import oracle_scores
 import pandas as pd
 from oracle import Expected, How, Key, Log
+from oracle_scores import Cells, edges_of
 from sklearn import metrics
 
 COLUMN = "probability:"
@@ -30,16 +32,14 @@ def measured(log: Log, told: pd.DataFrame, *, whole: bool) -> Iterator[tuple[Key
     )
     yield from _losses(given[used], actual[used])
     yield from _areas(log, given[used], actual[used], whole=whole)
-    yield from _calibration(int(used.sum())) if whole else ()
+    if whole:
+        yield from _calibration(log, given[used], actual[used])
 
 
-def _calibration(n: int) -> Iterator[tuple[Key, Expected]]:
-    """There from 150 records on; the groups of records are for other tests."""
-    for name in ("expected", "maximum", "squared"):
-        found = Expected(0.0, How.BETWEEN, n, (-1.0, 1.0)) if n >= 150 else Expected(None)
-        yield (f"{name}_calibration_error", ""), found
-        if name != "squared":
-            yield (f"{name}_calibration_error_critical", ""), found
+def _calibration(log: Log, given: oracle.Floats, actual: oracle.Floats) -> Iterator[tuple[Key, Expected]]:
+    """Errors of the largest probability: is its class right as often?"""
+    largest, hit = given.max(axis=1), given.argmax(axis=1) == actual
+    yield from oracle_scores.errors(Cells.of(edges_of(log), largest, hit), largest)
 
 
 def _losses(given: oracle.Floats, actual: oracle.Floats) -> Iterator[tuple[Key, Expected]]:

@@ -1,18 +1,58 @@
 """Shift, data quality and volume once more, from raw rows."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from oracle import LEVEL, TOLERANCE, Expected, How, Key, Log, ks, rate, records, valid
+from oracle import (
+    DAY,
+    LEVEL,
+    NONE,
+    TOLERANCE,
+    Expected,
+    Floats,
+    How,
+    Key,
+    Log,
+    first_counted,
+    ks,
+    ranked,
+    rate,
+    records,
+    valid,
+)
 from scipy import special, stats
 
 Named: TypeAlias = Iterator[tuple[str, Expected]]
-DAY = 86_400_000_000
+BACK = {"7d": 7, "month": 35, "30d": 35, "90d": 91, "365d": 371}  # days, whole weeks
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Reference and window of one subject.
+
+    Parameters
+    ----------
+    cells
+        shape (2, cells): counts in the cells of the stability index.
+    numbers
+        of a subject that is one: the valid ones of both sides.
+    bounded
+        whether the numbers have a range, as scores do.
+    missing, invalid, unseen
+        of the window; levels alone can be unseen.
+    """
+
+    cells: Floats
+    numbers: tuple[Floats, Floats] | None
+    bounded: bool
+    missing: int
+    invalid: int
+    unseen: int = 0
 
 
 def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[Key, Expected]:
@@ -20,7 +60,7 @@ def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[K
 
     A version's or an arm's features are not counted.
     """
-    n = len(rows)
+    n, sides = len(rows), dict(sides_of(log, rows, features=features))
     found = {
         ("records", ""): Expected(float(n), n=n),
         ("duplicate_records", ""): Expected(float(rows["repeats"].sum()), n=n),
@@ -30,14 +70,21 @@ def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[K
         ("adjusted_times", ""): Expected(0.0, n=n),
         ("unlogged_records", ""): Expected(float(rows["logged_at"].isna().sum()), n=n),
     }
-    numbers = [("score", "score")] if log.scored else []
-    numbers += [(f"feature:{name}", name) for name in log.numeric if features]
-    levels = [(f"feature:{name}", name) for name in log.categorical if features]
-    (levels if log.classes else numbers).append(("prediction", "prediction"))
-    for subject, column in numbers:
-        found |= {(name, subject): expected for name, expected in _number_shift(log, rows, column)}
-    for subject, column in levels:
-        found |= {(name, subject): expected for name, expected in _level_shift(log, rows, column)}
+    for subject, one in sides.items():
+        found["missing_rate", subject] = rate(one.missing, n)
+        found["invalid_rate", subject] = rate(one.invalid, n)
+        if one.numbers is None:
+            found["unseen_rate", subject] = rate(one.unseen, n)
+    return found | of_shift(sides)
+
+
+def of_shift(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
+    """Stability index and K-S distance of all subjects."""
+    found: dict[Key, Expected] = {}
+    for subject, one in sides.items():
+        found |= {(name, subject): expected for name, expected in _index(*one.cells)}
+        if one.numbers is not None:
+            found |= {(name, subject): expected for name, expected in _separation(*one.numbers)}
     return found
 
 
@@ -49,79 +96,91 @@ def of_segment(log: Log, reference: pd.DataFrame | None, rows: pd.DataFrame) -> 
         features=False,
     )
     if reference is None:
-        found |= {key: Expected(None) for key in found if key[0].startswith(("stability_index", "ks_"))}
+        found |= {key: NONE for key in found if key[0].startswith(("stability_index", "ks_"))}
     return found
+
+
+def sides_of(log: Log, rows: pd.DataFrame, *, features: bool) -> Iterator[tuple[str, Sides]]:
+    """Both sides of the outputs and the features."""
+    numbers = [("score", "score")] if log.scored else []
+    numbers += [(f"feature:{name}", name) for name in log.numeric if features]
+    levels = [(f"feature:{name}", name) for name in log.categorical if features]
+    (levels if log.classes else numbers).append(("prediction", "prediction"))
+    yield from ((subject, _of_numbers(log, rows, column)) for subject, column in numbers)
+    yield from ((subject, _of_levels(log, rows, column)) for subject, column in levels)
 
 
 def of_volume(
     log: Log, window: str, span: tuple[int, int], as_of: int, first_as_of: int
 ) -> dict[Key, Expected]:
     """Records against the mean of four earlier spans that were counted whole and are not empty."""
-    edge = -(-(first_as_of - log.horizon) // log.pane) * log.pane
-    seen = records(log, (edge, first_as_of + TOLERANCE + 1), first_as_of)["event_time"].min() // DAY * DAY
-    oldest = max(edge, seen, as_of - log.horizon)
-    back = {"7d": 7, "month": 35, "30d": 35, "90d": 91, "365d": 371}[window] * DAY
+    oldest, back = max(first_counted(log, first_as_of), as_of - log.horizon), BACK[window] * DAY
     earlier = [(span[0] - k * back, span[1] - k * back) for k in range(1, 5)]
     totals = [len(records(log, one, as_of)) for one in earlier if one[0] >= oldest]
     n, usual = len(records(log, span, as_of)), [total for total in totals if total]
     return {("volume_ratio", ""): Expected(n / float(np.mean(usual)) if usual else None, n=n)}
 
 
-def _number_shift(log: Log, rows: pd.DataFrame, column: str) -> Named:
+def _of_numbers(log: Log, rows: pd.DataFrame, column: str) -> Sides:
     sides = [side[column].astype("float64") for side in (log.reference, rows)]
     right = [side[valid(side.to_frame(), column, log)].to_numpy() for side in sides]
     missing = [int(side.isna().sum()) for side in sides]
     invalid = [len(side) - gone - len(good) for side, gone, good in zip(sides, missing, right, strict=True)]
-    whole = log.reference if log.whole is None else log.whole
-    ordered = np.sort(whole[column].astype("float64")[valid(whole, column, log)].to_numpy())
-    edges = np.unique([ordered[-(-k * len(ordered) // 10) - 1] for k in range(1, 10)])
+    if column not in log.made:
+        of_grid = log.grids[column].astype("float64")[valid(log.grids, column, log)]
+        log.made[column] = ranked(np.sort(of_grid.to_numpy()), 10)
+    edges = log.made[column]
     cells = [
         [*np.bincount(np.searchsorted(edges, good, side="right"), minlength=len(edges) + 1), gone, bad]
         for good, gone, bad in zip(right, missing, invalid, strict=True)
     ]
-    yield from _index(np.array(cells[0]), np.array(cells[1]))
-    if len(right[1]):
-        distance = ks(right[0], right[1])
-        root = math.sqrt(len(right[0]) * len(right[1]) / (len(right[0]) + len(right[1])))
-        yield "ks_distance", Expected(distance, How.BELOW, len(right[1]))
-        lowest = float(stats.kstwobign.sf(distance * root))
-        yield "ks_p_value", Expected(lowest, How.BETWEEN, bounds=(lowest, 1.0))
-    else:
-        yield "ks_distance", Expected(None)
-        yield "ks_p_value", Expected(None)
-    yield "missing_rate", rate(missing[1], len(rows))
-    yield "invalid_rate", rate(invalid[1], len(rows))
+    bounded = bool(column == "score" and log.classes)
+    return Sides(np.array(cells), (right[0], right[1]), bounded, missing[1], invalid[1])
 
 
-def _level_shift(log: Log, rows: pd.DataFrame, column: str) -> Named:
-    sides = [side[column] for side in (log.reference, rows)]
-    counts = sides[0].value_counts()
-    known, named = set(counts.index), counts[counts >= 10]
+def _of_levels(log: Log, rows: pd.DataFrame, column: str) -> Sides:
+    """Levels that the grid names, in its order, of which those are first that the reference has most of."""
+    if column not in log.made:
+        counts = log.grids[column].value_counts()
+        named = counts[counts >= 10]
+        order = sorted(named.index, key=lambda level: (-int(named[level]), str(level)))
+        log.made[column] = set(counts.index), order
+    known, order = log.made[column]
     if column == "prediction":
-        known, named = set(log.classes), counts.reindex(list(log.classes), fill_value=0)
-    first = sorted(named.index, key=lambda level: (-int(named[level]), str(level)))[:19]
+        known, order = set(log.classes), list(log.classes)
+    held = log.reference[column].value_counts()
+    first = sorted(order, key=lambda level: -int(held.get(level, 0)))[:19]
     cells = []
-    for side in sides:
+    for side in (log.reference[column], rows[column]):
         by_level = side.value_counts()
         of_first = [int(by_level.get(level, 0)) for level in first]
         others = sum(int(count) for level, count in by_level.items() if level in known) - sum(of_first)
         unseen = sum(int(count) for level, count in by_level.items() if level not in known)
-        cells.append(np.array([*of_first, others, unseen, int(side.isna().sum())]))
-    yield from _index(cells[0], cells[1])
-    yield "missing_rate", rate(int(cells[1][-1]), len(rows))
-    yield "unseen_rate", rate(int(cells[1][-2]), len(rows))
-    yield "invalid_rate", rate(0, len(rows))
+        cells.append([*of_first, others, unseen, int(side.isna().sum())])
+    return Sides(np.array(cells), None, False, missing=cells[1][-1], invalid=0, unseen=cells[1][-2])
+
+
+def _separation(reference: Floats, current: Floats) -> Named:
+    if not len(reference) or not len(current):
+        yield "ks_distance", NONE
+        yield "ks_p_value", NONE
+        return
+    distance = ks(reference, current)
+    root = math.sqrt(len(reference) * len(current) / (len(reference) + len(current)))
+    yield "ks_distance", Expected(distance, How.BELOW, len(current))
+    lowest = float(stats.kstwobign.sf(distance * root))
+    yield "ks_p_value", Expected(lowest, How.BETWEEN, bounds=(lowest, 1.0))
 
 
 def _index(reference: Any, current: Any) -> Named:
     used = (reference + current) > 0
     q, p = reference[used], current[used]
     m, n, held = int(q.sum()), int(p.sum()), tuple(int(count) for count in q if count)
-    enough = n >= 10 * len(q) and n > 0
+    enough = n >= 10 * len(q) and n > 0 and m > 0
     yield "stability_index", Expected(float(_stability(q, p)) if enough else None, n=n)
-    if n == 0:
-        yield "stability_index_critical", Expected(None)
-        yield "stability_index_bias", Expected(None)
+    if n == 0 or m == 0:
+        yield "stability_index_critical", NONE
+        yield "stability_index_bias", NONE
         return
     yield "stability_index_bias", Expected((len(held) - 1) * (1 / n + 1 / m), n=n)
     if min(held) * min(1.0, n / m) >= 50:

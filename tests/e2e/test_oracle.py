@@ -1,124 +1,38 @@
 """Everything that is measured, against pandas, scikit-learn and SciPy on the same rows."""
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import faulty_logs
-import oracle
-import oracle_errors
-import oracle_probabilities
-import oracle_scores
-import oracle_shift
 import pandas as pd
 import pytest
 from faulty_logs import Tables
-from oracle import Expected, How, Key, Log
+from oracle import Log
+from oracle_compared import NOT_RECOMPUTED, Compared
+from oracle_cycle import Run
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
-from monitor.core.clock import from_iso, to_iso
-from monitor.core.measurement import Measurement
+from monitor.core.clock import from_iso
 from monitor.demo.loading import load_logs
-from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue import CATALOGUE
+from monitor.measures.measure import OPTIONAL_FAMILIES
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.engine import migrate
-
-Slice: TypeAlias = tuple[str | None, str | None]
 
 MOMENTS = {
     "flights": ("2013-04-08T06:00", "2013-07-03T13:20", "2013-09-01T00:20", "2014-01-05"),
     "rodents": ("1986-06-02T09:00", "1991-01-20", "1996-11-30", "2002-12-20T20:00"),
 }
-FEW = 10
 ODD = {
     *("duplicate_records", "unlogged_records", "missing_rate", "invalid_rate", "unseen_rate"),
     *("corrected_labels", "retracted_labels", "early_labels"),
     *("future_records", "stale_log_records", "orphan_labels"),
 }
-
-
-@dataclass(slots=True)
-class Compared:
-    """What has been compared.
-
-    Parameters
-    ----------
-    pairs
-        window, end, as of.
-    measures, present
-        measurements by measure; measures that were anything but 0.
-    worst
-        largest difference by measure, of its value, n or bounds.
-    faults
-        what is not as expected.
-    """
-
-    pairs: set[tuple[str, int, int]] = field(default_factory=set)
-    measures: Counter[str] = field(default_factory=Counter)
-    present: set[str] = field(default_factory=set)
-    worst: dict[str, float] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
-
-    def compare(self, where: str, rows: Iterable[MeasurementRow], expected: Mapping[Key, Expected]) -> None:
-        """Note every row that is not as expected, and what is expected and not there."""
-        found = {(row.measure, row.subject): row.measurement for row in rows if not row.against}
-        for key in sorted(expected.keys() ^ found.keys()):
-            self.faults.append(f"{where} {key}: {'only expected' if key in expected else 'not expected'}")
-        for key in expected.keys() & found.keys():
-            self._one(f"{where} {key}", key[0], found[key], expected[key])
-
-    def _one(self, where: str, measure: str, found: Measurement, expected: Expected) -> None:
-        self.measures[measure] += 1
-        self.present |= {measure} if expected.value else set()
-        if found.value is None or expected.value is None:
-            if (found.value is None) != (expected.value is None):
-                self.faults.append(f"{where}: {found}, expected {expected}")
-            return
-        off = {"value": _off(found.value, expected, found.resolution)}
-        if expected.n is not None:
-            off["n"] = float(abs(found.n - expected.n))
-        if expected.bounds is not None and expected.how is not How.BETWEEN:
-            off["bounds"] = math.inf
-            if found.interval is not None:
-                pairs = zip((found.interval.lower, found.interval.upper), expected.bounds, strict=True)
-                off["bounds"] = max(_relative(one, other) for one, other in pairs)
-        for what, distance in off.items():
-            kind = f"{measure} {what}"
-            self.worst[kind] = max(self.worst.get(kind, 0.0), distance)
-            few = what == "bounds" and found.n < FEW  # a small variance of terms that are rounded to 2^-40
-            if distance > (1e-8 if few else 1e-9):
-                self.faults.append(f"{where} {what}: {found}, expected {expected}")
-
-
-def _off(value: float, expected: Expected, resolution: float) -> float:
-    """How far a value lies outside of where it may lie; relative where it is above 1."""
-    assert expected.value is not None
-    exact = expected.value
-    match expected.how:
-        case How.EXACT:
-            lowest, highest = exact, exact
-        case How.WITHIN:
-            lowest, highest = exact - resolution, exact + resolution
-        case How.BELOW:
-            lowest, highest = exact - resolution, exact
-        case How.ABOVE:
-            lowest, highest = exact, exact + resolution
-        case How.BETWEEN:
-            assert expected.bounds is not None
-            lowest, highest = expected.bounds
-    return max(_relative(min(value, lowest), lowest), _relative(max(value, highest), highest))
-
-
-def _relative(one: float, other: float) -> float:
-    return abs(one - other) / max(1.0, abs(other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,89 +76,16 @@ def compared(example: Example, model: str, moments: Sequence[str]) -> Compared:
     """Cycles of a model, and every row that each leaves behind against the oracle."""
     result = Compared()
     with example.app(model) as app:
-        log = log_of(example.tables, app.spec(model))
+        spec = app.spec(model)
+        assert spec.families == OPTIONAL_FAMILIES
+        run = Run(result, log_of(example.tables, spec), spec, from_iso(moments[0]))
         for as_of in map(from_iso, moments):
             report = cycle_once(app, model, as_of)
             assert report.error is None
             rows = [row for _, _, row in app.store.current(model)]
             rows += [row for _, moment, row in app.store.history(model) if moment == as_of]
-            compare_cycle(result, log, app.spec(model), (as_of, from_iso(moments[0])), rows)
+            run.compare(as_of, rows)
     return result
-
-
-def compare_cycle(
-    result: Compared, log: Log, spec: ModelSpec, moments: tuple[int, int], rows: list[MeasurementRow]
-) -> None:
-    """Compare all rows of a cycle, as of it and of the first one: of windows within the horizon, of none."""
-    as_of, first = moments
-    windows = {window.name: window for window in spec.windows}
-    by_window: dict[tuple[str, int], list[MeasurementRow]] = {}
-    for row in rows:
-        if row.window or row.version is None:
-            by_window.setdefault((row.window, row.window_end), []).append(row)
-    result.compare(f"as of {to_iso(as_of)}", by_window.pop(("", as_of)), oracle_shift.of_cycle(log, as_of))
-    for (name, end), found in by_window.items():
-        span = (windows[name].start(end), end)
-        if span[0] < as_of - log.horizon:
-            continue
-        known = oracle.records(log, span, as_of)
-        told = oracle.with_labels(log, known, as_of)
-        where = f"{name} to {to_iso(end)} as of {to_iso(as_of)}"
-        result.pairs.add((name, end, as_of))
-        volume = oracle_shift.of_volume(log, name, span, as_of, first)
-        for truth in {row.truth for row in found}:
-            rows = [row for row in found if row.truth is truth]
-            compare_strata(result, log, known, told, where, rows, volume)
-
-
-def segments_of(log: Log, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Rows by segment: the reference's 20 most frequent values of at least 10 rows, the others, none."""
-    for column in log.segments:
-        sizes = log.reference[column].dropna().value_counts().reset_index()
-        sizes = sizes[sizes["count"] >= 10].sort_values(["count", column], ascending=[False, True])
-        named = rows[column].where(rows[column].isin(sizes[column].head(20)), "other")
-        yield from rows.groupby(column + "=" + named.where(rows[column].notna(), "(none)"))
-
-
-def compare_strata(
-    result: Compared,
-    log: Log,
-    known: pd.DataFrame,
-    told: pd.DataFrame,
-    where: str,
-    rows: list[MeasurementRow],
-    volume: dict[Key, Expected],
-) -> None:
-    """Compare the rows of one truth: of the whole, of each version, of the arms and the segments."""
-    arms = (("control", "control"), ("treatment", "treatment"), ("other", "holdout"))
-    slices: dict[Slice, pd.DataFrame] = {(None, None): told}
-    slices |= {(None, f"group={name}"): told[told["arm"] == arm] for name, arm in arms}
-    slices |= {(str(version), None): part for version, part in told.groupby("version")}
-    references = {(None, name): part for name, part in segments_of(log, log.reference)}
-    slices |= {(None, name): told.loc[part["row"]] for name, part in segments_of(log, known)}
-    found: dict[Slice, list[MeasurementRow]] = {}
-    for row in rows:
-        found.setdefault((row.version, row.segment), []).append(row)
-    segments = {name for _, name in references}
-    segments |= {name for name, _ in segments_of(log, known)}
-    for (version, segment), measured in found.items():
-        whole, part = version is None and segment is None, slices[version, segment]
-        if measured[0].truth is Truth.NONE:
-            expected = oracle_shift.of_records(log, known if whole else part, features=whole)
-            if segment in segments:
-                expected = oracle_shift.of_segment(log, references.get((None, segment)), part)
-            expected |= volume if whole else {}
-        else:
-            expected = oracle.of_labels(log, part, delays=whole)
-            if oracle_probabilities.columns_of(log):
-                all_of_it = len(part) == len(told)  # measured as the whole
-                expected |= dict(oracle_probabilities.measured(log, part, whole=all_of_it))
-            expected |= {} if log.classes else dict(oracle_errors.measured(log, part))
-            expected |= oracle_scores.of_scores(log, part) if whole else {}
-            expected |= oracle.of_arms(log, told) if whole and len(found) > 1 else {}
-        if not whole:
-            expected = {key: value for key, value in expected.items() if BY_NAME[key[0]].headline}
-        result.compare(f"{where} {version or segment or ''}", measured, expected)
 
 
 def log_of(tables: Tables, spec: ModelSpec) -> Log:
@@ -256,6 +97,7 @@ def log_of(tables: Tables, spec: ModelSpec) -> Log:
     if spec.reading.task is Task.MULTICLASS and not classes:
         known = {*tables.reference[column["prediction"]].dropna(), *tables.reference[label].dropna()}
         classes = tuple(sorted(known))
+    challenger = spec.reading.challenger
     probabilities = {role: name for role, name in column.items() if role.startswith("probability:")}
 
     def outputs(frame: pd.DataFrame) -> pd.DataFrame:
@@ -277,6 +119,7 @@ def log_of(tables: Tables, spec: ModelSpec) -> Log:
                 "logged_at": microseconds(tables.predictions["logged_at"]),
                 "version": tables.predictions["model_version"],
                 "arm": tables.predictions["group"],
+                **({"challenger": tables.predictions[challenger.column]} if challenger else {}),
             }
         ).join(outputs(tables.predictions)),
         labels=pd.DataFrame(
@@ -287,7 +130,7 @@ def log_of(tables: Tables, spec: ModelSpec) -> Log:
                 "revision": tables.labels["revision"],
             }
         ),
-        reference=outputs(tables.reference),
+        reference=outputs(tables.reference).assign(label=outcome(tables.reference[label])),
         segments=spec.reading.segments,
         classes=classes,
         numeric=spec.reading.numeric,
@@ -295,12 +138,15 @@ def log_of(tables: Tables, spec: ModelSpec) -> Log:
         pane=spec.reading.pane,
         horizon=spec.reading.horizon,
         profit={(actual, predicted): amount for actual, predicted, amount in spec.profit},
+        planned=spec.compared.control_share,
+        detect=spec.compared.detect,
+        threshold=challenger.threshold if challenger else None,
     )
 
 
 def texts(values: pd.Series) -> pd.Series:
-    """Texts, or None: true is "1"."""
-    if pd.api.types.is_bool_dtype(values):
+    """Texts, or None: true and 1.0 are "1"."""
+    if pd.api.types.is_bool_dtype(values) or pd.api.types.is_float_dtype(values):
         values = values.astype("Int64")
     return values.astype(object).map(str, na_action="ignore").where(values.notna(), None)
 
@@ -315,12 +161,20 @@ def microseconds(times: pd.Series) -> pd.Series:
     return ((times - pd.Timestamp(0, tz="UTC")) // pd.Timedelta(1, "us")).astype("Int64")
 
 
+def assert_complete(result: Compared, task: Task) -> None:
+    """Every measure of the catalogue has been recomputed, or is named with the reason why it is not."""
+    of_task = {measure.name for measure in CATALOGUE if task in measure.tasks}
+    assert result.measures.keys() == of_task - NOT_RECOMPUTED.keys()
+    assert result.left == of_task & NOT_RECOMPUTED.keys()
+
+
 def test_a_binary_model_is_measured_as_scikit_learn_and_scipy_do(flights: Example) -> None:
     result = compared(flights, "late", MOMENTS["flights"])
 
     assert result.faults == []
     assert len(result.pairs) >= 12
     assert result.present >= {*ODD, "clipped_records", "outcome_rate_difference", "profit", "roc_auc"}
+    assert_complete(result, Task.BINARY)
 
 
 def test_a_regression_is_measured_as_scikit_learn_and_scipy_do(flights: Example) -> None:
@@ -329,6 +183,7 @@ def test_a_regression_is_measured_as_scikit_learn_and_scipy_do(flights: Example)
     assert result.faults == []
     assert len(result.pairs) >= 12
     assert result.present >= {*ODD, "invalid_labels", "outcome_mean_difference", "r2_score"}
+    assert_complete(result, Task.REGRESSION)
 
 
 @pytest.mark.parametrize("model", ["level", "species"])
@@ -338,6 +193,8 @@ def test_many_classes_are_measured_as_scikit_learn_and_scipy_do(rodents: Example
     assert result.faults == []
     assert len(result.pairs) >= 6
     assert result.present >= {*ODD, "average_class_accuracy", "absent_classes"}
+    if model == "level":  # the other has no probabilities
+        assert_complete(result, Task.MULTICLASS)
 
 
 @pytest.mark.postgres

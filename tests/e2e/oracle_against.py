@@ -1,0 +1,67 @@
+"""Windows against another moment once more: the same oracle on both moments, one less the other."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+from oracle import NONE, Expected, Key, Log, less, valid
+from oracle_classes import codes
+
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.measure import Direction, Family, Unit
+from monitor.specs.rows import MeasurementRow
+
+CONTRIBUTION = "segment_contribution"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Records with labels, and the same by segment."""
+
+    told: pd.DataFrame
+    segments: Mapping[str, pd.DataFrame]
+
+
+def differences(
+    rows: Iterable[MeasurementRow], now: Mapping[Key, Expected], then: Mapping[Key, Expected]
+) -> dict[Key, Expected]:
+    """Of the whole's performance that has an interval; headlines that do not grow with the records."""
+    found = {}
+    for row in rows:
+        measure, key = BY_NAME[row.measure], (row.measure, row.subject)
+        grows = measure.total or measure.unit is Unit.RECORDS
+        headline = measure.family is Family.PERFORMANCE and measure.headline and not grows
+        if headline and row.measurement.interval is not None and key in then:
+            found[key] = less(now[key], then[key])
+    return found
+
+
+def contribution(log: Log, found: Mapping[Key, Expected], now: Moment, then: Moment) -> dict[Key, Expected]:
+    """What the segment adds that contributes most to a fall: nothing where there is none."""
+    main = ("accuracy" if log.classes else "mean_absolute_error", "")
+    difference = found.get(main, NONE)
+    if difference.bounds is None or not now.segments or not then.segments:
+        return {}
+    sign = -1 if BY_NAME[main[0]].direction is Direction.HIGHER else 1
+    if max(sign * bound for bound in difference.bounds) <= 0 or min(sign * b for b in difference.bounds) <= 0:
+        return {}
+    whole = [_hits(log, moment.told) for moment in (now, then)]
+    adds = {}
+    for name in now.segments.keys() | then.segments.keys():
+        parts = [
+            _hits(log, moment.segments[name]) if name in moment.segments else whole[0][:0]
+            for moment in (now, then)
+        ]
+        pulls = [(part - whole[1].mean()).sum() / len(all_) for part, all_ in zip(parts, whole, strict=True)]
+        adds[name] = (float(pulls[0] - pulls[1]), len(parts[0]))
+    value, n = max(adds.values(), key=lambda pair: sign * pair[0])
+    return {(CONTRIBUTION, ""): Expected(value, n=n)} if sign * value > 0 else {}
+
+
+def _hits(log: Log, told: pd.DataFrame) -> pd.Series:
+    """Whether records are predicted right, or by how much they are not."""
+    if log.classes:
+        actual, said = codes(told)
+        return pd.Series((actual == said) & (actual < len(log.classes)), dtype=float)
+    rows = told[told["known"] & valid(told, "prediction", log)]
+    return (rows["prediction"] - rows["label"].astype(float)).abs()

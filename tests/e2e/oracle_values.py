@@ -1,0 +1,79 @@
+"""Where the numbers lie, and further distances from the reference, once more: by NumPy and SciPy."""
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from oracle import LEVEL, NONE, Expected, Floats, How, Key, mean, rate
+from oracle_shift import Sides
+from scipy import stats
+from scipy.spatial.distance import jensenshannon
+from scipy.stats.contingency import association
+
+Named: TypeAlias = Iterator[tuple[str, Expected]]
+
+
+def of_values(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
+    """Values and distances of all subjects."""
+    found: dict[Key, Expected] = {}
+    for subject, one in sides.items():
+        named = dict(_distances(*one.cells))
+        if one.numbers is not None:
+            named |= dict(_moments(*one.numbers)) | dict(_ends(*one.numbers, bounded=one.bounded))
+            named["wasserstein_distance"] = _wasserstein(*one.numbers, bounded=one.bounded)
+        found |= {(name, subject): expected for name, expected in named.items()}
+    return found
+
+
+def _distances(reference: Floats, current: Floats) -> Named:
+    used = (reference + current) > 0
+    q, p = reference[used] / reference.sum(), current[used] / max(current.sum(), 1)
+    n, several = int(current.sum()), len(q) > 1
+    names = ["jensen_shannon_distance", "hellinger_distance", "largest_share_distance"]
+    values = [jensenshannon(q, p, base=2), np.linalg.norm(np.sqrt(q) - np.sqrt(p)) / np.sqrt(2)]
+    values.append(np.abs(q - p).max())
+    if n:
+        table = np.array([reference[used], current[used]])
+        test = stats.chi2_contingency(table, correction=False) if several else None
+        values += [test.statistic, test.pvalue] if test else [0.0, 1.0]
+        values.append(association(table, method="cramer") if several else 0.0)
+    names += ["chi_squared", "chi_squared_p_value", "cramers_v"]
+    for name, value in zip(names, values if n else [None] * len(names), strict=True):
+        yield name, NONE if value is None else Expected(float(value), n=n)
+
+
+def _moments(reference: Floats, current: Floats) -> Named:
+    n = len(current)
+    if n == 0:
+        yield from ((name, NONE) for name in ("mean", "standard_deviation", "standardized_mean_difference"))
+        return
+    yield "mean", mean(current, float(current.mean()), lowest=-np.inf)
+    yield "standard_deviation", Expected(float(np.std(current, ddof=1)), n=n) if n > 1 else NONE
+    apart = NONE
+    spread = np.array([np.var(side, ddof=1) for side in (current, reference)]) if n > 1 else np.zeros(2)
+    if spread.sum() > 0:
+        root, sizes = np.sqrt(spread.mean()), np.array([n, len(reference)])
+        of_means = spread / sizes
+        freedom = of_means.sum() ** 2 / (of_means**2 / (sizes - 1)).sum()
+        away, scale = (current.mean() - reference.mean()) / root, np.sqrt(of_means.sum()) / root
+        lower, upper = stats.t.interval(LEVEL, freedom, away, scale)  # Welch's
+        apart = Expected(float(away), n=n, bounds=(float(lower), float(upper)))
+    yield "standardized_mean_difference", apart
+
+
+def _ends(reference: Floats, current: Floats, *, bounded: bool) -> Named:
+    n, low, high = len(current), reference.min(), reference.max()
+    beyond = [int((current < low).sum()), int((current > high).sum())]
+    within = [n > 0 and (bounded or not count) for count in beyond]
+    yield "minimum", Expected(float(current.min()), How.BELOW, n) if within[0] else NONE
+    yield "maximum", Expected(float(current.max()), How.ABOVE, n) if within[1] else NONE
+    if not bounded:
+        yield "out_of_range_rate", rate(sum(beyond), n)
+
+
+def _wasserstein(reference: Floats, current: Floats, *, bounded: bool) -> Expected:
+    outside = (current < reference.min()) | (current > reference.max())
+    if not len(current) or (outside.any() and not bounded):
+        return NONE
+    distance = stats.wasserstein_distance(reference, current) / np.std(reference, ddof=1)
+    return Expected(float(distance), How.WITHIN, len(current))
