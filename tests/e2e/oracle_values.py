@@ -30,8 +30,9 @@ def _distances(reference: Floats, current: Floats) -> Named:
     q, p = reference[used] / reference.sum(), current[used] / max(current.sum(), 1)
     n, several = int(current.sum()), len(q) > 1
     names = ["jensen_shannon_distance", "hellinger_distance", "largest_share_distance"]
+    names.append("total_variation_distance")
     values = [jensenshannon(q, p, base=2), np.linalg.norm(np.sqrt(q) - np.sqrt(p)) / np.sqrt(2)]
-    values.append(np.abs(q - p).max())
+    values += [np.abs(q - p).max(), np.maximum(q - p, 0).sum()]
     if n:
         table = np.array([reference[used], current[used]])
         test = stats.chi2_contingency(table, correction=False) if several else None

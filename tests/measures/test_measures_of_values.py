@@ -134,13 +134,14 @@ def test_distances_of_shares_are_scipys(reference: list[int], data: st.DataObjec
     counts = np.asarray([reference, current], dtype=np.float64)
     q, p = counts / counts.sum(axis=1, keepdims=True)
 
-    js, hellinger, largest, statistic, p_value, v = (
+    js, hellinger, largest, variation, statistic, p_value, v = (
         float(column[0]) for column in share_distances(counts[:1], counts[1:])
     )
 
     assert js == pytest.approx(float(jensenshannon(p, q, base=2)), abs=1e-6)
     assert hellinger == pytest.approx(float(np.linalg.norm(np.sqrt(p) - np.sqrt(q)) / np.sqrt(2)))
     assert largest == pytest.approx(float(np.abs(p - q).max()))
+    assert variation == pytest.approx(float(np.maximum(p - q, 0).sum()))
     used = counts[:, counts.sum(axis=0) > 0]
     if used.shape[1] > 1:
         oracle = stats.chi2_contingency(used, correction=False)
