@@ -19,13 +19,14 @@ def test_a_labels_cell_holds_the_sums_of_its_records(records: list[tuple[float, 
 
     found = counting.label_errors(numbered(predictions.tolist(), labels.tolist(), counting))
 
-    cells = np.searchsorted(LABEL_EDGES, labels, side="right")
+    cells, size = np.searchsorted(LABEL_EDGES, labels, side="right"), len(LABEL_EDGES) + 1
     errors = np.abs(predictions - labels)
-    for cell in range(len(LABEL_EDGES) + 1):
-        here = cells == cell
-        assert found.n[cell] == here.sum()
-        assert found.sums[0][cell] == labels[here & (np.abs(labels) < 2.0**40)].sum()
-        assert found.sums[1][cell] == errors[here & (errors < 2.0**40)].sum()
+    sums = [
+        np.bincount(cells, weights=np.where(np.abs(terms) < 2.0**40, terms, 0.0), minlength=size)
+        for terms in (labels, errors)
+    ]
+    assert np.array_equal(found.n, np.bincount(cells, minlength=size))
+    assert np.array_equal(found.sums, sums)
     assert found.out_of_range == (np.abs(labels) >= 2.0**40).sum() + (errors >= 2.0**40).sum()
 
 

@@ -85,11 +85,11 @@ def test_extremes_are_within_their_resolution_or_beyond_the_reference(
     if current.min() < reference.min():
         assert low.reason is Reason.OUT_OF_RANGE
     elif low.value is not None:
-        assert low.value <= current.min() <= low.value + low.resolution
+        assert 0 <= current.min() - low.value <= low.resolution
     if current.max() > reference.max():
         assert high.reason is Reason.OUT_OF_RANGE
     elif high.value is not None:
-        assert high.value - high.resolution <= current.max() <= high.value
+        assert 0 <= high.value - current.max() <= high.resolution
 
 
 @given(SAMPLE, SAMPLE)
