@@ -10,7 +10,7 @@ from hypothesis import settings
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import migrate, open_store
 
-settings.register_profile("monitor", deadline=None)  # a busy machine is no failure
+settings.register_profile("monitor", deadline=None, max_examples=60)  # a busy machine is no failure
 settings.load_profile("monitor")
 
 

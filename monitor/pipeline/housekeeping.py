@@ -32,8 +32,8 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
     """Audit the log if it is time.
 
     Rows gone at the old end of the log are its own retention: panes that begin before its oldest row are
-    left alone. Labels are compared pane by pane, except where they have just been counted, or some are known
-    to wait. Cost: two columns of two horizons' rows; of about `recount_rows` rows the narrow columns that
+    left alone. Labels are compared pane by pane, except where they have just been, or are about to be,
+    counted. Cost: two columns of two horizons' rows; of about `recount_rows` rows the narrow columns that
     tell the labels. A log with k times as many has each pane's labels compared by every k-th audit.
     """
     state = changes.state
@@ -57,8 +57,7 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
     waiting = _differing(monitored, log.panes, oldest, as_of)
     if reading.labelled:
         known = [*changes.waiting, *waiting, *monitored.store.waiting(monitored.name)]
-        differ = {one.start for one in known if one.labels or one.part is Part.RECORDS}
-        waiting += _relabelled(monitored, differ, oldest, as_of)
+        waiting += _relabelled(monitored, {one.start for one in known}, oldest, as_of)
     return Audited(as_of, waiting, rows)
 
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from monitor.core.clock import DAY
 from monitor.windows.settling import UNCOUNTED_SHARE
 
-LONGEST_WAIT = 7 * DAY  # of labels for less than that share of a pane's records
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
@@ -69,7 +67,7 @@ def ripe(candidate: Candidate, as_of: int, budget: Budget) -> bool:
     """Whether a pane is worth counting again now.
 
     A pane whose rows changed always is. One whose labels changed waits until they are 1 % of its records or
-    half of its age has passed since its last count (at least a cycle, at most a week).
+    a 24th of its age has passed since its last count (at least a cycle, at most a day).
     """
     if candidate.records_changed or candidate.counted_as_of is None:
         return True
@@ -77,7 +75,7 @@ def ripe(candidate: Candidate, as_of: int, budget: Budget) -> bool:
         return True
     if candidate.labels >= UNCOUNTED_SHARE * candidate.records:
         return True
-    patience = min(max((as_of - candidate.start) // 2, budget.every), LONGEST_WAIT)
+    patience = min(max((as_of - candidate.start) // 24, budget.every), DAY)
     return as_of - candidate.counted_as_of >= patience
 
 

@@ -99,7 +99,8 @@ def test_the_printed_month_the_kept_one_and_the_page_agree(demo: Demo) -> None:
     assert auc["lower"] == page("roc_auc_ratio_lower", **provisional)
     assert history["profit", ""]["value"] == page("profit", **provisional)
     assert index["value"] == page("stability_index", subject="score")
-    assert len(header.split()) < len(march.split())
+    assert header.startswith("month")
+    assert march.startswith("2013-03")
     for key in (
         ("records", ""),
         ("roc_auc", ""),
@@ -119,7 +120,8 @@ def test_the_printed_month_the_kept_one_and_the_page_agree(demo: Demo) -> None:
 
 
 def test_what_is_current_is_what_is_served(demo: Demo) -> None:
-    shown = {(row["window"], row["truth"]): row["value"] for row in demo.shown("--measure", "accuracy")}
+    told = [row for row in demo.shown("--measure", "accuracy") if row["against"] is None]
+    shown = {(row["window"], row["truth"]): row["value"] for row in told}
 
     served = {
         key: demo.served[
