@@ -3,7 +3,8 @@
 One pane of an hour, whose labels are spread evenly over the 90 days after it: of 4,000 rows, all of them
 labelled, half, a tenth; then of ROWS rows (5,000,000; 0 leaves it out), all labelled. Prints, every ten
 days of the log, how often the pane was counted, and how many rows were read again for a new label. Ends
-with 1 where either is above 200 although all rows are labelled. The daily audit, which is no matter of waiting, is off.
+with 1 where either is above 200 although all rows are labelled. The daily audit, which is no matter of
+waiting, is off.
 python benchmarks/slow_labels.py [ROWS]
 """
 
