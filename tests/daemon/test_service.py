@@ -242,7 +242,10 @@ def test_a_signal_ends_the_process_within_seconds_and_in_order(
         port, first = lines(process, 2)
         before = time.monotonic()
         process.send_signal(sent)
-        out, err = process.communicate(timeout=10.0)
+        try:
+            out, err = process.communicate(timeout=10.0)
+        finally:
+            process.kill()  # one that does not hear must not be waited for
 
     assert (process.returncode, first + out) == (0, said)
     assert port.startswith("port ")
