@@ -5,10 +5,10 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from monitor.daemon.schedule import Schedule
 from monitor.specs.protocols import CycleReport
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_LOOK_AGAIN = 1.0  # seconds
 _LOG = "monitor.daemon"
 
 
@@ -136,7 +137,7 @@ class Service:
             self.health.became_ready()
             self.schedule.start()
             log.info("ready")
-            while (number := received.get()) == signal.SIGHUP:
+            while (number := _next(received)) == signal.SIGHUP:
                 self.reload()
             log.info("stopping", signal=signal.Signals(number).name)
         finally:
@@ -185,6 +186,13 @@ def _log_cycle(report: CycleReport) -> None:
     )
     if report.missing_columns:
         log.warning("columns are missing", columns=list(report.missing_columns))
+
+
+def _next(received: SimpleQueue[int]) -> int:
+    """Wait for a signal. It looks again each second: one that comes just before the wait does not end it."""
+    while True:
+        with suppress(Empty):
+            return received.get(timeout=_LOOK_AGAIN)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 import httpx
 import pytest
@@ -178,6 +179,25 @@ def test_the_exposition_is_restored_before_readiness_and_after_serving() -> None
     assert events == ["serving", "restoring: the last measurements are not restored yet", "closed"]
     assert [line["event"] for line in logs] == ["ready", "stopping", "stopped"]
     assert (code, health.unready()) == (0, "the service is stopping")
+
+
+def test_a_signal_that_the_wait_for_it_misses_is_seen_at_the_next_look() -> None:
+    class Missed(SimpleQueue[int]):
+        looks = 0
+
+        def get(self, block: bool = True, timeout: float | None = None) -> int:  # noqa: ARG002, FBT001, FBT002 -- the queue's own
+            self.looks += 1
+            if self.looks == 1:
+                assert timeout is not None, "a wait without an end misses it for good"
+                raise Empty
+            return signal.SIGTERM
+
+    schedule = Schedule({}, lambda _model, _as_of: None, lambda: 0, stopping=threading.Event())
+    service = Service(schedule, Recorder([]), Health({}, now=lambda: 0.0), lambda: None)
+
+    code = service.run_until(received := Missed())
+
+    assert (code, received.looks) == (0, 2)
 
 
 def test_a_failing_restore_ends_the_service_and_closes_the_server() -> None:
