@@ -158,7 +158,9 @@ def _count_chunk(
     monitored: Monitored, part: Part, chunk: list[int], as_of: int, counted: Counted, lease: Lease | None
 ) -> Counted:
     token = None if lease is None else lease.token
-    ranges = ranges_of(chunk, monitored.counting.reading.pane)
+    reading = monitored.counting.reading
+    latest = as_of + reading.tolerance + 1  # rows beyond are in the future: they wait
+    ranges = [(first, min(last, latest)) for first, last in ranges_of(chunk, reading.pane)]
     panes = np.asarray(chunk, dtype=np.int64)
     if part is Part.LABELS:
         table = monitored.source.labelled(monitored.spec, ranges)

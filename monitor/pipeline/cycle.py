@@ -75,7 +75,7 @@ def run_cycle(
     waiting += merely_outdated(monitored, waiting, as_of)
     truth = truths(monitored, changes.state, as_of, waiting)
     lacking = monitored.panes.lacking(pane.start for pane in waiting)
-    current, snapshots, windows = _measure(monitored, changes.state, truth, lacking)
+    current, snapshots, windows = _measure(monitored, changes.state, truth, lacking, shown=shown)
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
     events = newly_seen(monitored, as_of)
@@ -132,9 +132,9 @@ def _count(
 
 
 def _measure(
-    monitored: Monitored, state: ModelState, truth: Truths, lacking: Ints
+    monitored: Monitored, state: ModelState, truth: Truths, lacking: Ints, *, shown: bool
 ) -> tuple[list[MeasurementRow], list[MeasurementRow], list[WindowState]]:
-    """Current rows of the newest and the newest settled window of each kind, and the kept rows."""
+    """Current rows, where shown, of the newest and the newest settled window of each kind, and the kept rows."""
     current: list[MeasurementRow] = []
     snapshots: list[MeasurementRow] = []
     windows: list[WindowState] = []
@@ -149,7 +149,8 @@ def _measure(
             monitored, window, monitored.first_counted(state), lacking, monitored.oldest_pane(truth.as_of)
         )
         if newest > monitored.first_counted(state):
-            current += _current(measures, newest, truth)
+            settled = _newest_settled(measures, newest, truth)
+            current += _current(measures, newest, settled) if shown else []
         due = due_windows(monitored, window, oldest=oldest, newest=newest, truth=truth, states=states)
         last = _last_kept(monitored, window, due)
         for one in due:
@@ -158,18 +159,25 @@ def _measure(
     return current, snapshots, windows
 
 
-def _current(measures: WindowMeasures, newest: int, truth: Truths) -> list[MeasurementRow]:
+def _newest_settled(measures: WindowMeasures, newest: int, truth: Truths) -> NewestSettled | None:
+    """Newest settled window of a kind, remembered: estimates of the newest window are learned from it."""
     monitored, window = measures.monitored, measures.window
-    if not monitored.counting.reading.labelled:
-        return measures.records(newest)
     known = monitored.settled.get(window.name)
+    if not monitored.counting.reading.labelled:
+        return known
     end = newest_settled(window, newest, known.end if known else None, measures.first, truth)
     if end is not None and (known is None or known.end != end):
         known = NewestSettled(end, _warning(truth.of(window, end)))
-        monitored.settled[window.name] = known  # estimates of the newest window are learned from it
+        monitored.settled[window.name] = known
+    return known
+
+
+def _current(measures: WindowMeasures, newest: int, settled: NewestSettled | None) -> list[MeasurementRow]:
+    if not measures.monitored.counting.reading.labelled:
+        return measures.records(newest)
     rows = measures.records(newest) + measures.labels(newest, Truth.PROVISIONAL)
-    if known is not None:
-        rows += measures.labels(known.end, Truth.SETTLED, known.warning)
+    if settled is not None:
+        rows += measures.labels(settled.end, Truth.SETTLED, settled.warning)
     return rows
 
 
