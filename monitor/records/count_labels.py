@@ -30,6 +30,7 @@ from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid, lookup
 from monitor.states.strata import Stratum
 
+_OF_LABELS = ("label", "reported_at", "revision")
 _NEVER = np.iinfo(np.int64).max
 _NONE = np.iinfo(np.int64).min
 
@@ -98,7 +99,8 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
     labels, terms = _no_labels(len(rows.rows)), Terms({}, {}, np.zeros(len(rows.rows), dtype=bool))
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, as_of)
-        terms = label_terms(table.take(pa.array(rows.rows)), labels, counting)
+        outputs = table.select([name for name in table.column_names if name not in _OF_LABELS])
+        terms = label_terms(outputs.take(pa.array(rows.rows)), labels, counting)
     tally: list[Ints | Bools] = [
         np.ones_like(rows.pane),
         labels.known,
@@ -133,7 +135,8 @@ def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int)
 
 def winning_labels(table: pa.Table, rows: Rows, counting: Counting, as_of: int) -> Labels:
     """Of several labels the highest revision, then the latest report, then the smallest value."""
-    here = table.take(pa.array(rows.member))
+    here = table.select([name for name in _OF_LABELS if name in table.column_names])
+    here = here.take(pa.array(rows.member))
     regression = counting.reading.task is Task.REGRESSION
     value = numbers(here["label"]) if regression else categories(here["label"])
     dated = "reported_at" in here.column_names

@@ -120,7 +120,7 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     logged, no_logged_at = logged_times(table, event, reading)
     place, visible = _places(event, logged, panes, reading, as_of)
     member = np.flatnonzero(visible & np.asarray(table["id"].is_valid().combine_chunks()))
-    chosen = table.take(pa.array(member))
+    chosen = table if len(member) == table.num_rows else table.take(pa.array(member))
     version = texts(chosen["version"]) if reading.versioned else None
     arm = categories(chosen["arm"]) if reading.arms is not None else None
     segments = _segment_columns(chosen, counting)

@@ -20,6 +20,7 @@ _TIME = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?"
 _ISO = rf"^(\d{{4}}-({_LONG}|{_SHORT})|{_LEAP})([T ]{_TIME}{_ZONE}?)?$"
 _SHAPE = r"^0000-00-00([T ]00:00(:00)?(Z|±00(:?00)?)?)?$"  # of an ISO time: digits as 0, no fraction
 _PLAIN = r"0000-00-00[T ]00:00:00(Z|\+00:00)?"
+_AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _LISTED = 4  # shapes that a message names
 
 
@@ -141,9 +142,8 @@ def _shared_shape(array: pa.Array) -> str | None:
     lengths = np.diff(ends)
     if data is None or lengths[0] == 0 or (lengths != lengths[0]).any():
         return None
-    texts = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]].reshape(len(array), -1)
-    shapes = np.where((texts >= ord("0")) & (texts <= ord("9")), ord("0"), texts)
-    return bytes(shapes[0].tolist()).decode("utf-8", "replace") if (shapes == shapes[0]).all() else None
+    shapes, length = data[int(ends[0]) : int(ends[-1])].to_pybytes().translate(_AS_ZERO), int(lengths[0])
+    return shapes[:length].decode("utf-8", "replace") if shapes == shapes[:length] * len(array) else None
 
 
 def refuse_mixed_formats(formats: Counter[str], name: str) -> None:

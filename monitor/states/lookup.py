@@ -6,16 +6,18 @@ from monitor.core.typing import Floats, Ints
 
 _BLOCK = 16_384  # values at a time: the temporaries stay in the processor's cache
 _SMALLEST, _LARGEST = 10, 16  # powers of two of the table's size
+_STEPS = 4  # edges in one slot, at most
 _MOST = 2.0**1023  # of slots for a unit of the values
 
 
 class Lookup:
     """Cells of arbitrary ascending edges; a value equal to an edge lies above it.
 
-    A uniform table of slots lies over the edges, fine enough that no slot holds two of them. The slot
-    of an edge is found by the same monotone arithmetic as the slot of a value, so that one comparison
-    decides exactly: the result equals ``numpy.searchsorted(edges, x, side="right")``. Edges too uneven
-    for 2^16 slots, or too far apart or too close together for doubles, fall back to that.
+    A uniform table of slots lies over the edges, fine enough that no slot holds two of them, or few. The
+    slot of an edge is found by the same monotone arithmetic as the slot of a value, so that as many
+    comparisons as a slot has edges decide exactly: the result equals ``numpy.searchsorted(edges, x,
+    side="right")``. Edges too uneven for 2^16 slots of four edges, or too far apart or too close together
+    for doubles, fall back to that.
 
     Parameters
     ----------
@@ -23,12 +25,12 @@ class Lookup:
         finite float64, ascending, distinct; none or one is allowed.
     """
 
-    __slots__ = ("_edges", "_low", "_scale", "_slots", "_table")
+    __slots__ = ("_edges", "_low", "_scale", "_slots", "_steps", "_table")
 
     def __init__(self, edges: Floats) -> None:
         self._edges = np.append(edges, np.inf)
         self._table: Ints | None = None
-        self._low, self._scale, self._slots = 0.0, 0.0, 0
+        self._low, self._scale, self._slots, self._steps = 0.0, 0.0, 0, 1
         if len(edges) < 2:
             return
         self._low = float(edges[0])
@@ -39,7 +41,8 @@ class Lookup:
                 return
             self._scale = self._slots / span
             slots = self._slot(edges)
-            if np.all(np.diff(slots) > 0):
+            self._steps = int(np.bincount(slots).max())
+            if self._steps == 1 or (power == _LARGEST and self._steps <= _STEPS):
                 self._table = np.searchsorted(slots, np.arange(self._slots), side="left")
                 return
 
@@ -56,5 +59,7 @@ class Lookup:
         for start in range(0, len(values), _BLOCK):
             block = values[start : start + _BLOCK]
             below = self._table[self._slot(block)]
-            cells[start : start + _BLOCK] = below + (self._edges[below] <= block)
+            for _ in range(self._steps):
+                below += self._edges[below] <= block
+            cells[start : start + _BLOCK] = below
         return cells
