@@ -134,7 +134,7 @@ def _count(
 def _measure(
     monitored: Monitored, state: ModelState, truth: Truths, lacking: Ints, *, shown: bool
 ) -> tuple[list[MeasurementRow], list[MeasurementRow], list[WindowState]]:
-    """Current rows, where shown, of the newest and the newest settled window of each kind, and the kept rows."""
+    """Current rows of the newest and the newest settled window of each kind, if shown; the kept rows."""
     current: list[MeasurementRow] = []
     snapshots: list[MeasurementRow] = []
     windows: list[WindowState] = []

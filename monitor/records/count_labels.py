@@ -31,6 +31,7 @@ from monitor.states.grids import NumericGrid, lookup
 from monitor.states.strata import Stratum
 
 _OF_LABELS = ("label", "reported_at", "revision")
+_WHOLE_ONLY = frozenset({"delays", *WHOLE_ONLY, *PAIRED})
 _NEVER = np.iinfo(np.int64).max
 _NONE = np.iinfo(np.int64).min
 
@@ -110,18 +111,16 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
     ]
     tally += [labels.stale, terms.clipped, labels.known & (labels.delay < 0)]
 
-    def fill(tabulated: Table, *, whole: bool) -> None:
+    def fill(tabulated: Table) -> None:
         tabulated.add_tallies("tally", tally)
         for block, (cell, mask) in terms.cells.items():
-            if whole or block not in ("delays", *WHOLE_ONLY, *PAIRED):
-                tabulated.add(block, cell, mask)
+            tabulated.add(block, cell, mask)
         for block, (cell, columns, mask) in terms.cell_sums.items():
-            if whole or block not in WHOLE_ONLY:
-                tabulated.add_cell_sums(block, cell, columns, mask)
+            tabulated.add_cell_sums(block, cell, columns, mask)
         for block, (columns, scales, mask) in terms.sums.items():
             tabulated.add_sums(block, columns, scales, mask)
 
-    return _parts(table, rows, labels, by_stratum(rows, counting, counting.labels, fill))
+    return _parts(table, rows, labels, by_stratum(rows, counting, counting.labels, fill, _WHOLE_ONLY))
 
 
 def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:

@@ -1,6 +1,6 @@
 """Count the records part of panes: volumes, outputs, features."""
 
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +16,6 @@ from monitor.states.grids import CategoryGrid, Grid, NumericGrid
 from monitor.states.strata import WHOLE, Stratum
 
 _NEVER = np.iinfo(np.int64).min
-
-
-class Fill(Protocol):
-    """Adds the winning rows to a table; `whole`: the groups are panes, not strata of panes."""
-
-    def __call__(self, tabulated: Table, /, *, whole: bool) -> None:
-        """Add the rows."""
-        ...
 
 
 def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
@@ -43,17 +35,17 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
     volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
 
-    def fill(tabulated: Table, *, whole: bool) -> None:
+    def fill(tabulated: Table) -> None:
         tabulated.add_tallies("volume", volume)
         for block, cell in cells.items():
-            if whole or not block.startswith("feature:"):
-                tabulated.add(block, cell)
-        if whole and moments is not None:
+            tabulated.add(block, cell)
+        if moments is not None:
             tabulated.add_sums("moments", *moments)
         if "served" in counting.records.by_name:
             tabulated.add_tallies("served", (rows.serves,))
 
-    strata = by_stratum(rows, counting, counting.records, fill)
+    whole_only = frozenset({"moments", *(name for name in cells if name.startswith("feature:"))})
+    strata = by_stratum(rows, counting, counting.records, fill, whole_only)
     newest = [None if moment == _NEVER else moment for moment in rows.newest.tolist()]
     records = np.bincount(rows.pane[rows.serves], minlength=len(panes)).tolist()
     return [
@@ -62,15 +54,31 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     ]
 
 
-def by_stratum(rows: Rows, counting: Counting, layout: Layout, fill: Fill) -> list[dict[Stratum, Counters]]:
-    """Counters of every pane by stratum. Cost: for each dimension one bincount a block."""
+def by_stratum(
+    rows: Rows, counting: Counting, layout: Layout, fill: Callable[[Table], None], whole_only: frozenset[str]
+) -> list[dict[Stratum, Counters]]:
+    """Counters of every pane by stratum. Cost: for each dimension one bincount a block.
+
+    Parameters
+    ----------
+    fill
+        adds the winning rows to a table.
+    whole_only
+        blocks that are counted for the whole, not for its strata.
+    """
     strata: list[dict[Stratum, Counters]] = [{} for _ in rows.panes]
     for names, code in rows.strata(counting):
+        is_whole = names == [WHOLE]
+        if not is_whole and len(code) and rows.serves.all() and (code == code[0]).all():  # one version
+            for found in strata:
+                if WHOLE in found and code[0] >= 0:
+                    found[names[code[0]]] = found[WHOLE].without(whole_only & layout.by_name.keys())
+            continue
         inside = code >= 0
         group = np.full(len(code), -1)
         present, group[inside] = np.unique(rows.pane[inside] * len(names) + code[inside], return_inverse=True)
-        tabulated = Table(layout, group, len(present))
-        fill(tabulated, whole=names == [WHOLE])
+        tabulated = Table(layout, group, len(present), frozenset() if is_whole else whole_only)
+        fill(tabulated)
         for at, counters in tabulated.counters():
             pane, name = divmod(int(present[at]), len(names))
             strata[pane][names[name]] = counters

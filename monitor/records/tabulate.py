@@ -22,16 +22,22 @@ class Table:
         int64, shape (rows,): number of each row's group; rows of -1 are passed over.
     groups
         number of groups.
+    skipped
+        blocks that are not counted.
     """
 
-    def __init__(self, layout: Layout, group: Ints, groups: int) -> None:
+    def __init__(
+        self, layout: Layout, group: Ints, groups: int, skipped: frozenset[str] = frozenset()
+    ) -> None:
         inside = group >= 0
         self._inside = None if inside.all() else inside
-        self._layout, self._group, self._groups = layout, group, groups
+        self._layout, self._group, self._groups, self._skipped = layout, group, groups, skipped
         self._parts: list[tuple[Ints, Ints]] = []
 
     def add(self, block: str, cell: Ints, mask: Bools | None = None) -> None:
         """Count one for each row (of the mask) in its cell of a block."""
+        if block in self._skipped:
+            return
         mask = self._counted(mask)
         group = self._group if mask is None else self._group[mask]
         cell = cell if mask is None else cell[mask]
@@ -62,6 +68,8 @@ class Table:
         mask
             rows that have the terms: shape (rows,), or (terms, rows) where they differ by term.
         """
+        if block in self._skipped:
+            return
         mask = mask if self._inside is None else mask & self._inside
         table = np.zeros((4, len(terms), self._groups), dtype=np.int64)
         masks = mask if mask.ndim == 2 else [mask] * len(terms)
@@ -77,6 +85,8 @@ class Table:
 
     def add_cell_sums(self, block: str, cell: Ints, terms: Sequence[Floats], mask: Bools) -> None:
         """Add terms, of scale 1, exactly to each row's cell of a block of sums: columns are term x cell."""
+        if block in self._skipped:
+            return
         mask = mask if self._inside is None else mask & self._inside
         width = self._layout.by_name[block].shape[1]
         cells = width // len(terms)

@@ -293,6 +293,21 @@ def test_features_are_counted_for_the_whole_and_one_may_be_gone() -> None:
         assert part.strata[Stratum(version="v1")].block("feature:color").sum() == 0
 
 
+@pytest.mark.parametrize("count", [count_labels, count_records])
+def test_a_version_that_is_alone_counts_as_it_does_beside_another(count: Any) -> None:
+    names = [*PREDICTIONS, *LABELS, "feature:color", "feature:temp"]
+    shown = {"label": "1", "reported_at": FIRST + HOUR, "feature:color": "red", "feature:temp": "3.5"}
+    here = [row("a", **shown), row("b", score="0.1", **shown), row("c", arm=None, feature_temp=None)]
+    elsewhere = row("d", event_time=int(PANES[1]), logged_at=int(PANES[1]), version="v2")
+
+    alone = count(table_of(here, names), counting_of("binary"), panes=PANES[:2], as_of=AS_OF)
+    beside = count(table_of([*here, elsewhere], names), counting_of("binary"), panes=PANES[:2], as_of=AS_OF)
+
+    assert alone[0].strata == beside[0].strata
+    assert Stratum(version="v1") in alone[0].strata
+    assert alone[1].strata == {}
+
+
 def test_numbers_have_no_cells_among_levels() -> None:
     with pytest.raises(TypeError, match="categories levels: got CategoryGrid"):
         cells_of(numbers(pa.chunked_array([[1.0]])), CategoryGrid(("a",)))
