@@ -49,19 +49,19 @@ class Compared:
         return reference.segments.get(stratum) if self._is_segment(stratum) else reference.records
 
     def expected(
-        self, stratum: Stratum, counting: Counting, known: dict[tuple[int, bool], Expected]
+        self, stratum: Stratum, counting: Counting, known: dict[tuple[Counters, bool], Expected]
     ) -> Expected | None:
         """What the reference of a stratum leads one to expect.
 
         Parameters
         ----------
         known
-            expectations of single references, by the identity of their counters: filled here, used again.
+            expectations of single references by their counters: filled here, used again.
         """
         reference, features = self.of(stratum), stratum == WHOLE
         if not isinstance(reference, Counters):
             return None if reference is None else expectation(counting, reference, features=features)
-        key = (id(reference), features)
+        key = (reference, features)
         if key not in known:
             known[key] = expectation(counting, reference, features=features)
         return known[key]

@@ -62,7 +62,7 @@ def run_cycle(
     if state.as_of is not None and as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
     token = None if lease is None else lease.token
-    is_new = _prepared(monitored, as_of, token)
+    is_new = _prepared(monitored, state, as_of, token)
     changes = find_changes(monitored, state, as_of)
     changes = reach_back(monitored, changes, as_of) if is_new else changes
     audited = audit(monitored, changes, as_of)
@@ -99,11 +99,11 @@ def run_cycle(
     return _report(monitored, as_of, changes, counted, waiting, rows, snapshots), rows
 
 
-def _prepared(monitored: Monitored, as_of: int, token: int | None) -> bool:
+def _prepared(monitored: Monitored, state: ModelState, as_of: int, token: int | None) -> bool:
     """Bring caches in line with the store; whether this is the first cycle of the process."""
     if is_new := not monitored.restored:
         widen(monitored, token=token)
-        restore(monitored)
+        restore(monitored, as_of if state.as_of is None else state.as_of)
     monitored.panes.load(monitored.oldest_needed(as_of))
     return is_new
 

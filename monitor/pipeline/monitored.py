@@ -15,6 +15,7 @@ from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Source, Store
 from monitor.specs.rows import MeasurementRow, ModelState, Truth
+from monitor.states.counters import Counters
 from monitor.states.strata import Strata
 from monitor.windows.earlier import reach
 from monitor.windows.settling import Settled
@@ -72,7 +73,7 @@ class Monitored:
     seen_again
         labels by pane that the next search for changes sees again; None: not known.
     expected
-        what single references lead one to expect, with and without features.
+        what single references lead one to expect, by their counters, with and without features.
     performed
         performance on the reference's labels; None: not asked yet.
     threshold
@@ -99,7 +100,7 @@ class Monitored:
     memory: Memory = field(default_factory=Memory)
     ledgers: dict[tuple[str, str], Ledger] | None = None
     seen_again: dict[int, int] | None = None
-    expected: dict[tuple[int, bool], Expected] = field(default_factory=dict)
+    expected: dict[tuple[Counters, bool], Expected] = field(default_factory=dict)
     performed: Figures | None = None
     threshold: tuple[float | None] | None = None
     lessons: Lessons = field(default_factory=Lessons)
@@ -139,14 +140,15 @@ class Monitored:
         return oldest - max(against, default=0)
 
 
-def restore(monitored: Monitored) -> None:
-    """Fill the caches of a model from what was committed last."""
+def restore(monitored: Monitored, as_of: int) -> None:
+    """Fill the caches of a model from what was committed last, as of a moment."""
     rows = [row for _, _, row in monitored.store.current(monitored.name)]
     for row in rows:
         if row.truth is Truth.SETTLED:
             low = Settled.LOW_COVERAGE.value if Settled.LOW_COVERAGE in row.warning else ""
             monitored.settled[row.window] = NewestSettled(row.window_end, low)
-    for one in monitored.store.windows(monitored.name, 0):  # a replay does not write each tick's current rows
+    recent = monitored.store.windows(monitored.name, monitored.oldest_pane(as_of))
+    for one in recent:  # newer than the current rows, which a replay does not write at each tick
         known = monitored.settled.get(one.window)
         if one.settled_as_of is not None and (known is None or known.end < one.end):
             monitored.settled[one.window] = NewestSettled(one.end, one.warning)
