@@ -37,8 +37,9 @@ class Target:
         Where records of one day go together it has the warning `independent_records`, if it has an interval:
         by that the records are independent, until its days are looked at.
         """
-        volume = BY_NAME[result.measure].family is Family.VOLUME  # its interval is of whole weeks
-        doubtful = self.monitored.spec.dependence == "day" and not volume
+        warning = self.warning
+        if self.monitored.spec.dependence == "day" and BY_NAME[result.measure].family is not Family.VOLUME:
+            warning = doubted(warning, result.measurement)  # a volume's interval is of whole weeks
         return MeasurementRow(
             window=self.window.name,
             window_end=self.end,
@@ -49,7 +50,7 @@ class Target:
             subject=result.subject,
             measurement=result.measurement,
             coverage=coverage,
-            warning=doubted(self.warning, result.measurement) if doubtful else self.warning,
+            warning=warning,
             against=against,
         )
 
