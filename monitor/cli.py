@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 import click
 
 from monitor.app.arguments import Moment, Span
+from monitor.app.progress import progress
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.specs.protocols import CycleReport
@@ -370,15 +371,6 @@ def _refuse_future(option: str, moment: int | None, now: int) -> None:
 
 def _counted(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-T = TypeVar("T")
-
-
-def progress(items: Iterator[T], length: int, label: str) -> Iterator[T]:
-    """Pass items through under a progress bar with the time left."""
-    with click.progressbar(items, length=length, label=label, show_pos=True, file=sys.stderr) as bar:
-        yield from bar
 
 
 if __name__ == "__main__":

@@ -147,6 +147,7 @@ def monitored_of(
     reading: Reading = READING,
     table: pa.Table | None = None,
     audit_every: int = 1_000 * DAY,
+    retention: int | None = None,
     **options: Any,
 ) -> Monitored:
     """A model on a source, as the application would make it. Audits are off unless asked for."""
@@ -163,6 +164,7 @@ def monitored_of(
         panes=Panes(SPEC.name, counting, store),
         code="test",
         audit_every=audit_every,
+        retention=retention,
     )
 
 

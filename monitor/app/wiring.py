@@ -192,6 +192,7 @@ class App:
             panes=Panes(spec.name, counting, self.store),
             code=version("monitor"),
             audit_every=self.settings.source(spec.source).audit,
+            retention=self.settings.retention,
         )
 
     def _reference(self, spec: ModelSpec, source: Source, at: int) -> tuple[Reference | None, str]:

@@ -41,6 +41,7 @@ def build(configuration: Configuration, hide: Hide = str) -> Settings:
     sources = configuration.sources
     return Settings(
         store_url=configuration.store.url,
+        retention=configuration.store.retention,
         http=HttpSpec(host=configuration.http.host, port=configuration.http.port),
         log=LogSpec(format=configuration.log.format, level=configuration.log.level),
         sources=tuple(_source(name, source) for name, source in sources.items()),

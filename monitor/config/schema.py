@@ -45,6 +45,7 @@ class Store(BaseModel):
     model_config = _STRICT
 
     url: StoreUrl = Field(default="sqlite:///monitor.db", repr=False)
+    retention: Duration | None = None
 
 
 class Http(BaseModel):

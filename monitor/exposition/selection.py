@@ -23,6 +23,7 @@ MAIN_MEASURES = {
     Task.REGRESSION: "root_mean_squared_error",
 }
 WINDOW_MEASURES = {"records": names.WINDOW_RECORDS, "coverage": names.WINDOW_COVERAGE}
+FAULTS = frozenset({"corrected_labels", "retracted_labels", "invalid_labels", "stale_labels", "early_labels"})
 STRATUM_MEASURES = frozenset({"base_rate", "version_first_seen_timestamp"})
 
 
@@ -89,7 +90,7 @@ def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
     if row.subject.startswith(FEATURE):
         return Group.FEATURE if _is_feature_series(model, row) else None
     if row.version is None and row.segment is None:
-        return Group.WHOLE if measure.headline else None
+        return Group.WHOLE if _by_default(measure) else None
     wanted = row.measure in STRATUM_MEASURES or row.measure == MAIN_MEASURES[model.reading.task]
     return Group.STRATUM if wanted else None
 
@@ -98,7 +99,11 @@ def exposed_as(measure: Measure) -> str:
     """Name of the family that shows a measure, by default for the whole model; empty: none does."""
     if measure.name in WINDOW_MEASURES:
         return WINDOW_MEASURES[measure.name]
-    return names.family_name(measure) if measure.headline else ""
+    return names.family_name(measure) if _by_default(measure) else ""
+
+
+def _by_default(measure: Measure) -> bool:
+    return measure.headline or measure.name in FAULTS
 
 
 def _is_feature_series(model: ModelSpec, row: MeasurementRow) -> bool:

@@ -25,7 +25,6 @@ class _Tally:
     """What is known of one model's cycles since the start."""
 
     duration: float | None = None
-    waiting: int | None = None
     missing_columns: int | None = None
     lag: float | None = None
     succeeded_at: float | None = None
@@ -50,11 +49,6 @@ _GAUGES: tuple[tuple[str, str, _Value], ...] = (
         "source_lag_seconds",
         "Age of the newest row of the source at the last cycle's as of.",
         lambda tally: tally.lag,
-    ),
-    (
-        "panes_waiting",
-        "Panes that changed in the source and wait to be counted again.",
-        lambda tally: tally.waiting,
     ),
     (
         "missing_columns",
@@ -121,7 +115,6 @@ class SelfMetrics:
             tally.cycles[Outcome.SUCCESS if report.error is None else Outcome.FAILURE] += 1
             if report.error is None:
                 tally.succeeded_at = at
-                tally.waiting = report.panes_waiting
                 tally.missing_columns = len(report.missing_columns)
             if newest_logged_at is not None:
                 tally.lag = (report.as_of - newest_logged_at) / SECOND

@@ -1,4 +1,4 @@
-"""Figures of the log itself: rows that have no place in a window. They are counted by query."""
+"""Figures of the log itself: rows that have no place in a window, rows that come late, panes that wait."""
 
 from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 
@@ -77,6 +77,53 @@ LOG: tuple[Measure, ...] = (
         Family.LOG,
         ALL,
         "Reported labels without a prediction.",
+        "none",
+        "",
+        headline=True,
+    ),
+    Measure(
+        "late_visible_records",
+        Unit.RECORDS,
+        Direction.LOWER,
+        Family.LOG,
+        ALL,
+        "Rows that the last search for changes found behind what the search before it had seen: they became "
+        "visible only after rows with a later `logged_at`. Within `overlap` they are counted in this cycle; "
+        "what comes later still is found by the audit. The first cycle of a process can not tell: it says 0.",
+        "none",
+        "",
+        headline=True,
+    ),
+    Measure(
+        "late_visible_labels",
+        Unit.RECORDS,
+        Direction.LOWER,
+        Family.LOG,
+        ALL,
+        "Labels that the last search for changes found behind what the search before it had seen, as with "
+        "`late_visible_records`, by `reported_at`.",
+        "none",
+        "",
+        headline=True,
+    ),
+    Measure(
+        "panes_waiting",
+        Unit.PLAIN,
+        Direction.LOWER,
+        Family.LOG,
+        ALL,
+        "Panes that changed and wait to be counted again, or for more labels, after the cycle.",
+        "none",
+        "",
+        headline=True,
+    ),
+    Measure(
+        "longest_wait",
+        Unit.SECONDS,
+        Direction.LOWER,
+        Family.LOG,
+        ALL,
+        "Time since the first change of the pane that waits longest was seen; 0 where none waits.",
         "none",
         "",
         headline=True,

@@ -10,7 +10,8 @@ from monitor.pipeline.count import Counted, count_waiting, merely_outdated, rene
 from monitor.pipeline.cumulative import enter
 from monitor.pipeline.dirty import Changes, find_changes
 from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
-from monitor.pipeline.housekeeping import audit
+from monitor.pipeline.figures import late_rows, waiting_rows
+from monitor.pipeline.housekeeping import audit, pruned
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored, NewestSettled, restore
 from monitor.pipeline.reach import reach_back
@@ -80,7 +81,9 @@ def run_cycle(
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
     events = newly_seen(monitored, as_of)
     entered = enter(monitored, state, truth, lacking)
-    rows = [*current, *entered.rows, *audited.rows, *first_seen_rows(monitored)]
+    monitored.late = late_rows(as_of, changes, monitored.late)
+    figures = [*audited.rows, *monitored.late, *waiting_rows(as_of, waiting), *first_seen_rows(monitored)]
+    rows = [*current, *entered.rows, *figures]
     snapshots += entered.kept
     store.commit(
         monitored.name,
@@ -92,6 +95,7 @@ def run_cycle(
             windows=windows,
             events=events,
             entries=entered.entries,
+            pruned=pruned(monitored, as_of) if audited.as_of == as_of else None,
         ),
         token=token,
     )

@@ -30,6 +30,9 @@ class Changes:
         rows read to find out.
     invalid_times
         event times that are not times.
+    late, late_labels
+        rows, and labels, that became visible behind what the search before had seen; 0 where that is not
+        known; None: they have no such time.
     """
 
     state: ModelState
@@ -37,6 +40,8 @@ class Changes:
     rows: dict[int, int]
     read: int
     invalid_times: int
+    late: int | None = None
+    late_labels: int | None = None
 
 
 def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes:
@@ -48,8 +53,13 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
     if not has_logged_at and state.as_of is not None:
         bounds = (max(bounds[0], floor_to(as_of - spec.lookback, reading.pane)), bounds[1])
     batches = monitored.source.changed_records(spec, since=since, as_of=as_of, bounds=bounds)
-    span = _Span(bounds, since if has_logged_at else None, as_of, state.logged_cursor)
-    found = _found(dated(batches, "logged_at", reading), span, reading.pane)
+    span = _Span(
+        bounds, since if has_logged_at else None, as_of, state.logged_cursor, _asked(state, reading.tolerance)
+    )
+    again = Again(spec.overlap, span.cursor or 0)
+    found = _found(dated(batches, "logged_at", reading), span, reading.pane, again)
+    late = _late(found, monitored.rows_seen_again) if has_logged_at else None
+    monitored.rows_seen_again = again.by_pane() if has_logged_at else None
     always = _tail(monitored, state, as_of, bounds[0])
     starts = sorted({*_unseen(monitored, Part.RECORDS, found), *always})
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in starts]
@@ -57,8 +67,12 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
         state = replace(state, oldest=oldest_of(monitored, found.oldest, bounds[0]), first_as_of=as_of)
     if has_logged_at and found.newest:
         state = replace(state, logged_cursor=min(as_of, found.newest))
-    changes = Changes(state, waiting, found.changed, found.read, found.invalid)
+    changes = Changes(state, waiting, found.changed, found.read, found.invalid, late)
     return _with_labels(monitored, changes, as_of, bounds) if reading.labelled else changes
+
+
+def _asked(state: ModelState, tolerance: int) -> int:
+    return 0 if state.as_of is None else state.as_of + tolerance + 1
 
 
 def changed_rows(monitored: Monitored, bounds: tuple[int, int], as_of: int) -> "Found":
@@ -82,7 +96,7 @@ def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tup
     if not has_reported_at:
         bounds = (max(bounds[0], floor_to(as_of - spec.lookback, reading.pane)), bounds[1])
     batches = monitored.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
-    span = _Span(bounds, since, as_of, state.reported_cursor)
+    span = _Span(bounds, since, as_of, state.reported_cursor, _asked(state, reading.tolerance))
     if not has_reported_at:
         span = _Span(bounds, None, bounds[1], None)
     again = Again(spec.overlap, span.cursor or 0)
@@ -90,18 +104,24 @@ def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tup
     if has_reported_at and found.newest:
         state = replace(state, reported_cursor=min(as_of, found.newest))
     waiting = _relabelled(monitored, found, as_of)
+    late = _late(found, monitored.seen_again) if has_reported_at else None
     monitored.seen_again = again.by_pane() if has_reported_at else {}
-    return replace(changes, state=state, waiting=[*changes.waiting, *waiting], read=changes.read + found.read)
+    waiting, read = [*changes.waiting, *waiting], changes.read + found.read
+    return replace(changes, state=state, waiting=waiting, read=read, late_labels=late)
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Rows that are asked for: event times in `bounds`, seen in [since, until]; new: after `cursor`."""
+    """Rows that are asked for: event times in `bounds`, seen in [since, until]; new: after `cursor`.
+
+    The search before asked for event times below `asked`.
+    """
 
     bounds: tuple[int, int]
     since: int | None
     until: int
     cursor: int | None
+    asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +130,15 @@ class Found:
 
     Parameters
     ----------
+    behind
+        those that the search before could have seen, by pane start.
     last
         when the newest changed row of a pane became visible; empty where all rows were asked for.
     """
 
     changed: dict[int, int]
     new: dict[int, int]
+    behind: dict[int, int]
     last: dict[int, int]
     read: int
     invalid: int
@@ -127,6 +150,7 @@ def _found(batches: Iterator[Dated], span: _Span, pane: int, again: Again | None
     """Add the rows up batch by batch: memory does not grow with them."""
     changed: Counter[int] = Counter()
     new: Counter[int] = Counter()
+    behind: Counter[int] = Counter()
     last: dict[int, int] = {}
     read, invalid, oldest, newest = 0, 0, np.iinfo(np.int64).max, span.cursor or 0
     for batch in batches:
@@ -136,6 +160,7 @@ def _found(batches: Iterator[Dated], span: _Span, pane: int, again: Again | None
         later = wanted if span.cursor is None else wanted & (batch.seen > span.cursor)
         changed.update(_by_pane(batch.event.us[wanted], pane))
         new.update(_by_pane(batch.event.us[later], pane))
+        behind.update(_by_pane(batch.event.us[wanted & ~later & (batch.event.us < span.asked)], pane))
         if span.since is not None:
             for start, seen in _newest_by_pane(batch.event.us[wanted], batch.seen[wanted], pane):
                 last[start] = max(seen, last.get(start, seen))
@@ -145,7 +170,7 @@ def _found(batches: Iterator[Dated], span: _Span, pane: int, again: Again | None
         invalid += batch.event.invalid
         oldest = int(batch.event.us[wanted].min(initial=oldest))
         newest = int(batch.seen[wanted].max(initial=newest))
-    return Found(dict(changed), dict(new), last, read, invalid, oldest, newest)
+    return Found(dict(changed), dict(new), dict(behind), last, read, invalid, oldest, newest)
 
 
 def _unseen(monitored: Monitored, part: Part, found: Found) -> list[int]:
@@ -164,6 +189,13 @@ def _unseen(monitored: Monitored, part: Part, found: Found) -> list[int]:
         or start not in facts
         or facts[start].counted_as_of < found.last[start] + rest
     ]
+
+
+def _late(found: Found, before: dict[int, int] | None) -> int:
+    """Rows that the search before could have seen and did not; 0 where it is not known what it saw."""
+    if before is None:
+        return 0
+    return sum(max(0, count - before.get(start, 0)) for start, count in found.behind.items())
 
 
 def _relabelled(monitored: Monitored, found: Found, as_of: int) -> list[WaitingPane]:

@@ -11,12 +11,13 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.pipeline.count import chunks
 from monitor.pipeline.dirty import Changes, ranges_of
+from monitor.pipeline.figures import log_row
 from monitor.pipeline.monitored import Monitored
 from monitor.records.count_labels import label_facts
 from monitor.records.pane import PanePart
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated
-from monitor.specs.rows import MeasurementRow, PaneFacts, Part, Truth, WaitingPane
+from monitor.specs.rows import MeasurementRow, PaneFacts, Part, WaitingPane
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
         orphans = monitored.source.orphans(monitored.spec, (bounds[0], as_of + 1))
         measured["orphan_labels"] = _figure(orphans)
     measured["repeated_ids"] = _repeated_ids(monitored, as_of, (bounds[0], as_of + reading.tolerance + 1))
-    rows = tuple(_row(as_of, name, measured[name]) for name in sorted(measured))
+    rows = tuple(log_row(as_of, name, measured[name]) for name in sorted(measured))
     monitored.audit = rows
     if not log.panes:
         return Audited(as_of, rows=rows)
@@ -59,6 +60,21 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
         known = [*changes.waiting, *waiting, *monitored.store.waiting(monitored.name)]
         waiting += _relabelled(monitored, {one.start for one in known}, oldest, as_of)
     return Audited(as_of, waiting, rows)
+
+
+def pruned(monitored: Monitored, as_of: int) -> tuple[int, int] | None:
+    """Which windows lose the revisions between their first and last, and before when; None: none do.
+
+    Windows within the horizon are left alone. After the first time only those are looked at whose revisions
+    have grown old since.
+    """
+    if monitored.retention is None:
+        return None
+    followed = monitored.counting.reading.horizon + monitored.longest_window()
+    before = as_of - max(monitored.retention, followed)
+    since = before - 2 * followed - monitored.audit_every if monitored.pruned else 0
+    monitored.pruned = True
+    return since, before
 
 
 def _repeated_ids(monitored: Monitored, as_of: int, bounds: tuple[int, int]) -> Measurement:
@@ -166,16 +182,3 @@ def _labels_of(monitored: Monitored, starts: list[int], as_of: int) -> Iterator[
 def _labels_differ(stored: PaneFacts, found: PanePart) -> bool:
     kept = (stored.records, stored.labelled, stored.newest, stored.checksum)
     return kept != (found.records, found.labelled, found.newest, found.checksum)
-
-
-def _row(as_of: int, name: str, measurement: Measurement) -> MeasurementRow:
-    return MeasurementRow(
-        window="",
-        window_end=as_of,
-        truth=Truth.NONE,
-        version=None,
-        segment=None,
-        measure=name,
-        subject="",
-        measurement=measurement,
-    )

@@ -21,6 +21,8 @@ from monitor.windows.earlier import reach
 from monitor.windows.settling import Settled
 
 FIRST_SEEN = "version_first_seen"  # kind of event
+LATE = ("late_visible_records", "late_visible_labels")
+WAITING = ("panes_waiting", "longest_wait")
 Figures: TypeAlias = Mapping[tuple[str, str], Measurement]  # by measure and subject
 Remembered: TypeAlias = dict[tuple[str, int, Truth, str, str], tuple[Strata, list[MeasurementRow]]]
 
@@ -60,18 +62,20 @@ class Monitored:
         under which the store keeps the reference; of several references their keys, separated by spaces.
     version_references
         of the versions that have their own, on the grids of `reference`.
+    retention, pruned
+        for how long all revisions are kept, None: for ever; whether older ones were deleted in this process.
     first_seen
         as of of the cycle that first counted a version.
     settled
         newest settled window by its name.
-    audit
-        the audit's last figures.
+    audit, late
+        the audit's last figures; what became visible late, of the last cycle.
     memory
         what need not be measured again.
     ledgers
         of the comparisons that go on, by name and key, as they were committed last; None: not read yet.
-    seen_again
-        labels by pane that the next search for changes sees again; None: not known.
+    seen_again, rows_seen_again
+        labels, and rows, by pane that the next search for changes sees again; None: not known.
     expected
         what single references lead one to expect, by their counters, with and without features.
     performed
@@ -94,12 +98,16 @@ class Monitored:
     code: str
     reference_key: str = ""
     audit_every: int = DAY
+    retention: int | None = None
+    pruned: bool = False
     first_seen: dict[str, int] = field(default_factory=dict)
     settled: dict[str, NewestSettled] = field(default_factory=dict)
     audit: tuple[MeasurementRow, ...] = ()
+    late: tuple[MeasurementRow, ...] = ()
     memory: Memory = field(default_factory=Memory)
     ledgers: dict[tuple[str, str], Ledger] | None = None
     seen_again: dict[int, int] | None = None
+    rows_seen_again: dict[int, int] | None = None
     expected: dict[tuple[Counters, bool], Expected] = field(default_factory=dict)
     performed: Figures | None = None
     threshold: tuple[float | None] | None = None
@@ -152,7 +160,9 @@ def restore(monitored: Monitored, as_of: int) -> None:
         known = monitored.settled.get(one.window)
         if one.settled_as_of is not None and (known is None or known.end < one.end):
             monitored.settled[one.window] = NewestSettled(one.end, one.warning)
-    monitored.audit = tuple(row for row in rows if row.window == "" and row.version is None)
+    figures = [row for row in rows if row.window == "" and row.version is None]
+    monitored.audit = tuple(row for row in figures if row.measure not in (*LATE, *WAITING))
+    monitored.late = tuple(row for row in figures if row.measure in LATE)
     seen = monitored.store.events(monitored.name, FIRST_SEEN)
     monitored.first_seen = {event.subject: event.at for event in seen}
     monitored.restored = True

@@ -87,6 +87,9 @@ class Commit:
         states of kept windows, inserted or replaced.
     events, entries
         appended.
+    pruned
+        what is no first and no last revision goes, of windows that end at or after the first moment, if it
+        was kept before the second; None: all stays.
     """
 
     state: ModelState
@@ -96,6 +99,7 @@ class Commit:
     windows: Sequence[WindowState]
     events: Sequence[Event] = ()
     entries: Sequence[Entry] = ()
+    pruned: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,14 @@ class Settings:
     ----------
     store_url
         SQLAlchemy URL of our own database, secrets filled in; never logged: see `config.urls.shown`.
+    retention
+        microseconds for which all kept revisions are kept; None: for ever.
     models
         the enabled ones, in the order of the file.
     """
 
     store_url: str = field(repr=False)
+    retention: int | None = None
     http: HttpSpec
     log: LogSpec
     sources: tuple[SourceSpec, ...]

@@ -138,6 +138,8 @@ class SqlStore:
             states.write_windows(connection, self.run, model, commit.windows)
             events.append(connection, self.run, commit.events)
             entries.append(connection, self.run, model, commit.entries)
+            if commit.pruned is not None:
+                snapshots.prune(connection, self.run, model, *commit.pruned)
 
     def entries(self, model: str) -> list[Entry]:
         """What has entered the comparisons of a model that go on, by comparison, key and start."""

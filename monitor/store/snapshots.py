@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, delete, func, select, tuple_
 
 from monitor.specs.rows import MeasurementRow, Provenance
 from monitor.store.measured import columns_of, is_sure_or_absent, key_of, row_of, values_of
@@ -38,6 +38,33 @@ def append(
     )
     as_of = int(behind.as_of)
     write_many(connection, snapshots, [values_of(run, model, as_of, row) for row in rows], keep=True)
+
+
+def prune(connection: Connection, run: str, model: str, since: int, before: int) -> None:
+    """Delete what was kept before a moment and is no first and no last revision.
+
+    They are so by window, stratum, measure, subject and truth: what a window settled with is the first of its
+    truth. Cost: one scan of the windows that end at or after `since`.
+    """
+    names = ("window", "window_end", "version", "segment", "truth", "measure", "subject", "against")
+    key = [snapshots.c[name] for name in names]
+    mine = (snapshots.c.run == run, snapshots.c.model == model)
+    as_of = snapshots.c.as_of
+    ranked = (
+        select(
+            *key,
+            as_of,
+            func.min(as_of).over(partition_by=key).label("first"),
+            func.max(as_of).over(partition_by=key).label("last"),
+        )
+        .where(*mine, snapshots.c.window_end >= since, snapshots.c.window_end <= before)
+        .subquery()
+    )
+    found = ranked.c
+    between = select(*(found[name] for name in names), found.as_of).where(
+        found.as_of < before, found.as_of > found.first, found.as_of < found.last
+    )
+    connection.execute(delete(snapshots).where(*mine, tuple_(*key, as_of).in_(between)))
 
 
 def last_kept(

@@ -38,27 +38,25 @@ def test_rows_and_panes_add_up_over_cycles() -> None:
 def test_the_last_cycle_gives_the_gauges() -> None:
     metrics = SelfMetrics("1", 0.0)
 
-    last = CycleReport(
-        model="late", as_of=HOUR, duration=2.5, panes_waiting=7, missing_columns=("temp_f", "group")
-    )
+    last = CycleReport(model="late", as_of=HOUR, duration=2.5, missing_columns=("temp_f", "group"))
     metrics.observe(CycleReport(model="late", as_of=0, duration=9.0), at=4.0)
     metrics.observe(last, at=5.0, newest_logged_at=HOUR - 2 * MINUTE)
 
-    gauges = ("cycle_duration_seconds", "panes_waiting", "missing_columns", "source_lag_seconds")
-    assert [value(metrics, name) for name in gauges] == [2.5, 7, 2, 120]
+    gauges = ("cycle_duration_seconds", "missing_columns", "source_lag_seconds")
+    assert [value(metrics, name) for name in gauges] == [2.5, 2, 120]
     assert value(metrics, "last_success_timestamp_seconds") == 5.0
 
 
 def test_a_failed_cycle_is_counted_and_is_no_success() -> None:
     metrics = SelfMetrics("1", 0.0)
-    metrics.observe(CycleReport(model="late", as_of=0, panes_waiting=3), at=4.0)
+    metrics.observe(CycleReport(model="late", as_of=0, missing_columns=("temp_f",)), at=4.0)
 
     metrics.observe(CycleReport(model="late", as_of=HOUR, error="no such table: predictions"), at=5.0)
 
     assert value(metrics, "cycles_total", outcome="failure") == 1
     assert value(metrics, "cycles_total", outcome="success") == 1
     assert value(metrics, "last_success_timestamp_seconds") == 4.0
-    assert value(metrics, "panes_waiting") == 3
+    assert value(metrics, "missing_columns") == 1
 
 
 def test_before_any_success_there_is_no_time_of_success() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from synthetic import READING, SPEC, START, Log, log_of, monitored_of
+from synthetic import READING, SPEC, START, Log, labels_of, log_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR
 from monitor.pipeline.cycle import run_cycle
@@ -213,3 +213,29 @@ def test_provenance_says_what_was_read_and_how_far(fresh_store: SqlStore, log: L
     assert found.newest_reported_at == reported[reported <= START + DAY].max()
     assert (found.config, found.grid) == ("c", monitored.counting.hash)
     assert found.rows_read >= 3 * 240
+
+
+def test_old_revisions_go_with_the_audit_those_of_the_horizon_never(fresh_store: SqlStore, log: Log) -> None:
+    """The labels of a day are corrected again and again, a few each day."""
+    day, ids = START + 2 * DAY, ids_of_day(log, 2)
+    turned = [(name, day + (2 + at // 60) * DAY, 1, "1") for at, name in enumerate(ids)]
+    source = Log(log.predictions, pa.concat_tables([log.labels, labels_of(turned)])).source()
+    monitored = monitored_of(
+        source,
+        fresh_store,
+        windows=ONE_DAY,
+        revise_every=DAY,
+        reading=replace(READING, horizon=6 * DAY),
+        settle_after=2 * DAY,
+        retention=DAY,  # it is never shorter than the horizon and the longest window
+        audit_every=DAY,
+    )
+
+    list(replay(monitored, ticks(START, START + 10 * DAY, DAY)))
+    before = of_end(kept(fresh_store, "accuracy"), day + DAY)
+    list(replay(monitored, ticks(START + 11 * DAY, START + 16 * DAY, DAY)))
+    after = of_end(kept(fresh_store, "accuracy"), day + DAY)
+
+    settled = [as_of for as_of, truth in before if truth is Truth.SETTLED]
+    assert len(settled) > 2
+    assert after == [(as_of, truth) for as_of, truth in before if as_of not in settled[1:-1]]

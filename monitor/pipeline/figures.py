@@ -1,0 +1,45 @@
+"""Rows of figures that no window has: of the log, and of the cycle itself."""
+
+from collections.abc import Sequence
+
+from monitor.core.clock import SECOND
+from monitor.core.measurement import Measurement
+from monitor.pipeline.dirty import Changes
+from monitor.pipeline.monitored import LATE, WAITING
+from monitor.specs.rows import MeasurementRow, Truth, WaitingPane
+
+
+def late_rows(as_of: int, changes: Changes, before: Sequence[MeasurementRow]) -> tuple[MeasurementRow, ...]:
+    """What became visible late; nothing where that is not known.
+
+    Parameters
+    ----------
+    before
+        of the last cycle: one of the same as of saw first what this one saw again.
+    """
+    if before and before[0].window_end == as_of:
+        return tuple(before)
+    found = zip(LATE, (changes.late, changes.late_labels), strict=True)
+    return tuple(log_row(as_of, name, Measurement(float(n), n=n)) for name, n in found if n is not None)
+
+
+def waiting_rows(as_of: int, waiting: list[WaitingPane]) -> tuple[MeasurementRow, ...]:
+    """What still waits after the cycle, and how long the first has waited."""
+    panes = {pane.start for pane in waiting}
+    longest = max((as_of - pane.since for pane in waiting), default=0)
+    found = zip(WAITING, (float(len(panes)), longest / SECOND), strict=True)
+    return tuple(log_row(as_of, name, Measurement(value, n=len(panes))) for name, value in found)
+
+
+def log_row(as_of: int, name: str, measurement: Measurement) -> MeasurementRow:
+    """One figure of the whole model."""
+    return MeasurementRow(
+        window="",
+        window_end=as_of,
+        truth=Truth.NONE,
+        version=None,
+        segment=None,
+        measure=name,
+        subject="",
+        measurement=measurement,
+    )

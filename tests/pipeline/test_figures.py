@@ -1,0 +1,94 @@
+"""Figures of the cycle itself: what became visible late, what waits."""
+
+import numpy as np
+import pyarrow as pa
+from memory import MemorySource
+from synthetic import START, labels_of, log_of, monitored_of, predictions_of
+
+from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.pipeline.cycle import run_cycle
+from monitor.specs.rows import MeasurementRow
+from monitor.store.adapter import SqlStore
+
+NOON = START + 12 * HOUR
+
+
+def figure(rows: list[MeasurementRow], name: str) -> float | None:
+    return next((row.measurement.value for row in rows if (row.measure, row.window) == (name, "")), None)
+
+
+def at_minutes(*minutes: int, first_id: int = 0) -> pa.Table:
+    """Predictions logged when they happen."""
+    return predictions_of(np.asarray([NOON + minute * MINUTE for minute in minutes]), first_id=first_id)
+
+
+def test_rows_and_labels_that_appear_behind_what_was_read_are_late(fresh_store: SqlStore) -> None:
+    reports = [("p0", NOON + 55 * MINUTE, 0, "1"), ("p1", NOON + 58 * MINUTE, 0, "0")]
+    source = MemorySource(at_minutes(0, 50, 58), labels_of(reports))
+    monitored = monitored_of(source, fresh_store, windows=(), every=HOUR)
+    _, first = run_cycle(monitored, NOON + HOUR)
+    _, quiet = run_cycle(monitored, NOON + HOUR + MINUTE)
+
+    source.predictions = pa.concat_tables([source.predictions, at_minutes(52, 57, 70, first_id=3)])
+    source.labels = labels_of([*reports, ("p2", NOON + 56 * MINUTE, 0, "1")])
+    _, then = run_cycle(monitored, NOON + 2 * HOUR)
+    _, after = run_cycle(monitored, NOON + 3 * HOUR)
+
+    names = ("late_visible_records", "late_visible_labels")
+    assert [figure(first, name) for name in names] == [0, 0]
+    assert [figure(quiet, name) for name in names] == [0, 0]
+    assert [figure(then, name) for name in names] == [2, 1]
+    assert [figure(after, name) for name in names] == [0, 0]
+
+
+def test_a_row_ahead_of_its_time_is_not_late_when_its_time_comes(fresh_store: SqlStore) -> None:
+    logged = np.asarray([NOON - MINUTE, NOON - MINUTE])
+    event = np.asarray([NOON - MINUTE, NOON + 10 * MINUTE])
+    monitored = monitored_of(
+        MemorySource(predictions_of(event, logged=logged), labels_of([])), fresh_store, windows=(), every=HOUR
+    )
+    run_cycle(monitored, NOON)
+
+    _, rows = run_cycle(monitored, NOON + 12 * MINUTE)
+
+    assert figure(rows, "late_visible_records") == 0
+
+
+def test_what_waits_is_told_and_for_how_long(fresh_store: SqlStore) -> None:
+    monitored = monitored_of(log_of(4).source(), fresh_store, windows=(), recount_rows=500, every=HOUR)
+
+    _, first = run_cycle(monitored, START + 4 * DAY)
+    _, second = run_cycle(monitored, START + 4 * DAY + HOUR)
+    for hour in range(2, 12):
+        report, rows = run_cycle(monitored, START + 4 * DAY + hour * HOUR)
+
+    assert (figure(first, "panes_waiting") or 0) > 40
+    assert (figure(first, "longest_wait"), figure(second, "longest_wait")) == (0, 3600)
+    assert report.panes_waiting == figure(rows, "panes_waiting") == 0
+    assert figure(rows, "longest_wait") == 0
+
+
+def test_the_cycles_own_figures_are_not_those_of_an_audit(fresh_store: SqlStore) -> None:
+    source = log_of(2).source()
+    run_cycle(monitored_of(source, fresh_store, windows=(), every=HOUR), START + 2 * DAY)
+
+    _, rows = run_cycle(
+        monitored_of(source, fresh_store, windows=(), every=HOUR), START + 2 * DAY + HOUR
+    )  # of a new process
+
+    told = [row.measure for row in rows if row.window == "" and row.version is None]
+    assert len(told) == len(set(told))
+    assert {"orphan_labels", "panes_waiting"} <= set(told)
+
+
+def test_a_second_cycle_at_the_same_moment_tells_the_same(fresh_store: SqlStore) -> None:
+    source = MemorySource(at_minutes(0, 50, 58), labels_of([]))
+    monitored = monitored_of(source, fresh_store, windows=(), every=HOUR)
+    run_cycle(monitored, NOON + HOUR)
+    source.predictions = pa.concat_tables([source.predictions, at_minutes(52, first_id=3)])
+
+    _, first = run_cycle(monitored, NOON + 2 * HOUR)
+    _, second = run_cycle(monitored, NOON + 2 * HOUR)
+    _, restarted = run_cycle(monitored_of(source, fresh_store, windows=(), every=HOUR), NOON + 2 * HOUR)
+
+    assert [figure(rows, "late_visible_records") for rows in (first, second, restarted)] == [1, 1, 1]
