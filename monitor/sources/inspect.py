@@ -186,7 +186,7 @@ def _predictions(session: Session, looking: _Looking) -> None:
     outputs += _features(looked, looking)
     looking.rows = count_rows(session, looked.item)
     if looking.rows.n == 0:
-        found.warnings.append(f"{looked.title} is empty")
+        found.warnings.append(_empty(looked, relation))
     _times(session, looked, relation, looking, looking.rows)
     _values(session, looked, outputs, looking)
 
@@ -207,11 +207,15 @@ def _labels(session: Session, looking: _Looking) -> None:
     own = looked is not looking.predictions
     rows = looking.label_rows = count_rows(session, looked.item) if own else None
     if rows is not None and rows.n == 0:
-        found.warnings.append(f"{looked.title} is empty")
+        found.warnings.append(_empty(looked, relation))
     _times(session, looked, relation, looking, rows or Rows(0))
     _values(session, looked, outputs, looking)
     if own and looking.predictions is not None:
         _ids(session, looking, looking.predictions, looked, relation)
+
+
+def _empty(looked: Looked, relation: Relation) -> str:
+    return f"{looked.title} {f'has no row where {relation.where}' if relation.where else 'is empty'}"
 
 
 def _ids(

@@ -174,6 +174,15 @@ def test_some_times_that_are_none_are_a_warning(database: Database, tmp_path: Pa
     )
 
 
+def test_a_condition_that_no_row_meets_is_told(database: Database, tmp_path: Path) -> None:
+    model = model_of(labels=None)
+    model = replace(model, predictions=replace(model.predictions, where="score > 7"))
+
+    found = look(database, tmp_path, model=model)
+
+    assert found.warnings == ('table "predictions" has no row where score > 7',)
+
+
 def test_times_of_another_format_are_a_fault_as_cycles_will_find(database: Database, tmp_path: Path) -> None:
     times = [iso(START + at * MINUTE) for at in range(80)]
 
