@@ -22,7 +22,7 @@ class ExpectedReads:
     per_hour
         predictions an hour, as they come now.
     per_cycle
-        rows of the panes that a cycle counts again since their records changed.
+        rows of the panes that a cycle counts again since their records changed, or may have.
     per_label
         rows of panes read again for each new label; None where too little is known of the delays.
     """
@@ -45,7 +45,8 @@ def expected_reads(
         microseconds, ascending: of some labels.
     """
     pane = model.reading.pane
-    touched = -(-(model.every + model.overlap) // pane) + 1
+    logged = model.predictions.column("logged_at") is not None
+    touched = -(-(model.every + model.overlap if logged else model.lookback) // pane) + 1
     per_cycle = per_hour * touched * pane / HOUR
     records = per_hour * pane / HOUR
     return ExpectedReads(per_hour, per_cycle, _per_label(model, records, labelled, delays, settling))

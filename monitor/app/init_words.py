@@ -37,7 +37,7 @@ WORDS: dict[str, tuple[str, ...]] = {
         r"(pred|predicted|prediction|forecast|estimated|decided)_.*|.*_(pred|predicted|prediction|hat|forecast|estimate|decision)",
     ),
     "version": (
-        r"model_?(version|release|tag|hash)",
+        r"model_?(version|ver|release|tag|hash)",
         r"version|release",
         r"model(_?(name|id))?",
         r".*_version",
@@ -61,7 +61,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 def rank(role: str, name: str) -> int | None:
     """How clearly a column's name says its role: 0 the clearest; None if it does not.
 
-    >>> rank("event_time", "createdAt"), rank("id", "Request UUID"), rank("score", "carrier")
+    >>> rank("event_time", "createdAt"), rank("version", "Model Ver"), rank("score", "carrier")
     (2, 0, None)
     """
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

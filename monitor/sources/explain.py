@@ -68,50 +68,69 @@ def explain_model(model: ModelSpec, source: SqlSource, as_of: int) -> list[Query
 
 
 def _of_cycle(model: ModelSpec, as_of: int) -> Iterator[_Step]:
-    pane, since, bounds = model.reading.pane, as_of - model.every - model.overlap, _bounds(model, as_of)
-    newest = (floor_to(since, pane), floor_to(as_of, pane) + pane)
+    pane, since = model.reading.pane, as_of - model.every - model.overlap
+    logged = model.predictions.column("logged_at") is not None
+    bounds = _bounds(model, as_of, logged=logged)
+    newest = (floor_to(since, pane) if logged else bounds[0], floor_to(as_of, pane) + pane)
     starts = [floor_to(newest[0] - back, pane) for back in (9 * DAY, 5 * DAY, 2 * DAY)]
     scattered = [(start, start + pane) for start in starts]
     yield _Step(
         "cycle",
         "rows logged since the last cycle",
-        lambda one: list(one.changed_records(model, since=since, as_of=as_of, bounds=bounds)),
+        lambda one: list(
+            one.changed_records(model, since=since if logged else None, as_of=as_of, bounds=bounds)
+        ),
     )
     yield _Step("cycle", "rows of the newest panes", lambda one: one.records(model, [newest]))
     if model.labels is None:
         return
+    dated = model.labels.column("reported_at") is not None
+    reached = _bounds(model, as_of, logged=dated)
     yield _Step(
         "cycle",
         "labels reported since the last cycle",
-        lambda one: list(one.changed_labels(model, since=since, as_of=as_of, bounds=bounds)),
+        lambda one: list(
+            one.changed_labels(model, since=since if dated else None, as_of=as_of, bounds=reached)
+        ),
     )
     yield _Step("cycle", "outputs and labels of the newest panes", lambda one: one.labelled(model, [newest]))
     yield _Step("cycle", "outputs and labels of scattered panes", lambda one: one.labelled(model, scattered))
 
 
 def _of_audit(model: ModelSpec, as_of: int) -> Iterator[_Step]:
-    bounds = _bounds(model, as_of)
+    reading = model.reading
+    first = as_of - 2 * reading.horizon
+    bounds, known = (first, as_of + reading.horizon), (first, as_of + reading.tolerance + 1)
     yield _Step(
         "audit",
-        "all rows of the horizon, compared with what is stored",
+        "all rows of two horizons, compared with what is stored",
         lambda one: list(one.changed_records(model, since=None, as_of=as_of, bounds=bounds)),
     )
     yield _Step("audit", "rows without id or time", lambda one: one.strays(model, as_of=as_of, bounds=bounds))
     yield _Step(
-        "audit", "ids in several panes", lambda one: one.repeated_ids(model, as_of=as_of, bounds=bounds)
+        "audit", "ids in several panes", lambda one: one.repeated_ids(model, as_of=as_of, bounds=known)
     )
     if model.labels is None:
         return
+    counted = (_oldest(model, as_of), floor_to(as_of, reading.pane))
     yield _Step(
         "audit",
-        "all labels of the horizon, compared with what is stored",
-        lambda one: list(one.changed_labels(model, since=None, as_of=as_of, bounds=bounds)),
+        "outputs and labels of the horizon, compared with what is stored",
+        lambda one: one.labelled(model, [counted]),
     )
-    yield _Step("audit", "labels without a prediction", lambda one: one.orphans(model, bounds))
+    yield _Step("audit", "labels without a prediction", lambda one: one.orphans(model, (first, as_of + 1)))
 
 
-def _bounds(model: ModelSpec, as_of: int) -> tuple[int, int]:
-    return (floor_to(as_of - model.reading.horizon, model.reading.pane), as_of + model.reading.tolerance)
+def _bounds(model: ModelSpec, as_of: int, *, logged: bool) -> tuple[int, int]:
+    """Event times that a cycle looks through; the last ones where no column tells which rows are new."""
+    oldest = _oldest(model, as_of)
+    if not logged:
+        oldest = max(oldest, floor_to(as_of - model.lookback, model.reading.pane))
+    return (oldest, as_of + model.reading.tolerance + 1)
+
+
+def _oldest(model: ModelSpec, as_of: int) -> int:
+    return -(-(as_of - model.reading.horizon) // model.reading.pane) * model.reading.pane
 
 
 def _queries(step: _Step, source: SqlSource) -> Iterator[Query]:

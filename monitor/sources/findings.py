@@ -14,7 +14,7 @@ from monitor.records.rows import prediction_of, score_of, times
 from monitor.records.times import Times
 from monitor.records.values import Categories, Numbers, categories, codes_of, texts
 from monitor.sources.habits import feature_warnings, load_warnings
-from monitor.sources.samples import Sample
+from monitor.sources.samples import LOOKED_AT, Sample
 from monitor.specs.model import ModelSpec
 
 ENOUGH = 50  # values of a class, or delays, from which on something is said of them
@@ -88,6 +88,22 @@ def look_at_times(sample: Sample, model: ModelSpec, now: int, title: str, found:
         if role == "event_time":
             found.newest = _newest(parsed, now)
             found.warnings += _implausible(parsed, reading, now, about)
+
+
+def look_at_odd_times(sample: Sample, odd: pa.Table, model: ModelSpec, title: str, found: Findings) -> None:
+    """Note texts that are no times, whose rows are left out; times of another format are a fault."""
+    together = pa.concat_tables([sample.rows.select(["event_time"]), odd])
+    try:
+        parsed = times(together, "event_time", model.reading)
+    except SourceError as error:
+        found.faults.append(f"{title}: {error}")
+        return
+    n = int((~parsed.known[sample.n :]).sum())
+    if n:
+        some = "1 row holds" if n == 1 else f"{n:,} rows{' or more' * (n >= LOOKED_AT)} hold"
+        shape = _unparsed(parsed, together["event_time"])
+        named = f'"{model.reading.column("event_time")}" (event_time)'
+        found.warnings.append(f"{title}: {some} no time that is understood in {named}{shape}: left out")
 
 
 def look_at_labels(sample: Sample, model: ModelSpec, title: str, found: Findings) -> None:

@@ -19,6 +19,7 @@ from monitor.sources.catalogue import Looked, look, nearest
 from monitor.sources.findings import (
     Findings,
     look_at_labels,
+    look_at_odd_times,
     look_at_records,
     look_at_times,
     serving_warnings,
@@ -33,7 +34,7 @@ from monitor.sources.indexes import (
 )
 from monitor.sources.moments import comparable
 from monitor.sources.reference import load_reference
-from monitor.sources.samples import sample_labels, sample_records, sample_times
+from monitor.sources.samples import odd_times, sample_labels, sample_records, sample_times
 from monitor.sources.scan import feature_column, has_own_table, outcome
 from monitor.sources.source import SqlSource
 from monitor.sources.statements import Output, Session, Statement
@@ -185,7 +186,7 @@ def _predictions(session: Session, looking: _Looking) -> None:
     outputs += _features(looked, looking)
     looking.rows = count_rows(session, looked.item)
     if looking.rows.n == 0:
-        found.warnings.append(f"{looked.title} is empty")
+        found.warnings.append(_empty(looked, relation))
     _times(session, looked, relation, looking, looking.rows)
     _values(session, looked, outputs, looking)
 
@@ -206,11 +207,15 @@ def _labels(session: Session, looking: _Looking) -> None:
     own = looked is not looking.predictions
     rows = looking.label_rows = count_rows(session, looked.item) if own else None
     if rows is not None and rows.n == 0:
-        found.warnings.append(f"{looked.title} is empty")
+        found.warnings.append(_empty(looked, relation))
     _times(session, looked, relation, looking, rows or Rows(0))
     _values(session, looked, outputs, looking)
     if own and looking.predictions is not None:
         _ids(session, looking, looking.predictions, looked, relation)
+
+
+def _empty(looked: Looked, relation: Relation) -> str:
+    return f"{looked.title} {f'has no row where {relation.where}' if relation.where else 'is empty'}"
 
 
 def _ids(
@@ -345,6 +350,9 @@ def _records_sample(session: Session, looking: _Looking, now: int) -> None:
     if looked is not None:
         sample = sample_records(session, dialect, looking.model, now)
         look_at_records(sample, looking.model, now, looked.title, looking.found)
+        odd = odd_times(session, dialect, looking.model, now) if sample.newest else None
+        if odd is not None and odd.num_rows:
+            look_at_odd_times(sample, odd, looking.model, looked.title, looking.found)
 
 
 def _times_sample(session: Session, looking: _Looking, now: int) -> None:

@@ -87,6 +87,22 @@ def sample_times(session: Session, dialect: Dialect, model: ModelSpec, now: int)
     return sample_records(session, dialect, replace(model, predictions=predictions, reading=reading), now)
 
 
+def odd_times(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> pa.Table | None:
+    """Some event times that are no times and sort beside all that are, as `n/a` does.
+
+    None where the column holds no such texts, or looking for them would read a large table whole.
+    """
+    looked = look(session, dialect, model.predictions, "p")
+    column = str(model.predictions.column("event_time"))
+    time = comparable(session, looked, column, "event_time", model.reading)
+    beside = time.odd_near((now - model.reading.horizon, now))
+    if time.shape is not Shape.TEXT or beside is None or not _sortable(session, looked, time):
+        return None
+    ref, kind = looked.ref(column, "event_time"), looked.types[column]
+    output = casts.output(dialect.name, Want.TIME, "event_time", ref, kind, unit=None)
+    return session.read(Statement((output,), f"FROM {_some(looked, f'WHERE {beside}')}"))
+
+
 def sample_labels(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample | None:
     """Newest labels with the event times of their predictions, `found` 1 where there is one.
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -166,7 +167,7 @@ def test_rows_read_again_for_a_label_follow_the_rule_of_waiting() -> None:
         name="m",
         source="s",
         reading=Reading(task=Task.BINARY, labelled=True, horizon=60 * DAY),
-        predictions=Relation(table="p"),
+        predictions=Relation(table="p", columns=(("logged_at", "at"),)),
     )
     at_once = np.full(1_000, HOUR // 2, np.int64)
     spread = np.sort(np.linspace(0, 59 * DAY, 1_000).astype(np.int64))
@@ -174,11 +175,13 @@ def test_rows_read_again_for_a_label_follow_the_rule_of_waiting() -> None:
     quick = expected_reads(spec, 4_000, 1.0, at_once, HOUR)
     slow = expected_reads(spec, 4_000, 1.0, spread, 55 * DAY)
     unknown = expected_reads(spec, 4_000, 1.0, at_once[:5], None)
+    looked_back = expected_reads(replace(spec, predictions=Relation(table="p")), 4_000, 1.0, at_once, HOUR)
 
     assert (quick.per_hour, quick.per_cycle, quick.per_label) == (4_000, 12_000, 1.0)
     assert slow.per_label is not None
     assert 40 < slow.per_label <= 200
     assert unknown.per_label is None
+    assert looked_back.per_cycle == 49 * 4_000  # panes of two days: nothing tells which rows are new
 
 
 def test_strata_have_series_of_their_own() -> None:

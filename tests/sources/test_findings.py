@@ -157,13 +157,39 @@ def test_times_in_the_future_ask_for_the_unit_or_the_zone(database: Database, tm
     assert warning.endswith("is event_time_unit right?")
 
 
-def test_some_times_that_are_none_are_a_warning(database: Database, tmp_path: Path) -> None:
+@pytest.mark.parametrize("odd", ["n/a 12", "never", "", "03/11/2024"])
+def test_some_times_that_are_none_are_a_warning(database: Database, tmp_path: Path, odd: str) -> None:
     times = [iso(START + at * MINUTE) for at in range(99)]
 
-    found = look(database, tmp_path, event_time=[*times, "n/a 12"], labels=[])
+    found = look(database, tmp_path, event_time=[*times, odd], labels=[])
 
+    shape = "".join("0" if letter.isdigit() else letter for letter in odd)
     assert found.faults == ()
-    assert found.warnings[0] == 'table "labels" is empty'
+    assert found.warnings == (
+        'table "labels" is empty',
+        (
+            'table "predictions": 1 row holds no time that is understood in "event_time" (event_time), '
+            f'as in "{shape}" (digits as 0): left out'
+        ),
+    )
+
+
+def test_a_condition_that_no_row_meets_is_told(database: Database, tmp_path: Path) -> None:
+    model = model_of(labels=None)
+    model = replace(model, predictions=replace(model.predictions, where="score > 7"))
+
+    found = look(database, tmp_path, model=model)
+
+    assert found.warnings == ('table "predictions" has no row where score > 7',)
+
+
+def test_times_of_another_format_are_a_fault_as_cycles_will_find(database: Database, tmp_path: Path) -> None:
+    times = [iso(START + at * MINUTE) for at in range(80)]
+
+    found = look(database, tmp_path, event_time=[*times, *["03/11/2024 10:00:00"] * 20], labels=[])
+
+    (fault,) = found.faults
+    assert fault.startswith('table "predictions": column "event_time" mixes formats of time: ')
 
 
 def test_arms_that_never_occur_are_told(database: Database, tmp_path: Path) -> None:
