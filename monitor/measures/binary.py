@@ -56,7 +56,7 @@ def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterat
     found = spreads(_statistics(ranked, resamples, told, amounts, ask), ask.level)
     at = points(ranked) if ranked.two else []
     yield from scores.full_results(ranked, ask, found, at)
-    yield Result("average_precision", "", gains.average_precision(ranked, found.get("average_precision"), at))
+    yield Result("average_precision", "", gains.average_precision(ranked, at, ask.level))
     if Family.GAINS in ask.families:
         yield from gains.top_results(ranked, found)
     if Family.GAINS in ask.families and amounts is not None:
@@ -105,8 +105,10 @@ def _statistics(
         return {}
     drawn: dict[str, Singles] = {}
     if ranked.two:
-        drawn |= scores.statistics(resamples) | gains.statistics(resamples)
-        if Family.GAINS in ask.families and amounts is not None:
+        drawn |= scores.statistics(resamples)
+    if ranked.two and Family.GAINS in ask.families:
+        drawn |= gains.statistics(resamples)
+        if amounts is not None:
             drawn |= profits.statistics(resamples, ranked.n, amounts)
     calibrated = Family.CALIBRATION in ask.families
     if calibrated and told is not None and not calibration.too_few(ranked.n):
