@@ -92,6 +92,7 @@ def test_the_variance_of_many_positives_is_the_jackknifes() -> None:
     left_out = [
         metrics.average_precision_score(np.delete(labels, at), np.delete(scores, at)) for at in range(300)
     ]
+    assert found.value is not None
     assert found.interval is not None
     half = (logit(found.interval.upper) - logit(found.interval.lower)) / 2
     deviation = np.sqrt(299) * np.std(left_out)
