@@ -12,7 +12,7 @@ from measure_states import binary_counting, binary_reading, by_name, labels_part
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.evaluate import Ask, label_quality, performance
-from monitor.measures.labels import label_delay, results
+from monitor.measures.labels import SHARES, label_delay, results
 from monitor.records.counting import DELAY_EDGES, TALLY
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
@@ -39,11 +39,11 @@ def test_coverage_and_oddities() -> None:
     assert found["coverage"].interval is not None
 
 
-@given(st.lists(st.integers(2, 10**7), min_size=1, max_size=60), st.sampled_from([0.5, 0.9]))
+@given(st.lists(st.integers(2, 10**7), min_size=1, max_size=60), st.sampled_from(list(SHARES.items())))
 def test_delay_lies_above_the_order_statistic_by_at_most_its_resolution(
-    seconds: list[int], share: float
+    seconds: list[int], asked: tuple[str, float]
 ) -> None:
-    name = "label_delay_median" if share == 0.5 else "label_delay_p90"
+    name, share = asked
 
     found = measured(["1"] * len(seconds), [second * SECOND for second in seconds])[name]
 
@@ -98,7 +98,7 @@ def test_strata_have_no_measures_of_delays() -> None:
         for delays in (True, False)
     )
 
-    assert whole - stratum == {"label_delay_median", "label_delay_p90"}
+    assert whole - stratum == {"label_delay_median", "label_delay_p90", "label_delay_p99"}
     assert "coverage" in stratum
 
 
