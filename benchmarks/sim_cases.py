@@ -41,7 +41,7 @@ from monitor.records.reference import reference_of
 from monitor.states.counters import Counters
 
 UNIVERSE = 400_000  # records of a population
-ASK, HEADLINES = Ask(), Ask(resamples=0)
+ASK, HEADLINES = Ask(), Ask(resamples=0, whole=False)
 AMOUNTS = {("1", "1"): 4.0, ("0", "1"): -1.0, ("1", "0"): -2.0}
 NUMBERS = Reading(task=Task.REGRESSION, labelled=True, time_units=UNITS)
 LETTERS = ("a", "b", "c")

@@ -9,9 +9,9 @@ NOTES: Mapping[tuple[str, ...], str] = {
         "narrow. Whether there is anything at all is for their critical values to say (false alarms, "
         "above)."
     ),
-    ("average_precision",): (
-        "* `average_precision` of a sample is too high, the more so the fewer positives there are; its "
-        "interval is not moved accordingly, and too narrow where positives are rare."
+    ("best_profit",): (
+        "* `best_profit`: the largest of many profits is too high in a sample, and that of its resamples "
+        "more so."
     ),
     ("precision_macro", "average_class_accuracy", "harmonic_class_accuracy"): (
         "* `precision_macro`, `average_class_accuracy` and the like hang on the class with the fewest "

@@ -188,6 +188,16 @@ class Bench:
         return Cycled(reports, measured)
 
 
+def sqlite_bench(directory: Path, rows: Sequence[Row], *models: str, labelled: int) -> Bench:
+    """These predictions, their labels that are reported by a time, and models, all in SQLite."""
+    bench = Bench(directory, Database(f"sqlite:///{directory}/log.db"), f"sqlite:///{directory}/monitor.db")
+    create_tables(bench.database)
+    bench.database.insert("predictions", rows)
+    bench.database.insert("labels", labels(rows, end=labelled))
+    bench.configure(*models)
+    return bench
+
+
 @dataclass(frozen=True, slots=True)
 class Cycled:
     """Reports by model, and current measurements of whole models."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.holding import Held
 from monitor.cli import main
@@ -39,15 +39,8 @@ Monitor = Callable[..., Result]
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Three days of a log in SQLite, one model."""
-    bench = Bench(
-        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
-    )
-    rows = predictions(300, START, END)
-    create_tables(bench.database)
+    bench = sqlite_bench(tmp_path, predictions(300, START, END), LATE, labelled=END + DAY)
     bench.database.run("CREATE INDEX by_time ON predictions (event_time)")
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END + DAY))
-    bench.configure(LATE)
     return bench
 
 

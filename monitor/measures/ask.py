@@ -21,7 +21,7 @@ class Ask:
     level
         of intervals and critical values.
     resamples
-        of bootstraps; 0: no bootstrap, intervals that need one are None.
+        of bootstraps; 0: none, intervals that need one are None, critical values that do are left out.
     profit
         amount of a record by (actual, predicted) class; pairs left out are worth 0.
     pseudocount

@@ -10,11 +10,11 @@ import numpy as np
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints, Singles
-from monitor.measures.ask import Result
+from monitor.measures.ask import Ask, Result
 from monitor.measures.intervals import normal
 from monitor.measures.ranked import Ranked, curve
 from monitor.measures.recalibration import fit_results
-from monitor.measures.resampling import GROUPS, Resamples, Spread, at_least_tiny, normals, quantiles
+from monitor.measures.resampling import GROUPS, Resamples, Spread, at_least_tiny, merged, normals, quantiles
 from monitor.states.views import Sums
 
 _ROUNDING = 1e-13  # of a difference of two sums, relative to them
@@ -133,6 +133,27 @@ def brier_skill_score(told: Probabilities, losses: Sums, level: float = 0.95) ->
     return Measurement(value, n, None, normal(value, square / n / (n - 1), level, highest=1.0))
 
 
+def group_results(
+    told: Probabilities,
+    resamples: Resamples | None,
+    spreads: Mapping[str, Spread],
+    ask: Ask,
+    rng: np.random.Generator | None,
+) -> Iterator[Result]:
+    """All measures of calibration that need groups; without resamples values alone."""
+    ranked = told.ranked
+    if too_few(ranked.n):
+        reason = Reason.TOO_FEW if ranked.n else Reason.NO_LABELS
+        for name in (*_NAMES, *(f"{name}_critical" for name in _NAMES[:2])):
+            yield Result(name, "", Measurement.absent(reason, n=ranked.n))
+        return
+    first, group = merged(ranked) if resamples is None else (resamples.first, resamples.group)
+    reliability = Reliability.of(told, first[group])
+    yield from error_results(told, reliability, spreads)
+    if rng is not None:
+        yield from critical_results(reliability, ranked.n, ask.resamples, rng, ask.level)
+
+
 def error_results(
     told: Probabilities, reliability: Reliability, spreads: Mapping[str, Spread]
 ) -> Iterator[Result]:
@@ -218,13 +239,6 @@ def results(told: Probabilities, level: float) -> Iterator[Result]:
     """All measures of calibration that need no groups and no losses."""
     yield from mean_results(told, level)
     yield from fit_results(told.ranked, level)
-
-
-def missing_results(n: int) -> Iterator[Result]:
-    """What fewer records than ten a group leave out."""
-    reason = Reason.TOO_FEW if n else Reason.NO_LABELS
-    for name in (*_NAMES, *(f"{name}_critical" for name in _NAMES[:2])):
-        yield Result(name, "", Measurement.absent(reason, n=n))
 
 
 def too_few(n: int) -> bool:

@@ -276,6 +276,19 @@ CATALOGUE: tuple[Measure, ...] = (
         "",
         headline=False,
     ),
+    Measure(
+        "label_delay_p99",
+        Unit.SECONDS,
+        Direction.LOWER,
+        Family.LABELS,
+        ALL,
+        "Time from the event to the first report within which 99 % of the reported labels came: "
+        "the upper edge of its cell, above the exact value by at most the resolution (the cell's "
+        "width). Labels not reported yet are not in it; early ones count as at most 1 s.",
+        "none",
+        "",
+        headline=False,
+    ),
     *COMPARISON,
     *SEQUENTIAL,
     *CHALLENGER,

@@ -115,13 +115,13 @@ def absent_classes(margins: Margins) -> Measurement:
 
 
 def results(confusion: Confusion, ask: Ask, rng: np.random.Generator | None) -> Iterator[Result]:
-    """Measures of the confusion counts: all of them, or without resamples the headline ones.
+    """Measures of the confusion counts: all of them of the whole, else the headline ones.
 
     A class is named in the subject where there are several; the measures of two are of the positive one.
     """
     margins, k = Margins.of(confusion), len(confusion.classes)
     resamples = ask.resamples if rng is not None else 0
-    wanted = _wanted(ask.families, whole=resamples > 0)
+    wanted = _wanted(ask.families, whole=ask.whole)
     subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(confusion.classes)}
     yield from _rates(margins, wanted, subjects, ask)
     amounts = _amounts(confusion.classes, ask.profit) if ask.profit else None

@@ -12,7 +12,7 @@ from monitor.measures.cells import Expected, Steps
 from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 from monitor.states.grids import NumericGrid
 
-_PINSKER = "Lin (1991), IEEE Trans. Inf. Theory 37:145; SciPy `jensenshannon(base=2)`"
+_LIN = "Lin (1991), IEEE Trans. Inf. Theory 37:145; SciPy `jensenshannon(base=2)`"
 
 DISTANCES: tuple[Measure, ...] = (
     Measure(
@@ -23,7 +23,7 @@ DISTANCES: tuple[Measure, ...] = (
         ALL,
         "Root of the Jensen-Shannon divergence, in bits, of the shares in the cells of the stability index.",
         "see `chi_squared_p_value`",
-        _PINSKER,
+        _LIN,
         headline=False,
     ),
     Measure(

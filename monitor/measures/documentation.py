@@ -71,6 +71,20 @@ Records are taken as independent; with `dependence = "day"` the intervals of win
 made of how much their days differ, but for those that say *none by days*. Where the estimated variance is 0
 there is no normal interval.
 """
+_PUBLISHED = """
+## Where a published figure differs
+
+Tests hold the measures to worked examples of textbooks and lectures (`tests/golden`). Where a source prints
+something else than its own data give, ours is what the data give:
+
+* Kelleher, Mac Namee & D'Arcy (2015), ch. 8, and its slides: a true positive rate of 0.777 is cut off, not
+  rounded (7/9); the confusion matrix [[4, 4], [2, 10]] at the threshold 0.75 has 8 positives where the data
+  have 9; the K-S separation, reached at the score 0.657, is written without its absolute value.
+* "Model Evaluation" (CS576): R² of 0.889 and 0.776; 1 - SSE/SST of its 30 records is 0.912 and 0.796.
+* Heskes, "Model Evaluation": a ROC curve whose three records of the score 0.85 tie has an area by their
+  order, 0.6 or 0.52; ties count half here. A sign test of 0.4199 has two digits swapped: 0.4119.
+* "Estimation of future model performance": the upper bound 0.9448 of a Wilson interval is rounded to 0.95.
+"""
 _REASONS: Mapping[Reason, str] = {
     Reason.NO_RECORDS: "the window, or the slice, holds no record",
     Reason.NO_LABELS: "none of its records has a label (and a prediction, or a score)",
@@ -182,7 +196,7 @@ def markdown(metric: Callable[[Measure], str]) -> str:
     """
     reasons = "\n".join(f"| `{reason}` | {_REASONS[reason]} |" for reason in Reason)
     sections = [_section(family, metric) for family in Family if _has_measures(family)]
-    return "\n".join([_HEAD + reasons, _FOOT, *sections])
+    return "\n".join([_HEAD + reasons, _FOOT, *sections, _PUBLISHED.strip(), ""])
 
 
 def _has_measures(family: Family) -> bool:

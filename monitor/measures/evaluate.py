@@ -65,7 +65,7 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
         found += binary.results(Scored(table, bounds, counting.reading.classes, losses, clipped), ask, rng)
     if counting.probable:
         found += probabilities.results(counting.class_tables(opened), counting.losses(opened), clipped, ask)
-        if rng is not None and Family.CALIBRATION in ask.families:
+        if ask.whole and Family.CALIBRATION in ask.families:
             table, bounds = counting.score_table(opened), counting.score_bounds
             found += probabilities.calibration_results(table, bounds, ask, rng)
     return found

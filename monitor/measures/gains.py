@@ -8,10 +8,13 @@ from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats, Singles
 from monitor.measures.ask import Result
+from monitor.measures.intervals import clopper_pearson
 from monitor.measures.ranked import Ranked, curve
 from monitor.measures.resampling import Resamples, Spread, at_least_tiny
+from monitor.measures.scores import logit
 
 TOPS = {"top:1%": 0.01, "top:5%": 0.05, "top:10%": 0.1}
+FEW = 50  # positives, below which the delta method's variance of an average precision is too small
 _DECILE, _TENTH = 0.1, "top:10%"
 _SHARES = np.asarray(list(TOPS.values()))
 _WIDTHS = _SHARES.astype(np.float32)[:, None]
@@ -20,10 +23,12 @@ _CURVE = ("threshold", "precision", "recall")
 _DECILES = ("decile", "records", "positives", "gain", "cumulative_gain", "lift", "cumulative_lift")
 
 
-def average_precision(ranked: Ranked, spread: Spread | None = None, at: Sequence[int] = ()) -> Measurement:
+def average_precision(ranked: Ranked, at: Sequence[int] = (), level: float = 0.95) -> Measurement:
     """Mean of the precision over the positives: Σ (recall_k - recall_k-1) precision_k over descending scores.
 
-    Equal scores, and scores of one cell, are one step, as in scikit-learn [1]_.
+    Equal scores, and scores of one cell, are one step, as in scikit-learn [1]_. The interval is the delta
+    method's on the logit scale; with fewer than 50 positives, of which single ones decide, its variance is at
+    least a·(1 - a)/positives [2]_. At a = 1 it is Clopper & Pearson's of the positives, all of them right.
 
     Parameters
     ----------
@@ -39,6 +44,8 @@ def average_precision(ranked: Ranked, spread: Spread | None = None, at: Sequence
     References
     ----------
     .. [1] scikit-learn `average_precision_score`.
+    .. [2] Boyd, Eng & Page (2013). Area under the precision-recall curve: point estimates and confidence
+       intervals. ECML PKDD, LNCS 8190:451 (the logit interval).
     """
     if not ranked.two:
         return absent(ranked)
@@ -50,7 +57,7 @@ def average_precision(ranked: Ranked, spread: Spread | None = None, at: Sequence
     off = max(float(positive @ (best - precision)), float(positive @ (precision - worst)))
     cells = list(at)
     table = curve(_CURVE, ranked.lower[cells], precision[cells], ranked.recall[cells]) if cells else None
-    interval = spread.percentile(value, 0.0, 1.0) if spread else None
+    interval = _precision_interval(ranked, precision, value, level)
     return Measurement(value, ranked.n, None, interval, off / p, table)
 
 
@@ -103,10 +110,8 @@ def deciles(ranked: Ranked) -> Detail:
 
 def statistics(resamples: Resamples) -> dict[str, Singles]:
     """Statistics of the counts and of each resample; both classes must be there."""
-    p, precision = resamples.true[-1], resamples.true / at_least_tiny(resamples.both)
-    drawn = {"average_precision": (resamples.positive * precision).sum(axis=0) / p}
-    found = _found(resamples)
-    drawn |= {f"precision_at_top {subject}": row for subject, row in zip(TOPS, found / _WIDTHS, strict=True)}
+    p, found = resamples.true[-1], _found(resamples)
+    drawn = {f"precision_at_top {subject}": row for subject, row in zip(TOPS, found / _WIDTHS, strict=True)}
     drawn |= {f"recall_at_top {subject}": row for subject, row in zip(TOPS, found / p, strict=True)}
     return drawn
 
@@ -114,6 +119,18 @@ def statistics(resamples: Resamples) -> dict[str, Singles]:
 def absent(ranked: Ranked) -> Measurement:
     """No value where a class is missing, or both."""
     return Measurement.absent(Reason.ONE_CLASS if ranked.n else Reason.NO_LABELS, n=ranked.n)
+
+
+def _precision_interval(ranked: Ranked, precision: Floats, value: float, level: float) -> Interval:
+    """Interval of an average precision by what one more record of each cell would change."""
+    p = ranked.positives
+    if value >= 1:
+        return clopper_pearson(p, p, level)
+    after = np.stack([ranked.false, ranked.true]) * (ranked.positive / ranked.both**2)
+    gained, lost = np.cumsum(after[:, ::-1], axis=1)[:, ::-1]
+    changes = ranked.positive @ (precision - value + gained) ** 2 + ranked.negative @ lost**2
+    variance, least = float(changes) / p**2, value * (1 - value) / p
+    return logit(value, max(variance, least) if p < FEW else variance, level)
 
 
 def _found(resamples: Resamples) -> Singles:

@@ -19,7 +19,7 @@ TALLY_MEASURES = {
     "stale": "stale_labels",
     "early": "early_labels",
 }
-SHARES = {"label_delay_median": 0.5, "label_delay_p90": 0.9}
+SHARES = {"label_delay_median": 0.5, "label_delay_p90": 0.9, "label_delay_p99": 0.99}
 
 
 def label_delay(delays: DelayTable, share: float) -> Measurement:

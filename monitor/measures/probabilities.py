@@ -10,7 +10,6 @@ from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.measures import calibration
 from monitor.measures.ask import Ask, Result
-from monitor.measures.calibration import Reliability
 from monitor.measures.intervals import normal
 from monitor.measures.ranked import Ranked
 from monitor.measures.resampling import Resamples, spreads
@@ -120,21 +119,21 @@ def unusable_probabilities(tables: ClassTables) -> Measurement:
 
 
 def results(tables: ClassTables, losses: Sums, clipped: int, ask: Ask) -> Iterator[Result]:
-    """All measures of the class probabilities; without resamples those of all classes together alone."""
+    """All measures of the class probabilities; of a part of it those of all classes together alone."""
     yield Result("brier_score", "", brier_score(losses, ask.level))
     yield Result("log_loss", "", log_loss(losses, ask.level))
     areas = Areas.of(tables)
     yield Result("roc_auc_macro", "", roc_auc_macro(areas, ask.level))
     yield Result("roc_auc_weighted", "", roc_auc_weighted(areas, ask.level))
     yield Result("unusable_probabilities", "", unusable_probabilities(tables))
-    if ask.resamples:
+    if ask.whole:
         yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
         for position, name in enumerate(tables.classes):
             yield Result("roc_auc", f"class:{name}", class_roc_auc(areas, position, ask.level))
 
 
 def calibration_results(
-    table: ScoreTable, bounds: Floats, ask: Ask, rng: np.random.Generator
+    table: ScoreTable, bounds: Floats, ask: Ask, rng: np.random.Generator | None
 ) -> Iterator[Result]:
     """Calibration errors of the largest probability: its class should be right as often as it says.
 
@@ -146,14 +145,10 @@ def calibration_results(
         shape (cells + 1,): bounds of the cells.
     """
     ranked = Ranked.of(table, bounds)
-    if calibration.too_few(ranked.n):
-        yield from calibration.missing_results(ranked.n)
-        return
-    told, resamples = calibration.Probabilities.of(ranked), Resamples.of(ranked, ask.resamples, rng)
-    reliability = Reliability.of(told, resamples.first[resamples.group])
-    found = spreads(calibration.statistics(resamples, told), ask.level)
-    yield from calibration.error_results(told, reliability, found)
-    yield from calibration.critical_results(reliability, ranked.n, ask.resamples, rng, ask.level)
+    told, few = calibration.Probabilities.of(ranked), calibration.too_few(ranked.n)
+    resamples = None if few or rng is None else Resamples.of(ranked, ask.resamples, rng)
+    found = {} if resamples is None else spreads(calibration.statistics(resamples, told), ask.level)
+    yield from calibration.group_results(told, resamples, found, ask, rng)
 
 
 def _variance_of_mean(counts: Ints, off: Floats, n: Ints) -> Floats:

@@ -5,7 +5,7 @@ from monitor.measures.measure import MANY_CLASSES, Direction, Family, Measure, U
 _INTERVAL = (
     "delta method on the logit scale, on DeLong's variances of the classes: those of the positives added, "
     "those of the negatives as if they were correlated fully, which is an upper bound; at 95 % it held the "
-    "true value in 97 to 100 % of simulated samples, and was 1.2 to 2.4 times as wide as needed"
+    "true value in 97 to 100 % of simulated samples, and was 1.2 to 3 times as wide as needed"
 )
 
 PROBABILITY_ROWS: tuple[Measure, ...] = (

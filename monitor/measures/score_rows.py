@@ -54,8 +54,11 @@ SCORE_ROWS: tuple[Measure, ...] = (
         "Σ (recall_k - recall_(k-1))·precision_k over descending scores; scores in one cell are one "
         "step. Resolution: the most that the order within the cells can change. One class: `one_class`. "
         "Detail: the precision-recall curve.",
-        _BOOTSTRAP,
-        "scikit-learn `average_precision_score`",
+        "delta method on the logit scale; with fewer than 50 positives its variance is at least "
+        "a·(1 - a)/positives, and at 1 the interval is Clopper & Pearson's of the positives; at 95 % it held "
+        "the true value in 93 to 97 % of simulated samples with 50 positives or more, in 94 to 100 % with "
+        "fewer",
+        "scikit-learn `average_precision_score`; Boyd, Eng & Page (2013), ECML PKDD, LNCS 8190:451",
         headline=False,
     ),
     Measure(

@@ -276,8 +276,8 @@ def _both(counting: Counting) -> tuple[Stratum, ...]:
 
 
 def _label_values(target: Target, folded: Strata, ask: Ask) -> list[Result]:
-    """Everything that labels say of the whole; one resample is enough for the values of all measures."""
-    counting, whole, ask = target.monitored.counting, folded[WHOLE], replace(ask, resamples=1)
+    """Everything that labels say of the whole: values without intervals."""
+    counting, whole, ask = target.monitored.counting, folded[WHOLE], replace(ask, resamples=0)
     return [
         *performance(counting, whole, ask),
         *label_quality(counting, whole, ask),

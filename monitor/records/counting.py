@@ -63,7 +63,8 @@ class Counting:
     def records(self) -> Layout:
         """Layout of the records part: volumes, outputs, features, the numbers' moments.
 
-        The moments are two sums of each number: six non-zero counters, some 20 bytes of a pane.
+        Counters that are 0 take no room. There are 5 volumes, at most 4,099 of a score, 255 of a number, 258
+        of a category. The moments are two sums of each number: 8 counters, some 20 bytes of a pane.
         """
         volume = Block("volume", (len(VOLUME),), grids.content_hash(VOLUME))
         outputs = (Block(name, (grid.size,), _hash(grid)) for name, grid in self.outputs.items())
@@ -85,6 +86,10 @@ class Counting:
     @cached_property
     def labels(self) -> Layout:
         """Layout of the labels part: tallies, label, confusion, scores, losses, errors, delays.
+
+        Counters that are 0 take no room. There are 8 tallies, 2,039 delays a class, (k + 1)² of confusion,
+        at most 8,192 of scores, 16 of losses; of a regression see `error_blocks`, of a challenger
+        `paired_blocks`.
 
         Class probabilities: `scores` counts the largest one by whether its class is the actual one,
         `probability:CLASS` (1,024 counters each) that of a class by whether it is the actual one. A record

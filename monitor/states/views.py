@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from monitor.core.typing import Counts, Ints
 from monitor.states import sums
 from monitor.states.grids import EXTRA_CELLS, Grid
@@ -179,10 +177,3 @@ class DelayTable:
 
     edges: tuple[float, ...]
     counts: Ints
-
-
-def by_decile(histogram: Histogram, deciles: tuple[int, ...]) -> Counts:
-    """Regular cells of a numeric histogram merged to the reference's deciles."""
-    starts = np.asarray([0, *(position + 1 for position in deciles)], dtype=np.int64)
-    merged: Counts = np.add.reduceat(histogram.regular, starts)
-    return merged

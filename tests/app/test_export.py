@@ -1,6 +1,7 @@
 """Kept measurements as files and as frames."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from monitor.app.export import SCHEMA, Chosen, export, read_snapshots
 from monitor.cli import main
 from monitor.core.clock import DAY, to_datetime, to_iso
 from monitor.core.errors import ConfigurationError, StoreError
+from monitor.core.measurement import Detail
 from monitor.specs.rows import Truth
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import writing
@@ -70,6 +72,21 @@ def test_the_whole_and_what_is_absent_are_missing_in_a_frame(filled: SqlStore, u
     newest = frame[frame["window"] == "1d"].iloc[0]
     assert pd.isna(newest["truth"])
     assert (newest["version"], newest["subject"], newest["warning"]) == ("v2", "score", "partial")
+
+
+def test_tables_behind_values_and_other_moments_are_exported(store: SqlStore, url: str) -> None:
+    detail = Detail(("threshold", "recall"), ((0.5, 0.7), (None, 1.0)))
+    whole = row("a", 0.1)
+    curved = replace(whole, against="previous", measurement=replace(whole.measurement, detail=detail))
+    store.commit("late", commit(snapshots=(whole, curved)))
+
+    frame = monitor.read_snapshots(url).set_index("against")
+
+    assert json.loads(str(frame.loc["previous", "detail"])) == {
+        "columns": ["threshold", "recall"],
+        "rows": [[0.5, 0.7], [None, 1.0]],
+    }
+    assert frame["detail"].isna().sum() == 1
 
 
 def test_a_frame_can_be_asked_for_less(filled: SqlStore, url: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.histories import Decision, forget_model, recount, rename_models
 from monitor.app.holding import Held
@@ -25,14 +25,7 @@ ADA = Decision(at=7, who="ada", why="a broken load")
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Two days of a log, one model, one cycle done."""
-    bench = Bench(
-        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
-    )
-    rows = predictions(100, START, END)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END))
-    bench.configure(model(options=OPTIONS))
+    bench = sqlite_bench(tmp_path, predictions(100, START, END), model(options=OPTIONS), labelled=END)
     assert bench.cycle(END).error is None
     return bench
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from serving import Bench, Database, create_tables, labels, model, predictions, reference
+from serving import Bench, model, predictions, reference, sqlite_bench
 
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
@@ -33,15 +33,7 @@ Rows = list[dict[str, Any]]
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Three days of a log, replayed day by day."""
-    bench = Bench(
-        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
-    )
-    rows = predictions(300, START, END)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END + DAY))
-    bench.configure(LATE)
-    return bench
+    return sqlite_bench(tmp_path, predictions(300, START, END), LATE, labelled=END + DAY)
 
 
 @pytest.fixture

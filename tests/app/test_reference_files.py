@@ -9,7 +9,7 @@ import pyarrow.csv
 import pytest
 import serving
 from click.testing import CliRunner
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.references import reference_key
 from monitor.app.running import cycle_once
@@ -23,15 +23,9 @@ OPTIONS = 'every = "1h"\nwindows = ["1d"]\nsettle_after = "1d"\nresamples = 20'
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Two days of a log; one model whose reference is a file."""
-    bench = Bench(
-        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
-    )
-    create_tables(bench.database)
+    text = model(options=OPTIONS).replace('table = "reference"', 'file = "reference.csv"')
+    bench = sqlite_bench(tmp_path, predictions(100, START, END), text, labelled=END)
     bench.database.run("CREATE INDEX by_time ON predictions (event_time)")
-    rows = predictions(100, START, END)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END))
-    bench.configure(model(options=OPTIONS).replace('table = "reference"', 'file = "reference.csv"'))
     write(bench, 400)
     return bench
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import serving
 from click.testing import CliRunner
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.running import cycle_once
 from monitor.cli import main
@@ -25,15 +25,8 @@ WAITS = "is not over: nothing is compared with it before {}"
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Three days of a log; one model whose reference is a table without rows."""
-    bench = Bench(
-        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
-    )
-    create_tables(bench.database)
+    bench = sqlite_bench(tmp_path, predictions(600, START, END), model(options=OPTIONS), labelled=END)
     bench.database.run("CREATE INDEX by_time ON predictions (event_time)", "DELETE FROM reference")
-    rows = predictions(600, START, END)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END))
-    bench.configure(model(options=OPTIONS))
     return bench
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, Database, model, predictions, sqlite_bench
 
 from monitor.app.reloading import Reloading, limits
 from monitor.app.wiring import App
@@ -26,12 +26,7 @@ RENAMED = f'formerly = "late"\n{OPTIONS}'
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """A day of a log, one model, one cycle done."""
-    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
-    rows = predictions(50, END - DAY, END)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END))
-    bench.configure(model(options=OPTIONS))
+    bench = sqlite_bench(tmp_path, predictions(50, END - DAY, END), model(options=OPTIONS), labelled=END)
     assert bench.cycle(END).error is None
     return bench
 

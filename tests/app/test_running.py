@@ -8,7 +8,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app import holding
 from monitor.app.holding import Held, hold_when_free
@@ -27,15 +27,7 @@ OPTIONS = (
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Two days of a log, one model."""
-    bench = Bench(
-        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
-    )
-    rows = predictions(100, START, END)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END))
-    bench.configure(model(options=OPTIONS))
-    return bench
+    return sqlite_bench(tmp_path, predictions(100, START, END), model(options=OPTIONS), labelled=END)
 
 
 def records(app: App) -> float | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from serving import Bench, Database, create_tables, labels, model, predictions, reference
+from serving import Bench, model, predictions, reference, sqlite_bench
 
 from monitor.app.running import cycle_once
 from monitor.cli import main
@@ -28,15 +28,8 @@ to = "{to_iso(END)}"
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Two days of a log whose versions are a, b and c; c is in the shadow."""
-    bench = Bench(
-        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
-    )
-    create_tables(bench.database)
-    rows = predictions(600, START, END)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END))
-    bench.configure(model(options=OPTIONS, predictions='version = "group"') + TABLES)
-    return bench
+    text = model(options=OPTIONS, predictions='version = "group"') + TABLES
+    return sqlite_bench(tmp_path, predictions(600, START, END), text, labelled=END)
 
 
 def test_references_of_versions_are_read_once_and_kept(bench: Bench) -> None:

@@ -41,6 +41,8 @@ class Compared:
         largest difference by measure, of its value, n or bounds.
     faults
         what is not as expected.
+    detailed
+        measures whose tables were compared.
     """
 
     pairs: set[tuple[str, int, int]] = field(default_factory=set)
@@ -49,6 +51,7 @@ class Compared:
     left: set[str] = field(default_factory=set)
     worst: dict[str, float] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    detailed: set[str] = field(default_factory=set)
 
     def compare(self, where: str, rows: Iterable[MeasurementRow], expected: Mapping[Key, Expected]) -> None:
         """Note every row that is not as expected, and what is expected and not there."""
@@ -60,6 +63,12 @@ class Compared:
             self.faults.append(f"{where} {key}: {'only expected' if key in expected else 'not expected'}")
         for key in expected.keys() & found.keys():
             self._one(f"{where} {key}", key[0], found[key], expected[key])
+
+    def tables(self, where: str, found: Iterable[tuple[str, str]]) -> None:
+        """Note the tables that were compared, and those that are not as expected."""
+        for measure, wrong in found:
+            self.detailed.add(measure)
+            self.faults += [f"{where} {measure}, detail: {wrong}"] if wrong else []
 
     def _one(self, where: str, measure: str, found: Measurement, expected: Expected) -> None:
         self.measures[measure] += 1

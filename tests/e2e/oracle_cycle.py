@@ -15,6 +15,7 @@ from oracle import DAY, NONE, Expected, Key, Log, Span
 from oracle_against import Moment, contribution, differences
 from oracle_compared import Compared
 from oracle_cumulative import Ledgers
+from oracle_details import wrong_details
 from sklearn import config_context
 
 from monitor.core.clock import parse_duration, to_iso
@@ -121,6 +122,8 @@ class WindowOracle:
         for truth in {row.truth for row in rows}:
             found = [row for row in rows if row.truth is truth and not row.against]
             self._strata(found)
+            plain = [row for row in found if row.version is None and row.segment is None]
+            self.run.result.tables(self._where, wrong_details(self.run.log, self.told, plain))
             by_moment: dict[str, Rows] = {}
             for row in rows:
                 if row.truth is truth and row.against:

@@ -46,7 +46,7 @@ def _quality(log: Log, told: pd.DataFrame) -> Found:
 def _delays(log: Log, told: pd.DataFrame) -> Found:
     rows = told[told["known"] & (told["actual"] < len(log.classes))]
     delays = (rows["first"] - rows["event_time"]).sort_values().to_numpy(dtype=float) / 1e6
-    for name, share in (("label_delay_median", 0.5), ("label_delay_p90", 0.9)):
+    for name, share in (("label_delay_median", 0.5), ("label_delay_p90", 0.9), ("label_delay_p99", 0.99)):
         if len(delays) == 0:
             yield (name, ""), NONE
             continue

@@ -51,7 +51,7 @@ def edges_of(log: Log) -> Floats:
 
 def headlines(log: Log, told: pd.DataFrame) -> Found:
     """Area, separation and losses."""
-    score, truth = _scores(log, told)
+    score, truth = labelled_scores(log, told)
     n = len(truth)
     auc = separation = brier = loss = NONE
     if len(set(truth)) == 2:
@@ -71,7 +71,7 @@ def headlines(log: Log, told: pd.DataFrame) -> Found:
 
 def of_scores(log: Log, told: pd.DataFrame) -> dict[Key, Expected]:
     """All that is measured of labelled scores beside their headlines."""
-    score, truth = _scores(log, told)
+    score, truth = labelled_scores(log, told)
     cells = Cells.of(edges_of(log), score, truth)
     families = [_ranking(score, truth), _tops(score, truth), _separating(cells)]
     families += [_calibration(score, truth), errors(cells, score)]
@@ -79,7 +79,7 @@ def of_scores(log: Log, told: pd.DataFrame) -> dict[Key, Expected]:
     return {key: expected for family in families for key, expected in family}
 
 
-def _scores(log: Log, told: pd.DataFrame) -> tuple[Floats, Floats]:
+def labelled_scores(log: Log, told: pd.DataFrame) -> tuple[Floats, Floats]:
     rows = told[told["actual"].isin((0, 1)) & valid(told, "score", log)]
     return rows["score"].to_numpy(dtype=float), rows["actual"].to_numpy(dtype=int)
 
@@ -135,7 +135,7 @@ def _separating(cells: Cells) -> Found:
 def _profits(log: Log, score: Floats, truth: Floats) -> Found:
     """The most that a threshold would have given here, and what that of the reference gives."""
     if "threshold" not in log.made:
-        log.made["threshold"] = _best(log, *_scores(log, judged(log, log.grids)))[1]
+        log.made["threshold"] = _best(log, *labelled_scores(log, judged(log, log.grids)))[1]
     n, amount, chosen = len(truth), _amounts(log), log.made["threshold"]
     best = threshold = before = NONE
     if 0 < truth.sum() < n:

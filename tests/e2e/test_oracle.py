@@ -12,6 +12,7 @@ from faulty_logs import Tables
 from oracle import Log
 from oracle_compared import NOT_RECOMPUTED, Compared
 from oracle_cycle import Run
+from oracle_details import DETAILED
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
@@ -174,6 +175,7 @@ def test_a_binary_model_is_measured_as_scikit_learn_and_scipy_do(flights: Exampl
     assert result.faults == []
     assert len(result.pairs) >= 12
     assert result.present >= {*ODD, "clipped_records", "outcome_rate_difference", "profit", "roc_auc"}
+    assert result.detailed == DETAILED
     assert_complete(result, Task.BINARY)
 
 

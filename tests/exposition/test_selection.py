@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 from exposition_rows import AS_OF, model, row, typical_rows
 
 from monitor.core.clock import DAY, SECOND
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.exposition.names import WINDOW_COVERAGE, WINDOW_END, WINDOW_RECORDS
 from monitor.exposition.selection import Exposed, Group, expose, exposed_as
 from monitor.measures.catalogue import BY_NAME
@@ -35,6 +37,19 @@ def test_a_measure_that_is_no_headline_is_not_exposed() -> None:
     found = exposed(row("mean_squared_error", 4.0, truth=Truth.SETTLED), task=Task.REGRESSION)
 
     assert values(found, "model_monitor_mean_squared_error") == {}
+
+
+def test_rows_against_another_moment_and_tables_behind_values_are_not_exposed() -> None:
+    accuracy = row("accuracy", 0.9, truth=Truth.SETTLED)
+    curve = replace(accuracy.measurement, detail=Detail(("threshold", "recall"), ((0.5, 0.7),)))
+
+    found = exposed(
+        replace(accuracy, measurement=curve),
+        replace(accuracy, against="previous", measurement=Measurement(-0.1, 1_000)),
+    )
+
+    assert [series.value for series in found.series if series.family == ACCURACY] == [0.9]
+    assert 0.7 not in {series.value for series in found.series}
 
 
 def test_comparisons_that_go_on_are_a_window_of_their_own() -> None:

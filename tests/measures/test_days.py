@@ -27,7 +27,7 @@ from monitor.measures.intervals import wilson
 from monitor.records.counting import Counting
 from monitor.states.counters import Counters
 
-VALUES = Ask(resamples=1)
+VALUES = Ask(resamples=0)
 MAE = BY_NAME["mean_absolute_error"]
 ACCURACY = BY_NAME["accuracy"]
 

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measure_states import binary_counting, by_name, scored
+from scipy import stats
+from scipy.special import expit, logit
 from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
@@ -78,6 +80,37 @@ def test_average_precision_of_distinct_cells_is_scikit_learns() -> None:
 
     assert found.value == pytest.approx(metrics.average_precision_score(labels, scores), rel=1e-12)
     assert found.resolution == 0
+
+
+def test_the_variance_of_many_positives_is_the_jackknifes() -> None:
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 2, 300)
+    scores = (rng.permutation(2048)[:300] + 0.5) / 2048 * 0.7 + 0.3 * labels
+
+    found = average_precision(ranked_of(scores.tolist(), labels.tolist()))
+
+    left_out = [
+        metrics.average_precision_score(np.delete(labels, at), np.delete(scores, at)) for at in range(300)
+    ]
+    assert found.value is not None
+    assert found.interval is not None
+    half = (logit(found.interval.upper) - logit(found.interval.lower)) / 2
+    deviation = np.sqrt(299) * np.std(left_out)
+    assert half == pytest.approx(1.959964 * deviation / (found.value * (1 - found.value)), rel=0.02)
+
+
+def test_the_interval_of_few_positives_is_boyds_and_that_of_perfect_ones_clopper_and_pearsons() -> None:
+    few = average_precision(ranked_of([0.9, 0.8, 0.7, 0.6, 0.1], [1, 0, 1, 1, 0]), level=0.9)
+    perfect = average_precision(ranked_of([0.9, 0.8, 0.1], [1, 1, 0]))
+
+    value = (1 + 2 / 3 + 3 / 4) / 3
+    half = 1.644854 / np.sqrt(3 * value * (1 - value))
+    assert few.interval is not None
+    assert few.interval.lower == pytest.approx(expit(logit(value) - half))
+    assert few.interval.upper == pytest.approx(expit(logit(value) + half))
+    assert perfect.interval is not None
+    assert perfect.interval.lower == pytest.approx(stats.beta.ppf(0.025, 2, 1))
+    assert perfect.interval.upper == 1
 
 
 @settings(deadline=None, max_examples=50)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,16 @@ def test_every_case_is_tested_or_listed_with_a_reason() -> None:
     tested = {name for mark in marks if mark.args[0] == "case" for name in mark.kwargs["ids"]}
 
     assert set(WITHOUT_A_TEST) == set(CASES) - tested
+
+
+def test_where_a_source_prints_something_else_the_documentation_says_so() -> None:
+    documented = (HERE.parents[1] / "docs" / "measures.md").read_text(encoding="utf-8")
+
+    notes = [case["note"] for case in CASES.values() if "The source " in case["note"]]
+    figures = [re.search(r"\d\.\d\d+|\[\[.*\]\]", note) for note in notes if "calls" not in note]
+
+    assert len(figures) >= 7
+    assert [found for found in figures if found is None or found.group() not in documented] == []
 
 
 @golden(

@@ -195,7 +195,7 @@ def test_one_record_has_values_where_they_are_defined() -> None:
 def test_strata_have_the_headlines_and_no_more() -> None:
     matrix = [[50, 9, 3, 0], [8, 40, 2, 0], [6, 6, 20, 0], [0, 0, 0, 0]]
 
-    measured = direct(matrix, Ask(resamples=0, profit={("c000", "c000"): 1.0}))
+    measured = direct(matrix, Ask(resamples=0, whole=False, profit={("c000", "c000"): 1.0}))
 
     headlines = {row.name for row in CLASS_ROWS if row.headline and Task.MULTICLASS in row.tasks}
     assert {name.partition(" ")[0] for name in measured} == headlines

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from measure_states import binary_counting, binary_reading, by_name, labels_part, scored, table
 
@@ -17,6 +17,8 @@ from monitor.records.counting import DELAY_EDGES, TALLY
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
 from monitor.states.views import DelayTable
+
+DELAYS = [("label_delay_median", 0.5), ("label_delay_p90", 0.9), ("label_delay_p99", 0.99)]
 
 
 def measured(labels: list[str | None], reported: list[int | None]) -> dict[str, Measurement]:
@@ -39,11 +41,12 @@ def test_coverage_and_oddities() -> None:
     assert found["coverage"].interval is not None
 
 
-@given(st.lists(st.integers(2, 10**7), min_size=1, max_size=60), st.sampled_from([0.5, 0.9]))
+@example(list(range(10, 1_010, 10)), ("label_delay_p99", 0.99))
+@given(st.lists(st.integers(2, 10**7), min_size=1, max_size=60), st.sampled_from(DELAYS))
 def test_delay_lies_above_the_order_statistic_by_at_most_its_resolution(
-    seconds: list[int], share: float
+    seconds: list[int], asked: tuple[str, float]
 ) -> None:
-    name = "label_delay_median" if share == 0.5 else "label_delay_p90"
+    name, share = asked
 
     found = measured(["1"] * len(seconds), [second * SECOND for second in seconds])[name]
 
@@ -98,7 +101,7 @@ def test_strata_have_no_measures_of_delays() -> None:
         for delays in (True, False)
     )
 
-    assert whole - stratum == {"label_delay_median", "label_delay_p90"}
+    assert whole - stratum == {"label_delay_median", "label_delay_p90", "label_delay_p99"}
     assert "coverage" in stratum
 
 

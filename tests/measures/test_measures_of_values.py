@@ -188,3 +188,17 @@ def test_the_cells_that_moved_most_are_told_with_both_shares() -> None:
 
 def test_one_subject_has_no_moments_without_a_reference() -> None:
     assert Expected((), np.empty(0)).moments == {}
+
+
+def test_a_number_that_is_all_missing_has_a_shift_and_a_reason_for_the_rest() -> None:
+    found = measured(np.arange(1_000.0), np.empty(0), missing=200)
+
+    expected = np.asarray([100.5] * 10 + [0.5]) / 1_005.5
+    actual = np.asarray([0.5] * 10 + [200.5]) / 205.5
+    assert value(found, "stability_index") == pytest.approx(
+        stats.entropy(actual, expected) + stats.entropy(expected, actual), rel=1e-3
+    )
+    absent = {name.partition(" ")[0]: one for name, one in found.items() if one.value is None}
+    assert absent.keys() >= {"mean", "standard_deviation", "minimum", "ks_distance", "wasserstein_distance"}
+    assert {one.reason for one in absent.values()} <= {Reason.NO_RECORDS, Reason.NOT_COUNTED, Reason.TOO_FEW}
+    assert all(one.n == 0 for one in absent.values())

@@ -1,5 +1,6 @@
 """How much room a pane takes."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ from measure_states import LATER, PANE, binary_reading, table
 
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
+from monitor.records.reading import Challenger
 from monitor.records.reference import reference_of
 from monitor.store.codec import encode
 
@@ -32,3 +34,27 @@ def test_a_pane_of_25_features_stays_around_4_kilobytes() -> None:
     parts = [count(pane, counting, panes=PANE, as_of=LATER)[0] for count in (count_records, count_labels)]
 
     assert sum(len(blob) for part in parts for blob in encode([part])) < 4_500
+
+
+def test_the_largest_blocks_are_as_large_as_their_layouts_say() -> None:
+    many = table(
+        score=pa.array(np.random.default_rng(1).beta(2, 5, 20_000)),
+        challenger=pa.array(np.random.default_rng(2).beta(2, 5, 20_000)),
+        feature_x=pa.array(np.random.default_rng(3).normal(size=20_000)),
+        feature_c=pa.array([f"{at % 400}" for at in range(20_000)]),
+        label=pa.array([str(at % 2) for at in range(20_000)]),
+    )
+    two = Challenger(column="challenger", threshold=0.3)
+    reading = replace(binary_reading(), numeric=("x",), categorical=("c",), challenger=two)
+    counting = reference_of(many, reading).counting
+
+    blocks = (*counting.records.blocks, *counting.labels.blocks)
+    sizes = {block.name: math.prod(block.shape) for block in blocks}
+    paired = sum(sizes[name] for name in sizes if name.startswith(("paired", "champion", "challenger")))
+
+    assert sizes["volume"] == 5
+    assert 4_000 < sizes["score"] <= 4_099
+    assert (sizes["feature:x"], sizes["feature:c"], sizes["moments"]) == (255, 258, 16)  # of two numbers
+    assert (sizes["tally"], sizes["delays"], sizes["confusion"], sizes["losses"]) == (8, 2 * 2_039, 9, 16)
+    assert 8_000 < sizes["scores"] <= 8_192
+    assert 15_000 < paired <= 23_000

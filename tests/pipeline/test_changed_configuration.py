@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
@@ -27,12 +27,7 @@ NEWEST = 10  # rows of the panes that every cycle looks at, at most
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Four days of a log, one cycle done."""
-    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
-    rows = predictions(ROWS, START, END)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END))
-    bench.configure(model(options=OPTIONS))
+    bench = sqlite_bench(tmp_path, predictions(ROWS, START, END), model(options=OPTIONS), labelled=END)
     bench.cycle(END)
     return bench
 

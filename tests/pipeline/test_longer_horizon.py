@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from serving import Bench, Cycled, Database, create_tables, labels, model, predictions
+from serving import Bench, Cycled, model, predictions, sqlite_bench
 
 from monitor.core.clock import DAY, HOUR, from_iso
 
@@ -22,12 +22,7 @@ SHORT, LONG = OPTIONS.format(horizon="5d", further=""), OPTIONS.format(horizon="
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Forty days of a log, a cycle done with a horizon of five."""
-    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
-    rows = predictions(800, START, END)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END))
-    bench.configure(model(options=SHORT))
+    bench = sqlite_bench(tmp_path, predictions(800, START, END), model(options=SHORT), labelled=END)
     assert bench.cycle(END - HOUR).error is None
     return bench
 

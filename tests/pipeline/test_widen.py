@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
@@ -26,13 +26,9 @@ reading = {{ ready_after = "0s" }}
 def bench_at(directory: Path, pane: str) -> Bench:
     """Four days of a log, with one model of that width of panes."""
     directory.mkdir()
-    bench = Bench(directory, Database(f"sqlite:///{directory}/log.db"), f"sqlite:///{directory}/monitor.db")
-    rows = predictions(500, START, END)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END))
-    bench.configure(model(options=OPTIONS.format(pane=pane)))
-    return bench
+    return sqlite_bench(
+        directory, predictions(500, START, END), model(options=OPTIONS.format(pane=pane)), labelled=END
+    )
 
 
 def stored(app: App) -> dict[tuple[Part, int], PanePart]:
