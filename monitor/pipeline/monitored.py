@@ -162,7 +162,7 @@ def restore(monitored: Monitored, as_of: int) -> None:
             monitored.settled[one.window] = NewestSettled(one.end, one.warning)
     figures = [row for row in rows if row.window == "" and row.version is None]
     monitored.audit = tuple(row for row in figures if row.measure not in (*LATE, *WAITING))
-    monitored.late = tuple(row for row in figures if row.measure in LATE)
+    monitored.late = tuple(row for name in LATE for row in figures if row.measure == name)
     seen = monitored.store.events(monitored.name, FIRST_SEEN)
     monitored.first_seen = {event.subject: event.at for event in seen}
     monitored.restored = True
