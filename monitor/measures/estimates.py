@@ -61,12 +61,17 @@ class Calibration:
         confusion
             of the same records: binary, or several classes, with the table of the most probable one.
         """
+        predicted, decided = _decided(table, confusion)
+        return cls.of_table(table, predicted, decided=decided)
+
+    @classmethod
+    def of_table(cls, table: ScoreTable, predicted: int, *, decided: bool) -> "Calibration | Reason":
+        """Calibration of labelled scores, of which so many, about the highest, are predicted positive."""
         positives, negatives = int(table.positive.sum()), int(table.negative.sum())
         if positives + negatives == 0:
             return Reason.NO_LABELS
         if min(positives, negatives) < FEW:
             return Reason.TOO_FEW
-        predicted, decided = _decided(table, confusion)
         groups = max(1, min(GROUPS, min(positives, negatives) // 5))
         group = _groups(table, groups, predicted if decided else 0)
         size = int(group[-1]) + 1
@@ -74,6 +79,46 @@ class Calibration:
         rate = _by_group(group, table.positive, size) / total
         drawn = (rate * total + positives / (positives + negatives)) / (total + 1)
         return cls(group, total, rate, drawn * (1 - drawn), decided)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCalibrations:
+    """Calibrations of several classes.
+
+    Parameters
+    ----------
+    largest
+        from the largest probability to that of its class being right.
+    classes
+        (name, from a class's probability to that of the class); ``no_labels`` for a class without one.
+    """
+
+    largest: Calibration
+    classes: tuple[tuple[str, Calibration | Reason], ...]
+
+    @classmethod
+    def of(
+        cls, largest: ScoreTable, confusion: Confusion, names: tuple[str, ...], tables: Ints
+    ) -> "ClassCalibrations | Reason":
+        """Calibrations of labelled class probabilities, unless too few records are right, or wrong.
+
+        Parameters
+        ----------
+        names, tables
+            of the classes; shape (classes, 2, cells): records of other classes, then of the class.
+        """
+        known = Calibration.of(largest, confusion)
+        if isinstance(known, Reason):
+            return known
+        predicted = dict(zip(confusion.classes, confusion.counts[:, :-1].sum(axis=0).tolist(), strict=True))
+        found: list[tuple[str, Calibration | Reason]] = []
+        for name, (others, of_class) in zip(names, tables, strict=True):
+            one: Calibration | Reason = Reason.NO_LABELS
+            if of_class.any():
+                table = ScoreTable(others, of_class)
+                one = Calibration.of_table(table, predicted.get(name, 0), decided=known.decided)
+            found.append((name, one))
+        return cls(known, tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +158,37 @@ class ExpectedErrors:
         return cls(group, records, mean, np.maximum(second - mean * mean, 0.0))
 
 
-Learned: TypeAlias = Calibration | ExpectedErrors
+Learned: TypeAlias = Calibration | ClassCalibrations | ExpectedErrors
 
 
 @dataclass(frozen=True, slots=True)
-class _Scores:
+class Estimate:
+    """A value that labels will give.
+
+    Parameters
+    ----------
+    variance, square
+        of what labels add to it: the mean squared deviation, and the mean square, which is not below it. A
+        record is of one class: in a mean over classes the squares add up, whatever is correlated.
+    """
+
+    value: float
+    variance: float
+    square: float
+    resolution: float = 0.0
+
+    def measurement(self, n: int, level: float, *, logistic: bool = False) -> Measurement:
+        """With a prediction interval, within [0, 1]; on the logit scale there is none at 0 and 1."""
+        value, variance, interval = self.value, self.variance, None
+        if not logistic:
+            interval = normal(value, variance, level, lowest=0.0, highest=1.0)
+        elif 0 < value < 1 and 0 < variance < math.inf:
+            interval = logit(value, variance, level)
+        return Measurement(value, n, None, interval, self.resolution)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
     """A window's records by group: predicted positive, predicted negative; labels still to come."""
 
     learned: Calibration
@@ -125,22 +196,28 @@ class _Scores:
     minus: Floats
 
     @classmethod
-    def of(cls, learned: Calibration, counted: Floats, positive: float) -> "_Scores":
+    def of(cls, learned: Calibration, counted: Floats, positive: float) -> "Scores":
         """Records by cell, of which so many highest ones are predicted positive."""
         taken = np.clip(positive - (counted.sum() - np.cumsum(counted)), 0.0, counted)
-        groups = len(learned.rate)
-        plus = _by_group(learned.group, taken, groups)
-        return cls(learned, plus, _by_group(learned.group, counted, groups) - plus)
+        return cls.split(learned, counted - taken, taken)
 
-    def variance(self, of_plus: Floats | float, of_minus: Floats | float) -> float:
-        """Variance of a value, given what a positive label of either kind of record adds to it.
+    @classmethod
+    def split(cls, learned: Calibration, minus: Counts, plus: Counts) -> "Scores":
+        """Records by cell that are predicted negative, and positive."""
+        groups = len(learned.rate)
+        return cls(learned, *(_by_group(learned.group, side, groups) for side in (plus, minus)))
+
+    def spread(self, of_plus: Floats | float, of_minus: Floats | float) -> Floats:
+        """Variance and mean square of a value, given what a positive label of either kind of record adds.
 
         Two parts: of the labels given the map (Poisson-binomial), and of the map: that of a bootstrap of each
         group's labels, which is known without drawing them.
         """
         labels = self.plus * np.square(of_plus) + self.minus * np.square(of_minus)
         learned = np.square(self.plus * of_plus + self.minus * of_minus) / self.learned.records
-        return float(self.learned.noise @ (labels + learned))
+        noise = self.learned.noise
+        found: Floats = np.stack([noise, np.maximum(self.learned.rate, noise)]) @ (labels + learned)
+        return found
 
 
 def binary_results(
@@ -150,26 +227,27 @@ def binary_results(
     counted = scores.regular.astype(np.float64)
     n, predicted = int(counted.sum()), int(predictions.regular[:2].sum())
     positive = float(predictions.regular[1]) * n / max(predicted, 1)
-    window = _Scores.of(learned, counted, positive)
-    yield Result("estimated_roc_auc", "", _roc_auc(window, n, level))
-    of_predictions = (_accuracy, _precision, _recall)
+    window = Scores.of(learned, counted, positive)
+    yield Result("estimated_roc_auc", "", measured(roc_auc(window), n, level, logistic=True))
+    undecided = undecided_because(learned, predicted, n)
+    of_predictions = (accuracy, precision, recall)
     for name, estimate in zip(("accuracy", "precision", "recall"), of_predictions, strict=True):
-        measurement = estimate(window, n, level)
-        if not learned.decided:
-            measurement = Measurement.absent(Reason.NOT_CONFIGURED, n=n)
-        elif abs(predicted - n) > LOST * n:
-            measurement = Measurement.absent(Reason.NOT_COUNTED, n=n)
-        yield Result(f"estimated_{name}", "", measurement)
+        found = undecided or estimate(window)
+        yield Result(f"estimated_{name}", "", measured(found, n, level))
 
 
-def class_results(learned: Calibration, scores: Histogram, level: float) -> Iterator[Result]:
-    """Estimated accuracy of several classes: how often the most probable one is right."""
-    counted = scores.regular.astype(np.float64)
-    n = int(counted.sum())
-    measurement = _accuracy(_Scores.of(learned, counted, n), n, level)
+def undecided_because(learned: Calibration, predicted: int, n: int) -> Reason | None:
+    """Why nothing is estimated of the predictions of n records with a score."""
     if not learned.decided:
-        measurement = Measurement.absent(Reason.NOT_CONFIGURED, n=n)
-    yield Result("estimated_accuracy", "", measurement)
+        return Reason.NOT_CONFIGURED
+    return Reason.NOT_COUNTED if abs(predicted - n) > LOST * n else None
+
+
+def measured(found: Estimate | Reason | None, n: int, level: float, *, logistic: bool = False) -> Measurement:
+    """Measurement of an estimate, or why there is none."""
+    if isinstance(found, Estimate):
+        return found.measurement(n, level, logistic=logistic)
+    return Measurement.absent(found or (Reason.UNDEFINED if n else Reason.NO_RECORDS), n=n)
 
 
 def number_results(learned: ExpectedErrors, predictions: Histogram, level: float) -> Iterator[Result]:
@@ -198,11 +276,11 @@ def error_results(estimated: Iterable[Result], realised: Iterable[Result]) -> It
     The interval is the estimate's, moved likewise: without 0 in it, labels are not as the map led one to
     expect.
     """
-    found = {result.measure: result.measurement for result in realised if result.subject == ""}
-    for result in estimated:
-        actual = found.get(result.measure.removeprefix(PREFIX))
+    found = {(result.measure, result.subject): result.measurement for result in realised}
+    for name, subject, estimate in ((one.measure, one.subject, one.measurement) for one in estimated):
+        actual = found.get((name.removeprefix(PREFIX), subject))
         if actual is not None:
-            yield Result(f"{result.measure}{SUFFIX}", "", _difference(result.measurement, actual))
+            yield Result(f"{name}{SUFFIX}", subject, _difference(estimate, actual))
 
 
 def _difference(estimate: Measurement, actual: Measurement) -> Measurement:
@@ -218,48 +296,49 @@ def _difference(estimate: Measurement, actual: Measurement) -> Measurement:
     )
 
 
-def _accuracy(window: _Scores, n: int, level: float) -> Measurement:
+def accuracy(window: Scores) -> Estimate | None:
+    """Expected share of the records that are predicted right."""
     rate = window.learned.rate
     right = float(window.plus @ rate + window.minus @ (1 - rate))
-    return _share(right, n, window.variance(1.0, -1.0), level, n)
+    return _share(right, float(window.plus.sum() + window.minus.sum()), window.spread(1.0, -1.0))
 
 
-def _precision(window: _Scores, n: int, level: float) -> Measurement:
+def precision(window: Scores) -> Estimate | None:
+    """Expected share of positives among the records that are predicted positive."""
     right = float(window.plus @ window.learned.rate)
-    return _share(right, float(window.plus.sum()), window.variance(1.0, 0.0), level, n)
+    return _share(right, float(window.plus.sum()), window.spread(1.0, 0.0))
 
 
-def _recall(window: _Scores, n: int, level: float) -> Measurement:
+def recall(window: Scores) -> Estimate | None:
+    """Expected positives among the records that are predicted positive, relative to all expected."""
     rate = window.learned.rate
     found, missed = float(window.plus @ rate), float(window.minus @ rate)
-    recall = found / (found + missed) if found + missed else 0.0
-    return _share(found, found + missed, window.variance(1 - recall, -recall), level, n)
+    value = found / (found + missed) if found + missed else 0.0
+    return _share(found, found + missed, window.spread(1 - value, -value))
 
 
-def _share(part: float, whole: float, variance: float, level: float, n: int) -> Measurement:
-    """Share of expected counts, the variance that of the share times the whole."""
-    if n == 0 or whole <= 0:
-        return Measurement.absent(Reason.UNDEFINED if n else Reason.NO_RECORDS, n=n)
-    value = min(part / whole, 1.0)
-    interval = normal(value, variance / whole**2, level, lowest=0.0, highest=1.0)
-    return Measurement(value, n, None, interval)
-
-
-def _roc_auc(window: _Scores, n: int, level: float) -> Measurement:
+def roc_auc(window: Scores) -> Estimate | None:
     """Area under the curve of expected counts; records of one group are tied."""
     counted = window.plus + window.minus
     positive = counted * window.learned.rate
     negative = counted - positive
     p, q = float(positive.sum()), float(negative.sum())
     if p <= 0 or q <= 0:
-        return Measurement.absent(Reason.UNDEFINED if n else Reason.NO_RECORDS, n=n)
+        return None
     below = (np.cumsum(negative) - negative / 2) / q
     above = 1 - (np.cumsum(positive) - positive / 2) / p
     value = float(positive @ below) / p
     each = (below - value) / p - (above - value) / q
-    variance = window.variance(each, each)
-    interval = logit(value, variance, level) if 0 < value < 1 and 0 < variance < math.inf else None
-    return Measurement(value, n, None, interval, float(positive @ negative) / (2 * p * q))
+    variance, square = window.spread(each, each).tolist()
+    return Estimate(value, variance, square, float(positive @ negative) / (2 * p * q))
+
+
+def _share(part: float, whole: float, spread: Floats) -> Estimate | None:
+    """Share of expected counts, the spread that of the share times the whole."""
+    if whole <= 0:
+        return None
+    variance, square = (spread / whole**2).tolist()
+    return Estimate(min(part / whole, 1.0), variance, square)
 
 
 def _by_group(group: Ints, counts: Counts, groups: int) -> Floats:

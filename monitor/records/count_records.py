@@ -8,6 +8,7 @@ import pyarrow as pa
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
+from monitor.records.probabilities import Cells, predicted_cells, probabilities_of
 from monitor.records.rows import Rows, prediction_of, read_rows, score_of
 from monitor.records.tabulate import Table
 from monitor.records.values import Categories, Numbers, categories, numbers
@@ -29,7 +30,9 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         int64 starts, ascending.
     """
     rows = read_rows(table, counting, panes, as_of)
-    values = output_values(table.take(pa.array(rows.rows)), counting)
+    chosen = table.take(pa.array(rows.rows))
+    values = output_values(chosen, counting)
+    probable = _probable(chosen, values.get("prediction"), counting)
     cells = {name: cells_of(column, counting.outputs[name]) for name, column in values.items()}
     moments = _moments(values, cells, counting)
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
@@ -39,12 +42,14 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         tabulated.add_tallies("volume", volume)
         for block, cell in cells.items():
             tabulated.add(block, cell)
+        for block, (cell, mask) in probable.items():
+            tabulated.add(block, cell, mask)
         if moments is not None:
             tabulated.add_sums("moments", *moments)
         if "served" in counting.records.by_name:
             tabulated.add_tallies("served", (rows.serves,))
 
-    whole_only = frozenset({"moments", *(name for name in cells if name.startswith("feature:"))})
+    whole_only = frozenset({"moments", *probable, *(name for name in cells if name.startswith("feature:"))})
     strata = by_stratum(rows, counting, counting.records, fill, whole_only)
     newest = [None if moment == _NEVER else moment for moment in rows.newest.tolist()]
     records = np.bincount(rows.pane[rows.serves], minlength=len(panes)).tolist()
@@ -97,6 +102,16 @@ def output_values(chosen: pa.Table, counting: Counting) -> dict[str, Numbers | C
                 numbers(column) if isinstance(grid, NumericGrid) else categories(column)
             )
     return {name: values for name, values in found.items() if values is not None}
+
+
+def _probable(
+    chosen: pa.Table, prediction: Numbers | Categories | None, counting: Counting
+) -> dict[str, Cells]:
+    """Cells of the class probabilities, where estimates before labels are made of them."""
+    if not counting.probable or counting.label is None or not isinstance(prediction, Categories):
+        return {}
+    found = probabilities_of(chosen, counting.reading)
+    return {} if found is None else predicted_cells(found, prediction.positions(found.names, -1))
 
 
 def _moments(

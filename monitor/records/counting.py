@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 
 from monitor.core.clock import HOUR
-from monitor.core.typing import Floats
+from monitor.core.typing import Floats, Ints
 from monitor.records.error_terms import ERROR_EDGES, ERRORS, LABEL_EDGES, PERCENTAGES, error_blocks
 from monitor.records.pairing import paired_blocks
-from monitor.records.probabilities import EDGES, UNUSABLE
+from monitor.records.probabilities import COARSE_EDGES, EDGES, TOGETHER, UNUSABLE
 from monitor.records.reading import Reading, Task
 from monitor.records.values import canonical
 from monitor.states import grids
@@ -61,10 +61,13 @@ class Counting:
 
     @cached_property
     def records(self) -> Layout:
-        """Layout of the records part: volumes, outputs, features, the numbers' moments.
+        """Layout of the records part: volumes, outputs, features, the numbers' moments, class probabilities.
 
         Counters that are 0 take no room. There are 5 volumes, at most 4,099 of a score, 255 of a number, 258
         of a category. The moments are two sums of each number: 8 counters, some 20 bytes of a pane.
+
+        Class probabilities, where there are labels: `probability:CLASS` (128 counters each) counts that of a
+        class by whether it is the predicted one. A record has one non-zero counter more a class at most.
         """
         volume = Block("volume", (len(VOLUME),), grids.content_hash(VOLUME))
         outputs = (Block(name, (grid.size,), _hash(grid)) for name, grid in self.outputs.items())
@@ -75,6 +78,9 @@ class Counting:
             )
         if self.reading.serving is not None:
             blocks.append(Block("served", (1,), grids.content_hash("served")))
+        if self.label is not None:
+            cells = (2, len(COARSE_EDGES) + 1), grids.content_hash(["predicted", COARSE_EDGES])
+            blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
         return Layout(tuple(blocks))
 
     @cached_property
@@ -202,6 +208,16 @@ class Counting:
         """View of the labelled class probabilities."""
         tables = [counters.block(f"probability:{name}") for name in self.probable]
         return ClassTables(self.probable, np.stack(tables), counters.block("unusable"))
+
+    def coarse_tables(self, counters: Counters | Opened) -> Ints:
+        """Labelled class probabilities in the coarse cells: (classes, other classes | the class, cells)."""
+        counts = self.class_tables(counters).counts
+        coarse: Ints = counts.reshape(*counts.shape[:2], -1, TOGETHER).sum(axis=3)
+        return coarse
+
+    def predicted_tables(self, counters: Counters | Opened) -> Ints:
+        """Class probabilities of the records part: (classes, predicted another | the class, cells)."""
+        return np.stack([counters.block(f"probability:{name}") for name in self.probable])
 
     def losses(self, counters: Counters | Opened) -> Sums:
         """View of the losses of probabilities."""

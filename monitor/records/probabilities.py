@@ -23,6 +23,8 @@ _SMALL = [(_STEPS + step) * 2.0 ** -(octave + 3) for octave in reversed(_OCTAVES
 # 256 even cells, the lowest and the highest of which are cut at eight places an octave, down to 2^-24 from
 # the end: a rare class has most of its probabilities there. All edges are exact doubles.
 EDGES = (*_SMALL, *(cell / 256 for cell in range(1, 256)), *(1 - edge for edge in reversed(_SMALL)))
+TOGETHER = 8  # of these cells are one of the coarse ones that records without a label are counted in
+COARSE_EDGES = EDGES[TOGETHER - 1 :: TOGETHER]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,25 @@ def probability_terms(
     cells["scores"] = (hit * grid.regular + grid.cells(found.values.max(axis=0), found.missing), used)
     losses, clipped = loss_terms(right, brier, used)
     return cells, losses, clipped
+
+
+def predicted_cells(found: Probabilities, predicted: Ints) -> dict[str, Cells]:
+    """Coarse cells of the classes' probabilities by whether the class is the predicted one, by block.
+
+    Rows whose probabilities are missing, invalid or do not add up to 1 within 0.01 have none.
+
+    Parameters
+    ----------
+    predicted
+        position of each row's predicted class among those of the probabilities; negative: none.
+    """
+    used = ~(found.missing | found.invalid | (np.abs(found.total() - 1.0) > TOLERANCE))
+    side, cell = len(COARSE_EDGES) + 1, lookup(COARSE_EDGES)
+    columns = enumerate(zip(found.names, found.values, strict=True))
+    return {
+        f"probability:{name}": ((predicted == at) * side + cell(column), used)
+        for at, (name, column) in columns
+    }
 
 
 def loss_terms(right: Floats, brier: Floats, mask: Bools) -> tuple[Terms, Bools]:

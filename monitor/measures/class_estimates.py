@@ -1,0 +1,93 @@
+"""Estimates of several classes before labels arrive: each class against the others, and their means."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from monitor.core.measurement import Reason
+from monitor.core.typing import Ints
+from monitor.measures.ask import Result
+from monitor.measures.estimates import (
+    Calibration,
+    ClassCalibrations,
+    Estimate,
+    Scores,
+    accuracy,
+    measured,
+    precision,
+    recall,
+    roc_auc,
+    undecided_because,
+)
+from monitor.states.views import Histogram
+
+Estimated: TypeAlias = Estimate | Reason | None
+
+_NEVER = Estimate(0.0, 0.0, 0.0)  # in the mean: precision of a class that is never predicted
+
+
+def class_results(
+    learned: ClassCalibrations, tables: Ints, scores: Histogram, predictions: Histogram, level: float
+) -> Iterator[Result]:
+    """Estimates of several classes. Cost: about 0.3 ms a class.
+
+    Parameters
+    ----------
+    tables
+        shape (classes, 2, cells): records predicted as another class, then as the class, by the cells of
+        its probability.
+    scores
+        of the largest probability.
+    """
+    counted = scores.regular.astype(np.float64)
+    n, largest = int(counted.sum()), learned.largest
+    right = accuracy(Scores.of(largest, counted, n)) if largest.decided else Reason.NOT_CONFIGURED
+    yield Result("estimated_accuracy", "", measured(right, n, level))
+    n = int(tables[:1].sum())
+    undecided = undecided_because(largest, int(predictions.regular.sum()), n)
+    windows = [_window(known, table) for (_, known), table in zip(learned.classes, tables, strict=True)]
+    for name, estimate in (("roc_auc", roc_auc), ("precision", precision), ("recall", recall)):
+        logistic = estimate is roc_auc
+        found = [_of_class(estimate, window, None if logistic else undecided) for window in windows]
+        mean = _mean(found, precise=estimate is precision) if n else None
+        yield Result(f"estimated_{name}_macro", "", measured(mean, n, level, logistic=logistic))
+        for (subject, _), one in zip(learned.classes, found, strict=True):
+            measurement = measured(one, n, level, logistic=logistic)
+            yield Result(f"estimated_{name}", f"class:{subject}", measurement)
+
+
+def _window(known: Calibration | Reason, table: Ints) -> Scores | Reason:
+    return known if isinstance(known, Reason) else Scores.split(known, *table)
+
+
+def _of_class(
+    estimate: Callable[[Scores], Estimate | None], window: Scores | Reason, undecided: Reason | None
+) -> Estimated:
+    if isinstance(window, Reason):
+        return window
+    return undecided or estimate(window)
+
+
+def _mean(found: Sequence[Estimated], *, precise: bool) -> Estimated:
+    """Mean over the classes of which labels taught something and records are expected.
+
+    Parameters
+    ----------
+    precise
+        of precisions: a class that is never predicted counts as 0, and a record bears on that of one class
+        alone, so that the variances add up. Else a record bears on all classes, and the squares add up.
+    """
+    there = [_NEVER if precise and one is None else one for one in found if one is not Reason.NO_LABELS]
+    known = [one for one in there if isinstance(one, Estimate)]
+    reasons = [one for one in there if isinstance(one, Reason)]
+    if reasons or not known:
+        return reasons[0] if reasons else None
+    k = len(known)
+    square = sum(one.square for one in known) / k**2
+    return Estimate(
+        value=sum(one.value for one in known) / k,
+        variance=sum(one.variance for one in known) / k**2 if precise else square,
+        square=square,
+        resolution=sum(one.resolution for one in known) / k,
+    )
