@@ -17,6 +17,8 @@ MOST = 5  # segments that are told to contribute most
 FIGURES = ("value", "lower", "upper", "n")
 SEGMENTS = ("segment", "contribution", "value", "before", "share", "share_before")
 CONTRIBUTION = "segment_contribution"
+_YARDSTICKS = ("_critical", "_p_value")  # what chance gives
+_OF_PERFORMANCE = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)
 MEANS = {  # means over records: what segments contribute to their differences adds up
     Task.BINARY: "accuracy",
     Task.MULTICLASS: "accuracy",
@@ -52,10 +54,21 @@ class Mean:
 NO_RECORDS = Mean(0, 0.0)
 
 
-def is_comparable(measure: Measure) -> bool:
-    """Whether differences of the measure mean something: it does not grow with the records."""
-    grows = measure.unit is Unit.RECORDS or measure.total
-    return measure.family is Family.PERFORMANCE and measure.headline and not grows
+def is_comparable(measure: Measure, *, every: bool = False) -> bool:
+    """Whether a measure of performance is compared: it does not grow with the records, nor tells of chance.
+
+    Parameters
+    ----------
+    every
+        False: the headlines alone.
+    """
+    if measure.unit is Unit.RECORDS or measure.total or measure.name.endswith(_YARDSTICKS):
+        return False
+    return (
+        measure.family in _OF_PERFORMANCE
+        if every
+        else measure.family is Family.PERFORMANCE and measure.headline
+    )
 
 
 def difference(now: Measurement, then: Measurement) -> Measurement:

@@ -70,14 +70,14 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
 def performance_against(
     target: Target, rows: Iterable[MeasurementRow], earlier: Earlier, then: Counters
 ) -> list[MeasurementRow]:
-    """Differences from the performance of earlier spans, as `against_reference`.
+    """Differences from the performance of earlier spans, as `against_reference`, of every measure.
 
     Parameters
     ----------
     then
         labels of the spans, the whole.
     """
-    found = _differences(target, rows, _figures(target.monitored, then), earlier.name)
+    found = _differences(target, rows, _figures(target.monitored, then, every=True), earlier.name)
     fall = _fall(target, found)
     if fall is None:
         return found
@@ -103,7 +103,7 @@ def not_counted(
         return [
             replace(row, measurement=_absent(row.measurement.n), against=earlier.name)
             for row in rows
-            if _is_compared(row)
+            if _is_compared(row, every=True)
         ]
     if Family.SHIFT not in target.monitored.spec.families:
         return []
@@ -128,34 +128,35 @@ def _of_reference(monitored: Monitored) -> Figures:
     """Performance on the reference's labels: made once."""
     if monitored.performed is None:
         reference = None if monitored.version_references else monitored.reference
-        found = {} if reference is None else _figures(monitored, reference.labels)
+        found = {} if reference is None else _figures(monitored, reference.labels, every=False)
         monitored.performed = {key: one for key, one in found.items() if one.value is not None}
     return monitored.performed
 
 
-def _figures(monitored: Monitored, labels: Counters) -> Figures:
+def _figures(monitored: Monitored, labels: Counters, *, every: bool) -> Figures:
     """Performance that later ones can be compared with, by measure and subject."""
     results = performance(monitored.counting, labels, ask_of(monitored))
     return {
         (result.measure, result.subject): result.measurement
         for result in results
-        if is_comparable(BY_NAME[result.measure])
+        if is_comparable(BY_NAME[result.measure], every=every)
     }
 
 
-def _is_compared(row: MeasurementRow) -> bool:
+def _is_compared(row: MeasurementRow, *, every: bool) -> bool:
     plain = row.version is None and row.segment is None and not row.against
-    return plain and row.measurement.interval is not None and is_comparable(BY_NAME[row.measure])
+    told = every or row.measurement.interval is not None
+    return plain and told and is_comparable(BY_NAME[row.measure], every=every)
 
 
 def _differences(
     target: Target, rows: Iterable[MeasurementRow], then: Figures, against: str
 ) -> list[MeasurementRow]:
-    """Of all rows that have an interval, and a figure then."""
-    found = []
+    """Of the headlines that have an interval, or, against the log's own past, of all; with a figure then."""
+    found, every = [], against != REFERENCE
     for row in rows:
         figure = then.get((row.measure, row.subject))
-        if figure is not None and _is_compared(row):
+        if figure is not None and _is_compared(row, every=every):
             result = Result(row.measure, row.subject, difference(row.measurement, figure))
             found.append(target.row(result, row.truth, WHOLE, row.coverage, against=against))
     return found

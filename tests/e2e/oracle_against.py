@@ -11,6 +11,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measure import Direction, Family, Unit
 from monitor.specs.rows import MeasurementRow
 
+FAMILIES = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)
 CONTRIBUTION = "segment_contribution"
 
 
@@ -23,15 +24,22 @@ class Moment:
 
 
 def differences(
-    rows: Iterable[MeasurementRow], now: Mapping[Key, Expected], then: Mapping[Key, Expected]
+    rows: Iterable[MeasurementRow],
+    now: Mapping[Key, Expected],
+    then: Mapping[Key, Expected],
+    *,
+    every: bool,
 ) -> dict[Key, Expected]:
-    """Of the whole's performance that has an interval; headlines that do not grow with the records."""
+    """Of performance that does not grow with the records; of headlines that have an interval, or of all."""
     found = {}
     for row in rows:
         measure, key = BY_NAME[row.measure], (row.measure, row.subject)
-        grows = measure.total or measure.unit is Unit.RECORDS
-        headline = measure.family is Family.PERFORMANCE and measure.headline and not grows
-        if headline and row.measurement.interval is not None and key in then:
+        grows = (
+            measure.total or measure.unit is Unit.RECORDS or row.measure.endswith(("_critical", "_p_value"))
+        )
+        headline = measure.family is Family.PERFORMANCE and measure.headline
+        told = measure.family in FAMILIES if every else headline and row.measurement.interval is not None
+        if told and not grows and key in then:
             found[key] = less(now[key], then[key])
     return found
 

@@ -25,6 +25,10 @@ NOT_RECOMPUTED = {
         "an estimate by groups of our own making: simulations hold it to the truth that labels give",
     ),
     "version_first_seen_timestamp": "tells when a cycle ran, not what the log holds",
+    **dict.fromkeys(
+        ("late_visible_records", "late_visible_labels", "panes_waiting", "longest_wait"),
+        "tells what a cycle did and left to do, not what the log holds",
+    ),
 }
 
 

@@ -218,7 +218,7 @@ class WindowOracle:
     ) -> None:
         log = self.run.log
         plain = [row for row in whole if row.version is None and row.segment is None]
-        expected = differences(plain, self.performed, then[0])
+        expected = differences(plain, self.performed, then[0], every=against != "reference")
         if len(plain) < len(whole) or against != "reference":
             segments = {name: self.told.loc[part["row"]] for name, part in segments_of(log, self.known)}
             expected |= contribution(log, expected, Moment(self.told, segments), then[1])

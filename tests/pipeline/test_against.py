@@ -149,7 +149,7 @@ def test_only_headlines_that_do_not_grow_with_the_records_are_compared(
 
     compared = {row.measure for row in rows if row.against}
     assert {"accuracy", "roc_auc", "log_loss", "profit_per_record"} <= compared
-    assert not {"profit", "confusion_records", "segment_contribution"} & compared
+    assert not {"profit", "confusion_records", "segment_contribution", "average_precision"} & compared
     assert {row.against for row in rows} == {"", "reference"}
     assert {(row.version, row.segment) for row in rows if row.against} == {(None, None)}
     whole = [row for row in rows if not row.against and row.segment is None]
@@ -158,6 +158,18 @@ def test_only_headlines_that_do_not_grow_with_the_records_are_compared(
         if row.against:
             assert row.measurement.n == plain[row.measure, row.subject, row.truth].measurement.n
             assert row.measurement.interval is not None
+
+
+def test_against_the_logs_own_past_every_measure_of_performance_is_compared(
+    fresh_store: SqlStore, collapsed: pd.DataFrame
+) -> None:
+    monitored = model(collapsed, fresh_store, "7d", against=("previous",), resamples=30)
+
+    _, rows = run_cycle(monitored, START + 20 * DAY)
+
+    compared = {row.measure for row in rows if row.against == "previous" and row.truth is not Truth.NONE}
+    assert {"accuracy", "matthews_correlation", "average_precision", "expected_calibration_error"} <= compared
+    assert not {"confusion_records", "expected_calibration_error_critical"} & compared
 
 
 def test_a_reference_without_labels_is_not_compared_with(
@@ -298,7 +310,8 @@ def test_spans_that_were_not_counted_are_a_reason(fresh_store: SqlStore, collaps
     of_week = [row for row in rows if row.window == "7d" and row.against not in ("", "reference")]
     assert {row.measurement.reason for row in of_week} == {Reason.NOT_COUNTED}
     assert {"accuracy", "stability_index", "ks_distance"} <= {row.measure for row in of_week}
-    assert {(row.against, row.measurement.reason) for row in rows if row.window == "1d" and row.against} == {
+    of_day = [row for row in rows if row.window == "1d" and row.measure == "accuracy" and row.against]
+    assert {(row.against, row.measurement.reason) for row in of_day} == {
         ("reference", None),
         ("previous", None),
         ("14d", Reason.NOT_COUNTED),
