@@ -10,12 +10,12 @@ from monitor.pipeline.count import Counted, count_waiting, merely_outdated, rene
 from monitor.pipeline.cumulative import enter
 from monitor.pipeline.dirty import Changes, find_changes
 from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
-from monitor.pipeline.figures import late_rows, waiting_rows
+from monitor.pipeline.figures import cycle_rows
 from monitor.pipeline.housekeeping import audit, pruned
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored, NewestSettled, restore
 from monitor.pipeline.reach import reach_back
-from monitor.pipeline.versions import first_seen_rows, newly_seen
+from monitor.pipeline.versions import newly_seen
 from monitor.pipeline.widen import widen
 from monitor.specs.protocols import Commit, CycleReport, Lease
 from monitor.specs.rows import (
@@ -67,8 +67,7 @@ def run_cycle(
     changes = find_changes(monitored, state, as_of)
     changes = reach_back(monitored, changes, as_of) if is_new else changes
     audited = audit(monitored, changes, as_of)
-    noted = [*changes.waiting, *audited.waiting]
-    store.note_waiting(monitored.name, changes.state, noted, token=token)
+    store.note_waiting(monitored.name, changes.state, [*changes.waiting, *audited.waiting], token=token)
     counted = _count(monitored, changes, as_of, lease, stopping)
     renew(monitored, lease)
 
@@ -81,9 +80,7 @@ def run_cycle(
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
     events = newly_seen(monitored, as_of)
     entered = enter(monitored, state, truth, lacking)
-    monitored.late = late_rows(as_of, changes, monitored.late)
-    figures = [*audited.rows, *monitored.late, *waiting_rows(as_of, waiting), *first_seen_rows(monitored)]
-    rows = [*current, *entered.rows, *figures]
+    rows = [*current, *entered.rows, *audited.rows, *cycle_rows(monitored, as_of, changes, waiting)]
     snapshots += entered.kept
     store.commit(
         monitored.name,

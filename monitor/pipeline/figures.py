@@ -5,8 +5,17 @@ from collections.abc import Sequence
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Measurement
 from monitor.pipeline.dirty import Changes
-from monitor.pipeline.monitored import LATE, WAITING
+from monitor.pipeline.monitored import LATE, WAITING, Monitored
+from monitor.pipeline.versions import first_seen_rows
 from monitor.specs.rows import MeasurementRow, Truth, WaitingPane
+
+
+def cycle_rows(
+    monitored: Monitored, as_of: int, changes: Changes, waiting: list[WaitingPane]
+) -> list[MeasurementRow]:
+    """What became visible late, it is remembered here; what waits; when versions were first seen."""
+    monitored.late = late_rows(as_of, changes, monitored.late)
+    return [*monitored.late, *waiting_rows(as_of, waiting), *first_seen_rows(monitored)]
 
 
 def late_rows(as_of: int, changes: Changes, before: Sequence[MeasurementRow]) -> tuple[MeasurementRow, ...]:
