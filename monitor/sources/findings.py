@@ -90,20 +90,25 @@ def look_at_times(sample: Sample, model: ModelSpec, now: int, title: str, found:
             found.warnings += _implausible(parsed, reading, now, about)
 
 
-def look_at_odd_times(sample: Sample, odd: pa.Table, model: ModelSpec, title: str, found: Findings) -> None:
-    """Note texts that are no times, whose rows are left out; times of another format are a fault."""
-    together = pa.concat_tables([sample.rows.select(["event_time"]), odd])
+def look_at_odd_times(
+    sample: Sample, odd: pa.Table | None, model: ModelSpec, title: str, found: Findings
+) -> None:
+    """Note texts that are no times, and what becomes of their rows; times of another format are a fault."""
+    if odd is None or not odd.num_rows:
+        return
+    role = odd.column_names[0]
+    together = pa.concat_tables([sample.rows.select([role]), odd], promote_options="permissive")
     try:
-        parsed = times(together, "event_time", model.reading)
+        parsed = times(together, role, model.reading)
     except SourceError as error:
         found.faults.append(f"{title}: {error}")
         return
     n = int((~parsed.known[sample.n :]).sum())
     if n:
         some = "1 row holds" if n == 1 else f"{n:,} rows{' or more' * (n >= LOOKED_AT)} hold"
-        shape = _unparsed(parsed, together["event_time"])
-        named = f'"{model.reading.column("event_time")}" (event_time)'
-        found.warnings.append(f"{title}: {some} no time that is understood in {named}{shape}: left out")
+        named = f'"{model.reading.column(role)}" ({role}){_unparsed(parsed, together[role])}'
+        effect = "left out" if role == "event_time" else "taken as reported with their events"
+        found.warnings.append(f"{title}: {some} no time that is understood in {named}: {effect}")
 
 
 def look_at_labels(sample: Sample, model: ModelSpec, title: str, found: Findings) -> None:

@@ -350,9 +350,8 @@ def _records_sample(session: Session, looking: _Looking, now: int) -> None:
     if looked is not None:
         sample = sample_records(session, dialect, looking.model, now)
         look_at_records(sample, looking.model, now, looked.title, looking.found)
-        odd = odd_times(session, dialect, looking.model, now) if sample.newest else None
-        if odd is not None and odd.num_rows:
-            look_at_odd_times(sample, odd, looking.model, looked.title, looking.found)
+        odd = odd_times(session, dialect, looking.model, "event_time", now) if sample.newest else None
+        look_at_odd_times(sample, odd, looking.model, looked.title, looking.found)
 
 
 def _times_sample(session: Session, looking: _Looking, now: int) -> None:
@@ -376,6 +375,10 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
         )
     else:
         look_at_labels(sample, looking.model, looking.labels.title, looking.found)
+        dated = sample.newest and "reported_at" in sample.rows.column_names
+        dialect = looking.source.reader.dialect
+        odd = odd_times(session, dialect, looking.model, "reported_at", now) if dated else None
+        look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.found)
 
 
 def _reference(looking: _Looking, base_dir: Path, *, partly: bool) -> None:

@@ -87,19 +87,26 @@ def sample_times(session: Session, dialect: Dialect, model: ModelSpec, now: int)
     return sample_records(session, dialect, replace(model, predictions=predictions, reading=reading), now)
 
 
-def odd_times(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> pa.Table | None:
-    """Some event times that are no times and sort beside all that are, as `n/a` does.
+def odd_times(session: Session, dialect: Dialect, model: ModelSpec, role: str, now: int) -> pa.Table | None:
+    """Some of the times of `role` that are none and sort beside all that are, as `n/a` does.
 
     None where the column holds no such texts, or looking for them would read a large table whole.
+
+    Parameters
+    ----------
+    role
+        event_time, or reported_at of a model that has it.
     """
-    looked = look(session, dialect, model.predictions, "p")
-    column = str(model.predictions.column("event_time"))
-    time = comparable(session, looked, column, "event_time", model.reading)
+    looked, column = look(session, dialect, model.predictions, "p"), model.predictions.column(role)
+    if role == "reported_at" and model.labels is not None:
+        looked, column = look_labels(session, dialect, model.labels, looked), model.labels.column(role)
+    column = str(column)
+    time = comparable(session, looked, column, role, model.reading)
     beside = time.odd_near((now - model.reading.horizon, now))
     if time.shape is not Shape.TEXT or beside is None or not _sortable(session, looked, time):
         return None
-    ref, kind = looked.ref(column, "event_time"), looked.types[column]
-    output = casts.output(dialect.name, Want.TIME, "event_time", ref, kind, unit=None)
+    ref, kind = looked.ref(column, role), looked.types[column]
+    output = casts.output(dialect.name, Want.TIME, role, ref, kind, unit=None)
     return session.read(Statement((output,), f"FROM {_some(looked, f'WHERE {beside}')}"))
 
 

@@ -174,6 +174,29 @@ def test_some_times_that_are_none_are_a_warning(database: Database, tmp_path: Pa
     )
 
 
+@pytest.mark.parametrize("odd", ["n/a 12", "never"])
+def test_some_times_of_reports_that_are_none_are_a_warning(
+    database: Database, tmp_path: Path, odd: str
+) -> None:
+    labels = [(at, at % 2, iso(START + DAY), 0) for at in range(60)] + [(60, 1, odd, 0)]
+
+    found = look(database, tmp_path, labels=labels)
+
+    assert found.faults == ()
+    (warning,) = [one for one in found.warnings if "reported_at" in one]
+    assert warning.startswith('table "labels": 1 row holds no time that is understood in "reported_at" ')
+    assert warning.endswith(": taken as reported with their events")
+
+
+def test_reports_of_another_format_are_a_fault(database: Database, tmp_path: Path) -> None:
+    labels = [(at, at % 2, iso(START + DAY) if at else "03/11/2024 10:00:00", 0) for at in range(60)]
+
+    found = look(database, tmp_path, labels=[*labels, (60, 1, "03/11/2024 11:00:00", 0)])
+
+    (fault,) = found.faults
+    assert fault.startswith('table "labels": column "reported_at" mixes formats of time: ')
+
+
 def test_a_condition_that_no_row_meets_is_told(database: Database, tmp_path: Path) -> None:
     model = model_of(labels=None)
     model = replace(model, predictions=replace(model.predictions, where="score > 7"))
