@@ -89,8 +89,9 @@ def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tup
     found = _found(dated(batches, "reported_at", reading), span, reading.pane, again)
     if has_reported_at and found.newest:
         state = replace(state, reported_cursor=min(as_of, found.newest))
-    waiting = _relabelled(monitored, found, as_of)
-    monitored.seen_again = again.by_pane() if has_reported_at else {}
+    waiting = _relabelled(monitored, state, found, as_of)
+    seen_again = again.by_pane() if has_reported_at else {}
+    state = replace(state, seen_again=tuple(sorted(seen_again.items())))
     return replace(changes, state=state, waiting=[*changes.waiting, *waiting], read=changes.read + found.read)
 
 
@@ -166,13 +167,13 @@ def _unseen(monitored: Monitored, part: Part, found: Found) -> list[int]:
     ]
 
 
-def _relabelled(monitored: Monitored, found: Found, as_of: int) -> list[WaitingPane]:
+def _relabelled(monitored: Monitored, state: ModelState, found: Found, as_of: int) -> list[WaitingPane]:
     """Panes with changed labels, those counted as of this moment left out.
 
     Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up. Those
     that the search before this one did not see are new, and all of them where it is not known what it saw.
     """
-    facts, before = monitored.panes.facts(Part.LABELS), monitored.seen_again or {}
+    facts, before = monitored.panes.facts(Part.LABELS), dict(state.seen_again or ())
     return [
         WaitingPane(
             start=start,
