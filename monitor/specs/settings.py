@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from monitor.core.clock import DAY, MINUTE
 from monitor.specs.model import ModelSpec, SourceSpec
 
 
@@ -22,6 +23,14 @@ class LogSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonSpec:
+    """How the daemon makes up for missed ticks, and how long what it holds lasts unrenewed; microseconds."""
+
+    catch_up: int = DAY
+    lease_ttl: int = MINUTE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that was configured.
 
@@ -38,6 +47,7 @@ class Settings:
     log: LogSpec
     sources: tuple[SourceSpec, ...]
     models: tuple[ModelSpec, ...]
+    daemon: DaemonSpec = DaemonSpec()
 
     def source(self, name: str) -> SourceSpec:
         """Source of a name.

@@ -34,8 +34,8 @@ def write(connection: Connection, run: str, model: str, state: ModelState) -> No
     times = asdict(state)
     again = times.pop("seen_again")
     row = {name: None if time is None else int(time) for name, time in times.items()}
-    row["seen_again"] = None if again is None else json.dumps(again, separators=(",", ":"))
-    put(connection, models, [{"run": run, "model": model} | row])
+    kept = {"seen_again": None if again is None else json.dumps(again, separators=(",", ":"))}
+    put(connection, models, [{"run": run, "model": model} | row | kept])
 
 
 def read_windows(connection: Connection, run: str, model: str, since: int) -> list[WindowState]:
