@@ -176,6 +176,25 @@ def standby() -> Iterator[tuple[URL, URL]]:
                 yield own.set(port=primary), own.set(port=port)
 
 
+@contextlib.contextmanager
+def pgbouncer(url: str) -> Iterator[str]:
+    """URL of the same PostgreSQL database through PgBouncer, which lends connections by the transaction."""
+    program_ = shutil.which("pgbouncer", path=_PATH) or missing("needs PgBouncer: apt-get install pgbouncer")
+    account, port, behind = _account("postgres", _POSTGRES_MISSING), free_port(), make_url(url)
+    settings = {"listen_addr": "127.0.0.1", "listen_port": port, "unix_socket_dir": "", "auth_type": "trust"}
+    settings |= {"auth_file": "users", "pool_mode": "transaction", "max_client_conn": 200}
+    options = "\n".join(f"{name} = {value}" for name, value in settings.items())
+    server = f"* = host={behind.host} port={behind.port or 5432}"
+    with tempfile.TemporaryDirectory(prefix="monitor-pgbouncer-", ignore_cleanup_errors=True) as directory:
+        place = Path(directory)
+        place.chmod(0o755)
+        (place / "users").write_text(f'"{behind.username}" "{behind.password or ""}"\n', encoding="utf-8")
+        (place / "ini").write_text(f"[databases]\n{server}\n[pgbouncer]\n{options}\n", encoding="utf-8")
+        with _started([program_, "ini"], place, account) as process:
+            _wait_for(process, lambda: _postgres_answers(port, str(behind.database)), place)
+            yield behind.set(port=port).render_as_string(hide_password=False)
+
+
 @dataclass(frozen=True, slots=True)
 class MariadbServer:
     """A MariaDB server and an account that may create databases.
@@ -292,10 +311,10 @@ def _wait_for(server: subprocess.Popen[bytes], answers: Callable[[], bool], dire
     raise RuntimeError(f"the server did not start: {_log(directory)}")
 
 
-def _postgres_answers(port: int) -> bool:
+def _postgres_answers(port: int, database: str = "postgres") -> bool:
     try:
         psycopg.connect(
-            host="127.0.0.1", port=port, user="postgres", dbname="postgres", connect_timeout=2
+            host="127.0.0.1", port=port, user="postgres", dbname=database, connect_timeout=2
         ).close()
     except psycopg.OperationalError:
         return False
