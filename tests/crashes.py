@@ -95,16 +95,18 @@ class Crashes:
                 assert report.error is None, report.error
         return contents(self.store_url)
 
-    def disturbed(self) -> Iterator[int]:
-        """Kill daemons until the history is whole; yield the number of kills."""
+    def disturbed(self, most: int) -> Iterator[int]:
+        """Kill daemons, after `most` only one that is done, until the history is whole; yield the kills."""
         with self.bench.app() as app:  # migrates
             app.store.state("late")
         with self._server() as server:
             while (reached := self._as_of()) is None or reached < self.last:
                 missed = self.rng.randint(1, MOST_MISSED) * EVERY
                 now = FIRST if reached is None else min(self.last, reached + missed)
-                pid = self._started(server, now)
-                self._kill(pid, now, within=self.rng.uniform(0.0, self.longest))
+                within = self.rng.uniform(0.0, self.longest)
+                if reached is not None and self.kills >= most:
+                    now, within = self.last, PATIENCE
+                self._kill(self._started(server, now), now, within)
                 yield self.kills
 
     def _kill(self, pid: int, now: int, within: float) -> None:

@@ -176,6 +176,43 @@ def standby() -> Iterator[tuple[URL, URL]]:
                 yield own.set(port=primary), own.set(port=port)
 
 
+@dataclass(slots=True)
+class Restartable:
+    """A PostgreSQL server of our own that can be stopped and started again."""
+
+    url: str
+    command: list[str]
+    directory: Path
+    stack: contextlib.ExitStack
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        account, port = _account("postgres", _POSTGRES_MISSING), make_url(self.url).port or 0
+        process = self.stack.enter_context(_started(self.command, self.directory, account))
+        _wait_for(process, lambda: _postgres_answers(port), self.directory)
+
+    def stop(self) -> None:
+        """End it at once: what is not committed is lost."""
+        self.stack.close()
+
+
+@contextlib.contextmanager
+def restartable() -> Iterator[Restartable]:
+    """A server that runs, for tests that restart it."""
+    programs, port = _postgres_programs(), free_port()
+    with tempfile.TemporaryDirectory(prefix="monitor-restarts-", ignore_cleanup_errors=True) as directory:
+        place = Path(directory)
+        with _own_postgres(programs, place):
+            pass
+        command = [str(programs / "postgres"), "-D", str(place / "data"), "-p", str(port)]
+        command += ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
+        url = f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
+        with contextlib.ExitStack() as stack:
+            server = Restartable(url, command, place, stack)
+            server.start()
+            yield server
+
+
 @contextlib.contextmanager
 def pgbouncer(url: str) -> Iterator[str]:
     """URL of the same PostgreSQL database through PgBouncer, which lends connections by the transaction."""

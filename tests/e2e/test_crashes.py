@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from crashes import Crashes, contents, differences, write_log
 
-TICKS = 8
+TICKS, MOST = 8, 8
 
 
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -17,9 +17,9 @@ def test_killed_daemons_leave_what_an_undisturbed_one_leaves(
     whole = Crashes(tmp_path / "whole", f"sqlite:///{tmp_path / 'whole.db'}", TICKS, random.Random(0))
     expected = whole.undisturbed()
     url = f"sqlite:///{tmp_path / 'killed.db'}" if engine == "sqlite" else request.getfixturevalue("postgres_url")
-    killed = Crashes(tmp_path / "killed", url, TICKS, random.Random(7), longest=3.0)
+    killed = Crashes(tmp_path / "killed", url, TICKS, random.Random(7), longest=2.0)
 
-    for _ in killed.disturbed():
+    for _ in killed.disturbed(MOST):
         pass
 
     assert differences(expected, contents(killed.store_url)) == {}
