@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from serving import Bench, Database, Row, create_tables, labels, predictions
+from serving import Database, Row, create_tables, labels, predictions
 
-from monitor.core.clock import HOUR, MINUTE, SECOND, from_iso, to_iso
+from monitor.core.clock import SECOND, from_iso, to_iso
 
 OPTIONS = """
 every = "{every}"
@@ -39,7 +39,8 @@ def late_labels(rows: Sequence[Row], *, typical: int) -> list[Row]:
         label["reported_at"] = _later(row["event_time"], delay)
     wrong = rng.choice(len(known), size=len(known) // 20, replace=False).tolist()
     again = [
-        known[at] | {"late": None if at % 5 == 0 else 1 - known[at]["late"]}
+        known[at]
+        | {"late": None if at % 5 == 0 else 1 - known[at]["late"]}
         | {"reported_at": _later(known[at]["reported_at"], typical)}
         for at in wrong
     ]

@@ -68,5 +68,5 @@ class Following:
                 self.look()
             except StoreError as error:
                 log.debug("the store does not answer", reason=str(error))
-            except Exception:  # noqa: BLE001 -- the next look may do better
+            except Exception:
                 log.exception("what others measured was not served")

@@ -16,7 +16,11 @@ def test_killed_daemons_leave_what_an_undisturbed_one_leaves(
     write_log(tmp_path, TICKS)
     whole = Crashes(tmp_path / "whole", f"sqlite:///{tmp_path / 'whole.db'}", TICKS, random.Random(0))
     expected = whole.undisturbed()
-    url = f"sqlite:///{tmp_path / 'killed.db'}" if engine == "sqlite" else request.getfixturevalue("postgres_url")
+    url = (
+        f"sqlite:///{tmp_path / 'killed.db'}"
+        if engine == "sqlite"
+        else request.getfixturevalue("postgres_url")
+    )
     killed = Crashes(tmp_path / "killed", url, TICKS, random.Random(7), longest=2.0)
 
     for _ in killed.disturbed(MOST):

@@ -126,8 +126,9 @@ def test_each_due_cycle_is_run_once_and_each_replica_serves_all_models(replicas:
         newest = replicas.cycles(name)[-1] / SECOND
         for daemon in replicas.daemons:
             daemon.wait(
-                lambda one=daemon, name=name, newest=newest: (one.value("as_of_seconds", model=name) or 0)
-                >= newest,
+                lambda one=daemon, name=name, newest=newest: (
+                    (one.value("as_of_seconds", model=name) or 0) >= newest
+                ),
                 f"the current values of {name}",
             )
             assert daemon.value("roc_auc_ratio", model=name, window="1h", truth="settled")

@@ -64,7 +64,10 @@ def test_a_full_disk_fails_cycles_with_its_name_until_there_is_room(tmp_path: Pa
     url = f"sqlite:///{disk / 'monitor.db'}"
     try:
         with daemon(tmp_path, url) as running:
-            with (disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError, match="No space left"):
+            with (
+                (disk / "filler").open("wb", buffering=0) as filler,
+                pytest.raises(OSError, match="No space left"),
+            ):
                 while True:
                     filler.write(bytes(4_096))
             failed = running.wait_cycle("late", "cycle failed")
