@@ -1,4 +1,4 @@
-"""Logs whose truth comes late, for tests of crashes: rows seen late, labels over days, corrected, retracted."""
+"""Logs whose truth comes late, for tests of crashes: rows seen late, labels corrected or retracted."""
 
 from collections.abc import Sequence
 

@@ -84,16 +84,7 @@ def _service(
     exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time(), app.usage))
     following = Following(app, partial(_publish, app, exposition), partial(_followed, health, exposition))
     owed = Owed(app, {*app.names()} if joined is None or joined.is_new else set())
-    cycles = Cycles(
-        cycle=partial(owed.cycle, stopping=stopping.is_set),
-        publish=following.show,
-        newest_logged_at=lambda name: app.store.state(name).logged_cursor,
-        health=health,
-        exposition=exposition,
-        owed=owed,
-        aside=(lambda: False) if joined is None else (lambda: joined.aside() is not None),
-        stopping=stopping.is_set,
-    )
+    cycles = _cycles(owed, following, health, exposition, joined, stopping)
     schedule = Schedule(
         every,
         cycles,
@@ -103,14 +94,7 @@ def _service(
         idle=health.idle,
         pace=None if pace is None else pace / SECOND,
     )
-    web = make_app(
-        exposition,
-        healthy=lambda: health.fault(ticking=schedule.alive),
-        ready=health.unready,
-        noted=lambda: None if joined is None else joined.why,
-    )
-    if joined is not None:
-        joined.listen(partial(_stands_aside, exposition))
+    server = _server(settings, exposition, health, schedule, joined)
     reloading = Reloading(
         app,
         reread or (lambda: app.settings),
@@ -125,12 +109,46 @@ def _service(
     )
     return Service(
         schedule=schedule,
-        server=Server(web, host=settings.http.host, port=settings.http.port),
+        server=server,
         health=health,
         restore=following.restore,
         reload=reloading,
         stopped=following.stop,
     )
+
+
+def _cycles(
+    owed: Owed,
+    following: Following,
+    health: Health,
+    exposition: Exposition,
+    joined: Joined | None,
+    stopping: threading.Event,
+) -> Cycles:
+    return Cycles(
+        cycle=partial(owed.cycle, stopping=stopping.is_set),
+        publish=following.show,
+        newest_logged_at=lambda name: owed.app.store.state(name).logged_cursor,
+        health=health,
+        exposition=exposition,
+        owed=owed,
+        aside=(lambda: False) if joined is None else (lambda: joined.aside() is not None),
+        stopping=stopping.is_set,
+    )
+
+
+def _server(
+    settings: Settings, exposition: Exposition, health: Health, schedule: Schedule, joined: Joined | None
+) -> Server:
+    if joined is not None:
+        joined.listen(partial(_stands_aside, exposition))
+    web = make_app(
+        exposition,
+        healthy=lambda: health.fault(ticking=schedule.alive),
+        ready=health.unready,
+        noted=lambda: None if joined is None else joined.why,
+    )
+    return Server(web, host=settings.http.host, port=settings.http.port)
 
 
 def _ticks(settings: Settings) -> dict[str, int]:

@@ -13,15 +13,16 @@ TICKS, MOST = 8, 8
 def test_killed_daemons_leave_what_an_undisturbed_one_leaves(
     engine: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    rng = random.Random(7)  # noqa: S311 -- moments, no secrets
     write_log(tmp_path, TICKS)
-    whole = Crashes(tmp_path / "whole", f"sqlite:///{tmp_path / 'whole.db'}", TICKS, random.Random(0))
+    whole = Crashes(tmp_path / "whole", f"sqlite:///{tmp_path / 'whole.db'}", TICKS, rng)
     expected = whole.undisturbed()
     url = (
         f"sqlite:///{tmp_path / 'killed.db'}"
         if engine == "sqlite"
         else request.getfixturevalue("postgres_url")
     )
-    killed = Crashes(tmp_path / "killed", url, TICKS, random.Random(7), longest=2.0)
+    killed = Crashes(tmp_path / "killed", url, TICKS, rng, longest=2.0)
 
     for _ in killed.disturbed(MOST):
         pass

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import process
@@ -85,6 +86,18 @@ class Replicas:
         return sorted(from_iso(line["as_of"]) for line in lines)
 
 
+def _answers(daemon: process.Process) -> bool:
+    return daemon.status("/readyz") == 200
+
+
+def _serves(daemon: process.Process, name: str, as_of: float) -> bool:
+    return (daemon.value("as_of_seconds", model=name) or 0) >= as_of
+
+
+def _stands_aside(daemon: process.Process, reason: str) -> bool:
+    return daemon.value("daemon_aside", reason=reason) == 1
+
+
 def _pid(daemon: process.Process) -> int:
     return 0 if daemon.process is None else daemon.process.pid
 
@@ -107,12 +120,12 @@ def replicas(
         log.insert("labels", labels(rows, end=now))
         found = Replicas(directory, log, (url, pooled, pooled), [])
         for at in range(3):
-            daemon = process.daemon(directory / str(at) / "config.toml", servers.free_port())
-            found.daemons.append(stack.enter_context(daemon))
+            made = process.daemon(directory / str(at) / "config.toml", servers.free_port())
+            found.daemons.append(stack.enter_context(made))
             found.configure(at)
             found.daemons[at].start()
         for daemon in found.daemons:
-            daemon.wait(lambda one=daemon: one.status("/readyz") == 200, "readiness")
+            daemon.wait(partial(_answers, daemon), "readiness")
         found.daemons[0].wait(lambda: all(found.cycles(name) for name in MODELS), "cycles")
         yield found
 
@@ -126,9 +139,7 @@ def test_each_due_cycle_is_run_once_and_each_replica_serves_all_models(replicas:
         newest = replicas.cycles(name)[-1] / SECOND
         for daemon in replicas.daemons:
             daemon.wait(
-                lambda one=daemon, name=name, newest=newest: (
-                    (one.value("as_of_seconds", model=name) or 0) >= newest
-                ),
+                partial(_serves, daemon, name, newest),
                 f"the current values of {name}",
             )
             assert daemon.value("roc_auc_ratio", model=name, window="1h", truth="settled")
@@ -170,9 +181,7 @@ def test_daemons_of_an_older_configuration_stand_aside_and_serve_on(replicas: Re
     new.started()
 
     for daemon in old:
-        daemon.wait(
-            lambda one=daemon: one.value("daemon_aside", reason="configuration") == 1, "the gauge to tell"
-        )
+        daemon.wait(partial(_stands_aside, daemon, "configuration"), "the gauge to tell")
         assert daemon.logged("claiming no cycles, serving what others measure")
     done = len(replicas.cycles("late"))
     new.wait(lambda: len(replicas.cycles("late")) > done + 1, "cycles of the new one")
@@ -180,7 +189,7 @@ def test_daemons_of_an_older_configuration_stand_aside_and_serve_on(replicas: Re
     for daemon in old:
         assert from_iso(daemon.logged("cycle", model="late")[-1]["as_of"]) < newest
         daemon.wait(
-            lambda one=daemon: (one.value("as_of_seconds", model="late") or 0) >= newest / SECOND,
+            partial(_serves, daemon, "late", newest / SECOND),
             "what the new one measured",
         )
         assert daemon.status("/healthz") == 200
@@ -197,7 +206,7 @@ def test_daemons_older_than_the_schema_stand_aside_and_serve_on(replicas: Replic
     database.run("UPDATE alembic_version SET version_num = 'later'")
     try:
         for daemon in replicas.daemons:
-            daemon.wait(lambda one=daemon: one.value("daemon_aside", reason="schema") == 1, "the gauge")
+            daemon.wait(partial(_stands_aside, daemon, "schema"), "the gauge")
             assert daemon.value("roc_auc_ratio", model="late", window="1h", truth="settled")
             assert daemon.status("/healthz") == 200
     finally:
