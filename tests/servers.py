@@ -176,6 +176,62 @@ def standby() -> Iterator[tuple[URL, URL]]:
                 yield own.set(port=primary), own.set(port=port)
 
 
+@dataclass(slots=True)
+class Restartable:
+    """A PostgreSQL server of our own that can be stopped and started again."""
+
+    url: str
+    command: list[str]
+    directory: Path
+    stack: contextlib.ExitStack
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        account, port = _account("postgres", _POSTGRES_MISSING), make_url(self.url).port or 0
+        process = self.stack.enter_context(_started(self.command, self.directory, account))
+        _wait_for(process, lambda: _postgres_answers(port), self.directory)
+
+    def stop(self) -> None:
+        """End it at once: what is not committed is lost."""
+        self.stack.close()
+
+
+@contextlib.contextmanager
+def restartable() -> Iterator[Restartable]:
+    """A server that runs, for tests that restart it."""
+    programs, port = _postgres_programs(), free_port()
+    with tempfile.TemporaryDirectory(prefix="monitor-restarts-", ignore_cleanup_errors=True) as directory:
+        place = Path(directory)
+        with _own_postgres(programs, place):
+            pass
+        command = [str(programs / "postgres"), "-D", str(place / "data"), "-p", str(port)]
+        command += ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
+        url = f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
+        with contextlib.ExitStack() as stack:
+            server = Restartable(url, command, place, stack)
+            server.start()
+            yield server
+
+
+@contextlib.contextmanager
+def pgbouncer(url: str) -> Iterator[str]:
+    """URL of the same PostgreSQL database through PgBouncer, which lends connections by the transaction."""
+    program_ = shutil.which("pgbouncer", path=_PATH) or missing("needs PgBouncer: apt-get install pgbouncer")
+    account, port, behind = _account("postgres", _POSTGRES_MISSING), free_port(), make_url(url)
+    settings = {"listen_addr": "127.0.0.1", "listen_port": port, "unix_socket_dir": "", "auth_type": "trust"}
+    settings |= {"auth_file": "users", "pool_mode": "transaction", "max_client_conn": 200}
+    options = "\n".join(f"{name} = {value}" for name, value in settings.items())
+    server = f"* = host={behind.host} port={behind.port or 5432}"
+    with tempfile.TemporaryDirectory(prefix="monitor-pgbouncer-", ignore_cleanup_errors=True) as directory:
+        place = Path(directory)
+        place.chmod(0o755)
+        (place / "users").write_text(f'"{behind.username}" "{behind.password or ""}"\n', encoding="utf-8")
+        (place / "ini").write_text(f"[databases]\n{server}\n[pgbouncer]\n{options}\n", encoding="utf-8")
+        with _started([program_, "ini"], place, account) as process:
+            _wait_for(process, lambda: _postgres_answers(port, str(behind.database)), place)
+            yield behind.set(port=port).render_as_string(hide_password=False)
+
+
 @dataclass(frozen=True, slots=True)
 class MariadbServer:
     """A MariaDB server and an account that may create databases.
@@ -292,10 +348,10 @@ def _wait_for(server: subprocess.Popen[bytes], answers: Callable[[], bool], dire
     raise RuntimeError(f"the server did not start: {_log(directory)}")
 
 
-def _postgres_answers(port: int) -> bool:
+def _postgres_answers(port: int, database: str = "postgres") -> bool:
     try:
         psycopg.connect(
-            host="127.0.0.1", port=port, user="postgres", dbname="postgres", connect_timeout=2
+            host="127.0.0.1", port=port, user="postgres", dbname=database, connect_timeout=2
         ).close()
     except psycopg.OperationalError:
         return False

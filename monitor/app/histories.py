@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from monitor.app.holding import Held
 from monitor.app.references import reference_key
-from monitor.app.wiring import LEASE, App
+from monitor.app.wiring import App
 from monitor.config.messages import listed
 from monitor.core.clock import floor_to, to_iso
-from monitor.core.errors import LeaseLost, MonitorError
+from monitor.core.errors import LeaseLost, MonitorError, StoreError
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.monitored import Monitored
 from monitor.specs.model import ModelSpec
@@ -47,8 +47,12 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
     if due and not held:
         with Held(app):
             return rename_models(app, at, held=True)
-    if due:
-        app.store.rename([(_renamed_event(spec, at), _new_keys(app, spec)) for spec in due])
+    try:
+        if due:
+            app.store.rename([(_renamed_event(spec, at), _new_keys(app, spec)) for spec in due])
+    except StoreError:
+        if renamed(app, app.settings):  # else another daemon of the same configuration did it just now
+            raise
     for spec in due:
         app.forget(spec.name)
     return [spec.name for spec in due]
@@ -145,7 +149,7 @@ def _held_everywhere(app: App, name: str) -> Iterator[None]:
         stack.enter_context(app.held(name))
         for run in {*app.store.runs(name)} - {app.store.run}:
             store = replace(app.store, run=run)
-            token = store.claim(name, app.owner, LEASE)
+            token = store.claim(name, app.owner, app.settings.daemon.lease_ttl)
             if token is None:
                 raise LeaseLost(f'another process runs a cycle of this model in the run "{run}"')
             stack.callback(store.release, name, token)

@@ -1,85 +1,208 @@
-"""A run's history is written by at most one daemon, replay or demo at a time."""
+"""Who writes a run's history: one process alone, or the daemons that share it."""
 
 import os
 import signal
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Self
 
 import structlog
 
-from monitor.app.wiring import LEASE, App
+from monitor.app.file_lock import lock_of
+from monitor.app.wiring import App
 from monitor.core.clock import SECOND, format_duration
 from monitor.core.errors import StoreError
+from monitor.store.daemons import WHOLE_RUN, Aside
 
-DAEMON = ""  # in place of a model's name: the lease of the process that has the run
-RETRY = 3.0  # seconds between two looks whether the run is free
+RETRY = 1.0  # seconds between two looks whether the run is free
+WHY = {
+    Aside.CONFIGURATION: "a daemon of a newer configuration or version has the run",
+    Aside.SCHEMA: "the store was migrated by a newer version: update this daemon",
+    Aside.HELD: "a replay or the demo has the run for itself",
+}
 
 
 class Held:
-    """The run's history is this process's as long as this is open: a lease, renewed from a thread.
+    """The run's history is this process's alone as long as this is open.
 
-    A process whose lease was taken over, as after a long sleep of its machine, ends itself.
+    On SQLite an operating system's lock on a file beside the store, which ends with the process; elsewhere
+    a lease, renewed from a thread: a process whose lease was taken over, as after a long sleep of its
+    machine, ends itself.
     """
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
+        self._lock = lock_of(app.store)
+        self._beating = _Beating(app.settings.daemon.lease_ttl, self._renew)
         self._token: int | None = None
         self.lost = False
 
     def claimed(self) -> bool:
         """Whether the run is this process's now."""
+        if self._lock is not None:
+            return self._lock.taken()
         if self._token is None:
-            self._token = self._app.store.claim(DAEMON, self._app.owner, LEASE)
+            self._token = self._app.store.hold(self._app.owner, self._app.settings.daemon.lease_ttl)
         return self._token is not None
 
     def __enter__(self) -> Self:
         """Take the run, or refuse to share it."""
         if not self.claimed():
-            raise StoreError(
-                f'a daemon or a replay has the run "{self._app.store.run}" (one that was killed has it for '
-                f"at most {format_duration(LEASE)} more): wait, or name another run with --run NAME"
+            killed = (
+                f" (one that was killed has it for at most "
+                f"{format_duration(self._app.settings.daemon.lease_ttl)} more)"
             )
-        self._thread.start()
+            raise StoreError(
+                f'a daemon or a replay has the run "{self._app.store.run}"'
+                f"{killed if self._lock is None else ''}: wait, or name another run with --run NAME"
+            )
+        if self._token is not None:
+            self._beating.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
         """Give the run back."""
-        self._ended.set()
-        self._thread.join()
+        self._beating.stop()
+        if self._lock is not None:
+            self._lock.release()
         if self._token is not None:
-            self._app.store.release(DAEMON, self._token)
+            self._app.store.release(WHOLE_RUN, self._token)
 
-    def _renew(self) -> None:
-        if self._token is None:
-            return
-        while not self._ended.wait(LEASE / SECOND / 3):
+    def _renew(self) -> bool:
+        assert self._token is not None
+        if self._app.store.renew(WHOLE_RUN, self._token, self._app.settings.daemon.lease_ttl):
+            return True
+        self.lost = True
+        structlog.stdlib.get_logger(__name__).error("another process has taken the run over")
+        os.kill(os.getpid(), signal.SIGTERM)
+        return False
+
+
+class Joined:
+    """The daemon is one of those that share the run, or on SQLite its only one, as long as this is open.
+
+    `generation` is that of its configuration, `is_new` tells whether no daemon had it before.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._lock = lock_of(app.store)
+        self._config = app.fingerprint
+        self._beating = _Beating(app.settings.daemon.lease_ttl, self._beat)
+        self._aside: Aside | None = None
+        self._told: Callable[[Aside | None], None] = lambda _aside: None
+        self.generation = 0
+        self.is_new = False
+
+    @property
+    def shared(self) -> bool:
+        """Whether other daemons may share the run."""
+        return self._lock is None
+
+    @property
+    def why(self) -> str | None:
+        """Why no cycles are claimed, as it was seen last; None: they are."""
+        return None if self._aside is None else f"claiming no cycles: {WHY[self._aside]}"
+
+    def listen(self, told: Callable[[Aside | None], None]) -> None:
+        """Have it told why nothing is claimed, None: it is, now and at each change."""
+        self._told = told
+        told(self._aside)
+
+    def joined(self) -> bool:
+        """Whether the run may be shared now; where it is a file, whether it is this process's."""
+        if self._lock is not None and not self._lock.taken():
+            return False
+        return self.renew()
+
+    def renew(self) -> bool:
+        """Join with the configuration of now; False: another process has the run for itself."""
+        self._config, ttl = self._app.fingerprint, self._app.settings.daemon.lease_ttl
+        found = self._app.store.join(self._app.owner, self._config, ttl, alone=self._lock is not None)
+        if found is not None:
+            self.generation, self.is_new = found
+        return found is not None
+
+    def renew_and_act(self) -> bool:
+        """Join with the configuration of now; whether this daemon may act on it."""
+        return self.renew() and self.aside() is None
+
+    def aside(self) -> Aside | None:
+        """Why nothing may be claimed now, by a look at the store."""
+        found = self._app.store.aside(self.generation)
+        if found is not self._aside:
+            self._aside = found
+            log = structlog.stdlib.get_logger(__name__)
+            if found is None:
+                log.info("claiming cycles again")
+            else:
+                log.warning("claiming no cycles, serving what others measure", reason=WHY[found])
+            self._told(found)
+        return found
+
+    def __enter__(self) -> Self:
+        """Say again and again that this daemon lives."""
+        self._beating.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Leave."""
+        self._beating.stop()
+        with suppress(StoreError):  # what ends unsaid expires
+            self._app.store.leave(self._app.owner)
+        if self._lock is not None:
+            self._lock.release()
+
+    def _beat(self) -> bool:
+        if self.aside() is not Aside.SCHEMA:  # what is known of other tables' columns may be wrong
+            ttl = self._app.settings.daemon.lease_ttl
+            self._app.store.beat(self._app.owner, self._config, self.generation, ttl)
+        return True
+
+
+class _Beating:
+    """Calls a function each third of a lease from a thread of its own, until it answers False."""
+
+    def __init__(self, ttl: int, beat: Callable[[], bool]) -> None:
+        self._wait = ttl / SECOND / 3
+        self._beat = beat
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._wait):
             try:
-                renewed = self._app.store.renew(DAEMON, self._token, LEASE)
+                if not self._beat():
+                    return
             except StoreError:
                 continue  # the next third of the lease may find the database again
-            if not renewed:
-                self.lost = True
-                structlog.stdlib.get_logger(__name__).error("another process has taken the run over")
-                os.kill(os.getpid(), signal.SIGTERM)
-                return
 
 
-def hold_when_free(app: App, received: SimpleQueue[int]) -> Held | None:
-    """The run's history as soon as no other process has it; None: a signal to end came first.
+def join_when_free(app: App, received: SimpleQueue[int]) -> Joined | None:
+    """Join the run as soon as no other process has it; None: a signal to end came first.
 
     Parameters
     ----------
     received
         signals; one to read the configuration again is left for the service that follows.
     """
-    held, reread = Held(app), False
+    joined, reread = Joined(app), False
     log = structlog.stdlib.get_logger(__name__)
-    while not held.claimed():
-        log.info("another process has the run, waiting", run=app.store.run)
+    said = False
+    while not joined.joined():
+        if not said:
+            log.info("another process has the run, waiting", run=app.store.run)
+            said = True
         with suppress(Empty):
             number = received.get(timeout=RETRY)
             if number != signal.SIGHUP:
@@ -88,4 +211,4 @@ def hold_when_free(app: App, received: SimpleQueue[int]) -> Held | None:
             reread = True
     if reread:
         received.put(signal.SIGHUP)
-    return held
+    return joined

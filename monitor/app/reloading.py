@@ -11,9 +11,9 @@ from monitor.app.histories import rename_models, renamed
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND
 from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.daemon.described import described
 from monitor.daemon.health import Health, patience
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import described
 from monitor.exposition.page import Exposition
 from monitor.specs.settings import Settings
 
@@ -34,6 +34,10 @@ class Reloading:
         microseconds of real time between ticks, where the clock is not the real one.
     publish
         hands a model's committed rows to the exposition.
+    in_use
+        says that another configuration is in use; whether this daemon may act on it.
+    changed
+        is told of models that are configured otherwise, before they run at once.
     """
 
     app: App
@@ -43,6 +47,8 @@ class Reloading:
     health: Health
     exposition: Exposition
     publish: Callable[[str], None]
+    in_use: Callable[[], bool] = lambda: True
+    changed: Callable[[set[str]], None] = lambda _changed: None
     pace: int | None = None
 
     def __call__(self) -> None:
@@ -68,9 +74,11 @@ class Reloading:
         """Put them in use, and rename in the store: both or neither."""
         before, self.app.settings = self.app.settings, settings  # first: no cycle begins under an old name
         try:
-            rename_models(self.app, system_clock(), held=True)
+            if self.in_use():
+                rename_models(self.app, system_clock(), held=True)
         except BaseException:
             self.app.settings = before
+            self.in_use()
             raise
 
     def _apply(self, old: Settings, settings: Settings) -> dict[str, list[str]]:
@@ -85,6 +93,7 @@ class Reloading:
         self.exposition.reloaded(settings.models, at=time.time())
         for name in sorted(changed):
             self._show(name)
+        self.changed(changed)
         self._retime(settings, changed)
         return {
             "added": sorted({*after} - {*before}),

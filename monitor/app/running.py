@@ -2,19 +2,20 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 
 from monitor.app.wiring import App
 from monitor.config.messages import did_you_mean, listed
-from monitor.core.errors import ConfigurationError, MonitorError
-from monitor.daemon.service import described
+from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError
+from monitor.daemon.described import described
 from monitor.measures.catalogue import BY_NAME
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.dirty import find_changes
 from monitor.pipeline.replay import ticks
 from monitor.show import ALIASES, Shown
-from monitor.specs.protocols import CycleReport
+from monitor.specs.protocols import CycleReport, Lease
 
 SHOWN_EVERY = 20  # ticks of a replay
 
@@ -29,12 +30,43 @@ def cycle_once(
     shown
         see `run_cycle`.
     """
+    try:
+        with app.leased(name) as lease:
+            return _under(lease, app, name, as_of, stopping=stopping, shown=shown)
+    except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
+        return CycleReport(model=name, as_of=as_of, error=described(error))
+
+
+def cycle_due(
+    app: App, name: str, as_of: int, *, again: bool = False, stopping: Callable[[], bool] = lambda: False
+) -> CycleReport | None:
+    """Run a cycle beside other daemons; None: another process has the model, or has run this tick.
+
+    Parameters
+    ----------
+    again
+        run it although it was run: what is configured is new.
+    """
+    with ExitStack() as stack:
+        try:
+            lease = stack.enter_context(app.leased(name))
+        except LeaseLost:
+            return None
+        done = app.store.state(name).as_of
+        if done is not None and (as_of < done or (as_of == done and not again)):
+            return None
+        return _under(lease, app, name, as_of, stopping=stopping)
+
+
+def _under(
+    lease: Lease, app: App, name: str, as_of: int, *, stopping: Callable[[], bool], shown: bool = True
+) -> CycleReport:
+    """Run a cycle under a lease."""
     began = time.perf_counter()
     report = CycleReport(model=name, as_of=as_of)
     try:
-        with app.leased(name) as lease:
-            monitored = app.monitored(name, as_of)
-            report, _ = run_cycle(monitored, as_of, lease=lease, stopping=stopping, shown=shown)
+        monitored = app.monitored(name, as_of)
+        report, _ = run_cycle(monitored, as_of, lease=lease, stopping=stopping, shown=shown)
     except Stopped:
         app.forget(name)
         report = replace(report, error="stopped between two chunks")
@@ -45,6 +77,34 @@ def cycle_once(
         app.forget(name)
         raise
     return replace(report, duration=time.perf_counter() - began)
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Which ticks of a model are due: those since its last cycle, missed for no longer than `catch_up`.
+
+    Parameters
+    ----------
+    again
+        models whose last tick is run once more, as they are configured anew; a cycle takes them out.
+    """
+
+    app: App
+    again: set[str] = field(default_factory=set)
+
+    def __call__(self, name: str, as_of: int) -> list[int]:
+        """Ticks up to this one, oldest first."""
+        done, every = self.app.store.state(name).as_of, self.app.spec(name).every
+        if done is None or (done == as_of and name in self.again):
+            return [as_of]
+        return ticks(max(done, as_of - max(self.app.settings.daemon.catch_up, every)), as_of, every)
+
+    def cycle(self, name: str, as_of: int, *, stopping: Callable[[], bool]) -> CycleReport | None:
+        """Run one of them; see `cycle_due`."""
+        report = cycle_due(self.app, name, as_of, again=name in self.again, stopping=stopping)
+        if report is not None and report.error is None:
+            self.again.discard(name)
+        return report
 
 
 def replay_model(

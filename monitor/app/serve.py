@@ -9,19 +9,22 @@ from functools import partial
 from importlib.metadata import version
 
 from monitor.app.clocks import system_clock
+from monitor.app.following import Following
 from monitor.app.histories import rename_models
-from monitor.app.holding import Held, hold_when_free
+from monitor.app.holding import Held, Joined, join_when_free
 from monitor.app.reloading import Reloading, limits
-from monitor.app.running import cycle_once
+from monitor.app.running import Owed
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND, Clock
+from monitor.daemon.cycles import Cycles
 from monitor.daemon.health import Health
 from monitor.daemon.log import LogFormat, configure
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Cycles, Service, signals
+from monitor.daemon.service import Service, signals
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.settings import Settings
+from monitor.store.daemons import Aside
 from monitor.web.server import Server, make_app
 
 
@@ -53,34 +56,35 @@ def serve(
     configure(LogFormat(settings.log.format), settings.log.level)
     with ExitStack() as stack:
         received = stack.enter_context(signals(signal.SIGHUP))
+        joined: Joined | None = None
         if held is None:
-            held = hold_when_free(app, received)
-            if held is None:
+            joined = join_when_free(app, received)
+            if joined is None:
                 return 0
-            stack.enter_context(held)
-        rename_models(app, clock(), held=True)
-        code = _service(app, clock, reread, ticking=ticking, pace=pace).run_until(received)
-    return 1 if held.lost else code
+            stack.enter_context(joined)
+        if joined is None or joined.aside() is None:
+            rename_models(app, clock(), held=True)
+        code = _service(app, clock, reread, joined, ticking=ticking, pace=pace).run_until(received)
+    return 1 if held is not None and held.lost else code
 
 
 def _service(
-    app: App, clock: Clock, reread: Callable[[], Settings] | None, *, ticking: bool, pace: int | None
+    app: App,
+    clock: Clock,
+    reread: Callable[[], Settings] | None,
+    joined: Joined | None,
+    *,
+    ticking: bool,
+    pace: int | None,
 ) -> Service:
     settings, stopping = app.settings, threading.Event()
     ticks = _ticks if ticking else _no_ticks
     every = ticks(settings)
     health = Health(limits(every, pace), now=time.monotonic)
     exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time(), app.usage))
-
-    publish = partial(_publish, app, exposition)
-    cycles = Cycles(
-        cycle=partial(cycle_once, app, stopping=stopping.is_set),
-        publish=publish,
-        newest_logged_at=lambda name: app.store.state(name).logged_cursor,
-        health=health,
-        exposition=exposition,
-        stopping=stopping.is_set,
-    )
+    following = Following(app, partial(_publish, app, exposition), partial(_followed, health, exposition))
+    owed = Owed(app, {*app.names()} if joined is None or joined.is_new else set())
+    cycles = _cycles(owed, following, health, exposition, joined, stopping)
     schedule = Schedule(
         every,
         cycles,
@@ -89,18 +93,62 @@ def _service(
         skipped=cycles.skipped,
         idle=health.idle,
         pace=None if pace is None else pace / SECOND,
-        last=_last(app),
     )
-    web = make_app(exposition, healthy=lambda: health.fault(ticking=schedule.alive), ready=health.unready)
-    server = Server(web, host=settings.http.host, port=settings.http.port)
-    reread = reread or (lambda: app.settings)
+    server = _server(settings, exposition, health, schedule, joined)
+    reloading = Reloading(
+        app,
+        reread or (lambda: app.settings),
+        ticks,
+        schedule,
+        health,
+        exposition,
+        following.show,
+        in_use=(lambda: True) if joined is None else joined.renew_and_act,
+        changed=partial(_changed, owed, joined),
+        pace=pace,
+    )
     return Service(
         schedule=schedule,
         server=server,
         health=health,
-        restore=partial(_restore, app, exposition),
-        reload=Reloading(app, reread, ticks, schedule, health, exposition, publish, pace),
+        restore=following.restore,
+        reload=reloading,
+        stopped=following.stop,
     )
+
+
+def _cycles(
+    owed: Owed,
+    following: Following,
+    health: Health,
+    exposition: Exposition,
+    joined: Joined | None,
+    stopping: threading.Event,
+) -> Cycles:
+    return Cycles(
+        cycle=partial(owed.cycle, stopping=stopping.is_set),
+        publish=following.show,
+        newest_logged_at=lambda name: owed.app.store.state(name).logged_cursor,
+        health=health,
+        exposition=exposition,
+        owed=owed,
+        aside=(lambda: False) if joined is None else (lambda: joined.aside() is not None),
+        stopping=stopping.is_set,
+    )
+
+
+def _server(
+    settings: Settings, exposition: Exposition, health: Health, schedule: Schedule, joined: Joined | None
+) -> Server:
+    if joined is not None:
+        joined.listen(partial(_stands_aside, exposition))
+    web = make_app(
+        exposition,
+        healthy=lambda: health.fault(ticking=schedule.alive),
+        ready=health.unready,
+        noted=lambda: None if joined is None else joined.why,
+    )
+    return Server(web, host=settings.http.host, port=settings.http.port)
 
 
 def _ticks(settings: Settings) -> dict[str, int]:
@@ -111,16 +159,22 @@ def _no_ticks(_settings: Settings) -> dict[str, int]:
     return {}
 
 
-def _last(app: App) -> dict[str, int]:
-    return {name: at for name in app.names() if (at := app.store.state(name).as_of) is not None}
-
-
 def _publish(app: App, exposition: Exposition, name: str) -> None:
     rows = app.store.current(name)
     if rows:
         exposition.publish(name, rows[0][1], [row for _, _, row in rows])
 
 
-def _restore(app: App, exposition: Exposition) -> None:
-    for name in app.names():
-        _publish(app, exposition, name)
+def _followed(health: Health, exposition: Exposition, name: str) -> None:
+    health.idle(name)
+    exposition.followed(name, at=time.time())
+
+
+def _stands_aside(exposition: Exposition, aside: Aside | None) -> None:
+    exposition.stands_aside({reason.value: reason is aside for reason in Aside})
+
+
+def _changed(owed: Owed, joined: Joined | None, models: set[str]) -> None:
+    """Run changed models at once, unless another daemon has this configuration already, and did."""
+    if joined is None or not joined.shared or joined.is_new:
+        owed.again.update(models)

@@ -5,7 +5,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -14,8 +14,8 @@ from uuid import uuid4
 from monitor.app.clocks import system_clock
 from monitor.app.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.config.messages import did_you_mean, listed
-from monitor.core.clock import MINUTE, format_duration
-from monitor.core.errors import ConfigurationError, LeaseLost, SourceError
+from monitor.core.clock import format_duration
+from monitor.core.errors import ConfigurationError, LeaseLost, SourceError, StoreError
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import Counting
@@ -28,11 +28,11 @@ from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec, ReferenceSpec, SourceSpec
 from monitor.specs.protocols import Lease, Source
 from monitor.specs.settings import Settings
+from monitor.states.grids import content_hash
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import open_store
 
 LIVE = "live"
-LEASE = MINUTE  # of a model's cycle, and of a daemon's run
 
 
 @dataclass(slots=True)
@@ -149,23 +149,35 @@ class App:
         LeaseLost
             if another process has it.
         """
-        token = self.store.claim(name, self.owner, LEASE)
+        ttl = self.settings.daemon.lease_ttl
+        token = self.store.claim(name, self.owner, ttl)
         if token is None:
-            ended = f"one that was killed has it for at most {format_duration(LEASE)} more"
+            ended = f"one that was killed has it for at most {format_duration(ttl)} more"
             raise LeaseLost(f"another process runs a cycle of this model ({ended})")
         if token != self._tokens.get(name, token - 1) + 1:
             self.forget(name)
         self._tokens[name] = token
         try:
-            yield Lease(token, LEASE)
+            yield Lease(token, ttl)
         finally:
-            self.store.release(name, token)
+            self._released(name, token)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that is configured of the models, and of the program's version."""
+        models = sorted((model.name, model.config_hash) for model in self.settings.models)
+        return content_hash([version("monitor"), models])
 
     def close(self) -> None:
         """Close the sources and the store."""
         for _, source in self._sources.values():
             source.close()
         self.store.close()
+
+    def _released(self, name: str, token: int) -> None:
+        """Give a lease back; one that cannot be given back expires, and what was done stays done."""
+        with suppress(StoreError):
+            self.store.release(name, token)
 
     def _make(self, spec: ModelSpec, at: int) -> Monitored:
         if self.keeps:

@@ -21,7 +21,7 @@ from monitor.measures.measure import DEFAULT_FAMILIES, Family
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
-from monitor.specs.settings import HttpSpec, LogSpec, Settings
+from monitor.specs.settings import DaemonSpec, HttpSpec, LogSpec, Settings
 from monitor.states.grids import content_hash
 
 Hide: TypeAlias = Callable[[str], str]
@@ -44,6 +44,7 @@ def build(configuration: Configuration, hide: Hide = str) -> Settings:
         retention=configuration.store.retention,
         http=HttpSpec(host=configuration.http.host, port=configuration.http.port),
         log=LogSpec(format=configuration.log.format, level=configuration.log.level),
+        daemon=DaemonSpec(catch_up=configuration.daemon.catch_up, lease_ttl=configuration.daemon.lease_ttl),
         sources=tuple(_source(name, source) for name, source in sources.items()),
         models=tuple(
             _model(model, sources[model.source].timezone, hide)

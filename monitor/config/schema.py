@@ -26,7 +26,7 @@ from monitor.config.values import (
     Zone,
     as_table,
 )
-from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.interval import Dependence, RateMethod
 
 _STRICT = ConfigDict(extra="forbid", strict=True, validate_assignment=True, hide_input_in_errors=True)
@@ -64,6 +64,15 @@ class Log(BaseModel):
 
     format: Literal["console", "json"] = "console"
     level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class Daemon(BaseModel):
+    """How the daemon makes up for missed ticks, and shares its store."""
+
+    model_config = _STRICT
+
+    catch_up: Annotated[Duration, Field(ge=0)] = DAY
+    lease_ttl: Annotated[Duration, Field(ge=SECOND)] = MINUTE
 
 
 class Source(BaseModel):
@@ -268,6 +277,7 @@ class Configuration(BaseModel):
     store: Store = Store()
     http: Http = Http()
     log: Log = Log()
+    daemon: Daemon = Daemon()
     sources: dict[Name, Source] = {}
     defaults: dict[str, object] = {}
     include: list[Text] = []

@@ -61,11 +61,15 @@ class Health:
             if report.error is None:
                 self._succeeded[report.model] = self._now()
 
-    def idle(self, model: str) -> None:
-        """Note that a tick found nothing newer to do than the last cycle did; a failed one stays failed."""
+    def left(self, model: str) -> None:
+        """Note that a cycle was left to another process, or given up."""
         with self._lock:
-            last = self._reports.get(model)
-            if last is not None and last.error is None:
+            self._running.discard(model)
+
+    def idle(self, model: str) -> None:
+        """Note that what was due has been done, by this process or another."""
+        with self._lock:
+            if model in self._limits:
                 self._succeeded[model] = self._now()
 
     def became_ready(self) -> None:

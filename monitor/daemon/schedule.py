@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_SCHEDULER_STARTED, JobSubmissionEvent
 from apscheduler.executors.pool import ThreadPoolExecutor
@@ -17,7 +17,7 @@ from monitor.core.clock import MINUTE, SECOND, Clock, floor_to, to_datetime
 
 _START_TIMEOUT = 10.0
 _CENTURY = 5_218  # weeks
-_AT_START = " at the start"  # no name of a model holds a blank
+_AT_START, _AGAIN = " at the start", " again"  # no name of a model holds a blank
 
 
 class Schedule:
@@ -33,7 +33,8 @@ class Schedule:
     models
         name and `every`, microseconds; none: nothing ever ticks.
     run
-        one cycle; it handles its own failures.
+        what is due at a tick; it handles its own failures. Seconds after which to try again before the
+        next tick, or None.
     clock
         tells the time that cycles go by.
     stopping
@@ -46,14 +47,12 @@ class Schedule:
         real seconds between ticks, from the start on, where the clock is not the real one.
     workers
         cycles that run at the same time.
-    last
-        as of of the last cycle before the start, by model: no tick before it is run.
     """
 
     def __init__(
         self,
         models: Mapping[str, int],
-        run: Callable[[str, int], None],
+        run: Callable[[str, int], float | None],
         clock: Clock,
         *,
         stopping: threading.Event,
@@ -61,7 +60,6 @@ class Schedule:
         idle: Callable[[str], None] = lambda _model: None,
         pace: float | None = None,
         workers: int = 4,
-        last: Mapping[str, int] | None = None,
     ) -> None:
         self._every: dict[str, int] = dict(models)
         self._run = run
@@ -71,7 +69,7 @@ class Schedule:
         self._idle = idle
         self._pace = pace
         self._running = {model: threading.Lock() for model in models}
-        self._last = {model: as_of - 1 for model, as_of in (last or {}).items()}
+        self._last: dict[str, int] = {}
         self._changing = threading.Lock()
         self._started = threading.Event()
         self._scheduler = BlockingScheduler(timezone=UTC, executors={"default": ThreadPoolExecutor(workers)})
@@ -107,8 +105,7 @@ class Schedule:
             for model in {*before} - {*models} | again & {*before}:
                 self._remove(model)
             for model in sorted(again):
-                if model in self._last:
-                    self._last[model] -= 1  # the same moment again, none before it
+                self._last.pop(model, None)  # the same moment again
                 self._add(model, models[model])
 
     def stop(self, timeout: float) -> bool:
@@ -140,7 +137,7 @@ class Schedule:
         self._add_job(model, aligned_trigger(model, every))
 
     def _remove(self, model: str) -> None:
-        for job in (model, _at_start(model)):
+        for job in (model, _at_start(model), _again(model)):
             with suppress(JobLookupError):
                 self._scheduler.remove_job(job)
 
@@ -148,10 +145,11 @@ class Schedule:
         options = {"id": model, "coalesce": True, "max_instances": 1, "misfire_grace_time": None} | options
         self._scheduler.add_job(self._tick, trigger, [model], **options)
 
-    def _tick(self, model: str) -> None:
+    def _tick(self, model: str, *, retry: bool = False) -> None:
         lock = self._running[model]
         if not lock.acquire(blocking=False):
-            self._overrun(model)
+            if not retry:
+                self._overrun(model)
             return
         try:
             every = self._every.get(model)
@@ -161,14 +159,34 @@ class Schedule:
             lock.release()
 
     def _run_due(self, model: str, as_of: int) -> None:
-        if as_of <= self._last.get(model, as_of - 1):
+        if as_of == self._last.get(model):
             self._idle(model)
             return
-        self._last[model] = as_of
-        self._run(model, as_of)
+        later = self._run(model, as_of)
+        if later is None:
+            self._last[model] = as_of
+        elif not self._stopping.is_set():
+            self._try_again(model, later)
+
+    def _try_again(self, model: str, after: float) -> None:
+        at = datetime.now(UTC) + timedelta(seconds=after)
+        once = IntervalTrigger(weeks=_CENTURY, timezone=UTC)
+        with self._changing:
+            if model in self._every:
+                self._add_job(
+                    model,
+                    once,
+                    id=_again(model),
+                    kwargs={"retry": True},
+                    next_run_time=at,
+                    replace_existing=True,
+                    max_instances=2,  # one that asks for the next is not over yet
+                )
 
     def _note_overrun(self, event: JobSubmissionEvent) -> None:
-        self._overrun(str(event.job_id).removesuffix(_AT_START))
+        job = str(event.job_id)
+        if not job.endswith(_AGAIN):
+            self._overrun(job.removesuffix(_AT_START))
 
     def _overrun(self, model: str) -> None:
         if not self._stopping.is_set():
@@ -177,6 +195,10 @@ class Schedule:
 
 def _at_start(model: str) -> str:
     return f"{model}{_AT_START}"
+
+
+def _again(model: str) -> str:
+    return f"{model}{_AGAIN}"
 
 
 def jitter(model: str, every: int) -> int:

@@ -2,7 +2,7 @@
 
 import gzip
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -77,6 +77,20 @@ class Exposition:
         if model in self._gone:
             return
         self._health.skipped(model)
+        with self._lock:
+            self._page = self._assembled()
+
+    def followed(self, model: str, *, at: float) -> None:
+        """Take in that another process has run a model's cycle; see `SelfMetrics.followed`."""
+        if model in self._gone:
+            return
+        self._health.followed(model, at=at)
+        with self._lock:
+            self._page = self._assembled()
+
+    def stands_aside(self, reasons: Mapping[str, bool]) -> None:
+        """Take in for which of all reasons no cycles are claimed."""
+        self._health.stands_aside(reasons)
         with self._lock:
             self._page = self._assembled()
 

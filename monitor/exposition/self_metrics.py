@@ -92,6 +92,7 @@ class SelfMetrics:
         self._started_at = started_at
         self._sources = sources
         self._reload: tuple[bool, float] = (True, started_at)
+        self._aside: Mapping[str, bool] = {}
         self._tallies: dict[str, _Tally] = {}
         self._lock = threading.Lock()
 
@@ -124,6 +125,15 @@ class SelfMetrics:
         with self._lock:
             self._tallies.setdefault(model, _Tally()).skipped_ticks += 1
 
+    def followed(self, model: str, *, at: float) -> None:
+        """Take in that another process has run a model's cycle, known of at a Unix time."""
+        with self._lock:
+            self._tallies.setdefault(model, _Tally()).succeeded_at = at
+
+    def stands_aside(self, reasons: Mapping[str, bool]) -> None:
+        """Take in for which of all reasons no cycles are claimed."""
+        self._aside = dict(reasons)
+
     def reloaded(self, *, accepted: bool, at: float) -> None:
         """Take in that the configuration was read again, at a Unix time, and whether it was accepted."""
         self._reload = (accepted, at if accepted else self._reload[1])
@@ -142,6 +152,7 @@ class SelfMetrics:
         start = f"{PREFIX}start_time_seconds"
         yield GaugeMetricFamily(start, "When the program started; Unix time.", value=self._started_at)
         yield from self._of_configuration()
+        yield from self._of_claims()
         with self._lock:
             families = self._of_cycles() if self._tallies else []
         yield from families
@@ -159,6 +170,18 @@ class SelfMetrics:
             "When the configuration in use was read; Unix time.",
             value=at,
         )
+
+    def _of_claims(self) -> Iterator[Metric]:
+        if not self._aside:
+            return
+        aside = GaugeMetricFamily(
+            f"{PREFIX}daemon_aside",
+            "Whether this daemon claims no cycles and serves what others measure, by reason.",
+            labels=("reason",),
+        )
+        for reason, holds in self._aside.items():
+            aside.add_metric((reason,), holds)
+        yield aside
 
     def _of_sources(self) -> Iterator[Metric]:
         used = self._sources()

@@ -11,7 +11,7 @@ from monitor.core.typing import Ints
 from monitor.pipeline.again import Again
 from monitor.pipeline.monitored import Monitored
 from monitor.records.rows import Dated, dated
-from monitor.specs.rows import ModelState, Part, WaitingPane
+from monitor.specs.rows import ModelState, Part, SeenAgain, WaitingPane
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
     )
     again = Again(spec.overlap, span.cursor or 0)
     found = _found(dated(batches, "logged_at", reading), span, reading.pane, again)
-    late = _late(found, monitored.rows_seen_again) if has_logged_at else None
-    monitored.rows_seen_again = again.by_pane() if has_logged_at else None
+    late = _late(found, state.rows_seen_again) if has_logged_at else None
+    state = replace(state, rows_seen_again=again.by_pane() if has_logged_at else ())
     always = _tail(monitored, state, as_of, bounds[0])
     starts = sorted({*_unseen(monitored, Part.RECORDS, found), *always})
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in starts]
@@ -103,9 +103,9 @@ def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tup
     found = _found(dated(batches, "reported_at", reading), span, reading.pane, again)
     if has_reported_at and found.newest:
         state = replace(state, reported_cursor=min(as_of, found.newest))
-    waiting = _relabelled(monitored, found, as_of)
-    late = _late(found, monitored.seen_again) if has_reported_at else None
-    monitored.seen_again = again.by_pane() if has_reported_at else {}
+    waiting = _relabelled(monitored, found, state.seen_again, as_of)
+    late = _late(found, state.seen_again) if has_reported_at else None
+    state = replace(state, seen_again=again.by_pane() if has_reported_at else ())
     waiting, read = [*changes.waiting, *waiting], changes.read + found.read
     return replace(changes, state=state, waiting=waiting, read=read, late_labels=late)
 
@@ -191,26 +191,27 @@ def _unseen(monitored: Monitored, part: Part, found: Found) -> list[int]:
     ]
 
 
-def _late(found: Found, before: dict[int, int] | None) -> int:
+def _late(found: Found, before: SeenAgain) -> int:
     """Rows that the search before could have seen and did not; 0 where it is not known what it saw."""
     if before is None:
         return 0
-    return sum(max(0, count - before.get(start, 0)) for start, count in found.behind.items())
+    known = dict(before)
+    return sum(max(0, count - known.get(start, 0)) for start, count in found.behind.items())
 
 
-def _relabelled(monitored: Monitored, found: Found, as_of: int) -> list[WaitingPane]:
+def _relabelled(monitored: Monitored, found: Found, before: SeenAgain, as_of: int) -> list[WaitingPane]:
     """Panes with changed labels, those counted as of this moment left out.
 
     Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up. Those
     that the search before this one did not see are new, and all of them where it is not known what it saw.
     """
-    facts, before = monitored.panes.facts(Part.LABELS), monitored.seen_again or {}
+    facts, known = monitored.panes.facts(Part.LABELS), dict(before or ())
     return [
         WaitingPane(
             start=start,
             part=Part.LABELS,
             since=as_of,
-            labels=max(found.changed[start] - before.get(start, 0), found.new.get(start, 0)),
+            labels=max(found.changed[start] - known.get(start, 0), found.new.get(start, 0)),
         )
         for start in _unseen(monitored, Part.LABELS, found)
         if start not in facts or facts[start].counted_as_of != as_of

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from monitor.core.measurement import Measurement
 
+SeenAgain: TypeAlias = tuple[tuple[int, int], ...] | None
 CUMULATIVE = "cumulative"  # window of what has settled since a moment
 
 
@@ -127,6 +129,8 @@ class ModelState:
         of the last audit.
     settling_age
         from which windows could settle at the last cycle; None: not known yet.
+    seen_again, rows_seen_again
+        (start of a pane, its labels or rows) that the next search for changes sees again; None: not known.
     """
 
     as_of: int | None = None
@@ -136,6 +140,8 @@ class ModelState:
     reported_cursor: int | None = None
     audited_as_of: int | None = None
     settling_age: int | None = None
+    seen_again: SeenAgain = None
+    rows_seen_again: SeenAgain = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from monitor.core.clock import DAY, MINUTE
 from monitor.specs.model import ModelSpec, SourceSpec
 
 
@@ -19,6 +20,14 @@ class LogSpec:
 
     format: str = "console"
     level: str = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonSpec:
+    """How the daemon makes up for missed ticks, and how long what it holds lasts unrenewed; microseconds."""
+
+    catch_up: int = DAY
+    lease_ttl: int = MINUTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +50,7 @@ class Settings:
     log: LogSpec
     sources: tuple[SourceSpec, ...]
     models: tuple[ModelSpec, ...]
+    daemon: DaemonSpec = DaemonSpec()
 
     def source(self, name: str) -> SourceSpec:
         """Source of a name.

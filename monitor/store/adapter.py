@@ -28,6 +28,7 @@ from monitor.specs.rows import (
 from monitor.store import (
     configurations,
     current,
+    daemons,
     entries,
     events,
     histories,
@@ -52,6 +53,7 @@ class SqlStore:
 
     engine: Engine = field(repr=False)
     run: str
+    schema: str = ""  # version of the tables that this program knows; empty: not checked
 
     def state(self, model: str) -> ModelState:
         """State of a model; empty before its first cycle."""
@@ -289,6 +291,36 @@ class SqlStore:
         with writing(self.engine) as connection:
             return leases.release(connection, self.run, model, token)
 
+    def hold(self, owner: str, ttl: int) -> int | None:
+        """Token of the whole run, or None while a daemon or another such process has it."""
+        with writing(self.engine) as connection:
+            return daemons.hold(connection, self.run, owner, ttl)
+
+    def join(self, owner: str, config: str, ttl: int, *, alone: bool = False) -> tuple[int, bool] | None:
+        """Generation of a daemon's configuration, and whether it is new; None: another has the whole run."""
+        with writing(self.engine) as connection:
+            return daemons.join(connection, self.run, owner, config, ttl, alone=alone)
+
+    def beat(self, owner: str, config: str, generation: int, ttl: int) -> None:
+        """Say that a daemon lives."""
+        with writing(self.engine) as connection:
+            daemons.beat(connection, self.run, owner, config, generation, ttl)
+
+    def leave(self, owner: str) -> None:
+        """Say that a daemon has ended."""
+        with writing(self.engine) as connection:
+            daemons.leave(connection, self.run, owner)
+
+    def aside(self, generation: int) -> daemons.Aside | None:
+        """Why a daemon claims nothing now; None: it may claim."""
+        with reading(self.engine) as connection:
+            return daemons.aside(connection, self.run, generation, self.schema)
+
+    def progress(self) -> dict[str, tuple[int | None, str, int, bool]]:
+        """As of of the last cycle, last owner, its token, and whether it is released, by model."""
+        with reading(self.engine) as connection:
+            return daemons.progress(connection, self.run)
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
@@ -299,4 +331,6 @@ class SqlStore:
         with writing(self.engine) as connection:
             if token is not None:
                 leases.check(connection, self.run, model, token)
+                if self.schema:
+                    daemons.require_schema(connection, self.schema)
             yield connection

@@ -39,7 +39,7 @@ def open_store(url: str, run: str) -> SqlStore:
     except BaseException:
         engine.dispose()
         raise
-    return SqlStore(engine=engine, run=run)
+    return SqlStore(engine=engine, run=run, schema=_newest())
 
 
 def migrate(url: str) -> str:

@@ -1,11 +1,12 @@
 """Where histories stand: the state of a model, the states of its kept windows."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from sqlalchemy import Connection, select
 
-from monitor.specs.rows import ModelState, WindowState
+from monitor.specs.rows import ModelState, SeenAgain, WindowState
 from monitor.store.statements import put
 from monitor.store.tables import models, windows
 
@@ -15,7 +16,7 @@ def read(connection: Connection, run: str, model: str) -> ModelState:
     found = connection.execute(select(models).where(models.c.run == run, models.c.model == model)).first()
     if found is None:
         return ModelState()
-    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age = found
+    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, labels, rows = found
     return ModelState(
         as_of=as_of,
         first_as_of=first_as_of,
@@ -24,13 +25,24 @@ def read(connection: Connection, run: str, model: str) -> ModelState:
         reported_cursor=reported,
         audited_as_of=audited,
         settling_age=settling_age,
+        seen_again=_seen_again(labels),
+        rows_seen_again=_seen_again(rows),
     )
+
+
+def _seen_again(text: str | None) -> SeenAgain:
+    return None if text is None else tuple((start, count) for start, count in json.loads(text))
 
 
 def write(connection: Connection, run: str, model: str, state: ModelState) -> None:
     """Set the state of a model."""
-    times = {name: None if time is None else int(time) for name, time in asdict(state).items()}
-    put(connection, models, [{"run": run, "model": model} | times])
+    values = asdict(state)
+    again = {name: values.pop(name) for name in ("seen_again", "rows_seen_again")}
+    row = {name: None if time is None else int(time) for name, time in values.items()}
+    kept = {
+        name: None if one is None else json.dumps(one, separators=(",", ":")) for name, one in again.items()
+    }
+    put(connection, models, [{"run": run, "model": model} | row | kept])
 
 
 def read_windows(connection: Connection, run: str, model: str, since: int) -> list[WindowState]:

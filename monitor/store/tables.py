@@ -119,6 +119,8 @@ models = Table(
         BigInteger,
         comment="age from which windows could settle at the last cycle; microseconds",
     ),
+    Column("seen_again", Text, comment="labels by pane that the next search for changes sees again, JSON"),
+    Column("rows_seen_again", Text, comment="rows by pane that the next search for changes sees again, JSON"),
     PrimaryKeyConstraint("run", "model"),
     comment="where the history of a model stands",
 )
@@ -245,6 +247,18 @@ leases = Table(
     _time("expires_at", "by the clock of this database"),
     PrimaryKeyConstraint("run", "model"),
     comment="which process runs a model's cycles",
+)
+
+daemons = Table(
+    "daemons",
+    METADATA,
+    _key("history that it writes", "run"),
+    _key("process", "owner"),
+    _key("hash of its configuration and code", "config"),
+    _count("generation", "grows with each other configuration that comes into use"),
+    _time("expires_at", "by the clock of this database"),
+    PrimaryKeyConstraint("run", "owner"),
+    comment="which daemons share a run, and whose configuration is the newest",
 )
 
 events = Table(

@@ -47,13 +47,15 @@ class Metrics(Protocol):
         ...
 
 
-def make_app(metrics: Metrics, *, healthy: Check, ready: Check) -> Starlette:
+def make_app(metrics: Metrics, *, healthy: Check, ready: Check, noted: Check = lambda: None) -> Starlette:
     """Application with `/`, `/metrics`, `/healthz` and `/readyz`.
 
     Parameters
     ----------
     healthy, ready
         what is wrong, or None; a fault is answered with 503 and its text.
+    noted
+        what there is to say of a health without fault, or None.
     """
 
     async def show_metrics(request: Request) -> Response:
@@ -68,7 +70,7 @@ def make_app(metrics: Metrics, *, healthy: Check, ready: Check) -> Starlette:
         return Response(body, headers=headers | {"Content-Type": content_type})
 
     async def show_health(_request: Request) -> Response:
-        return _verdict(healthy())
+        return _verdict(healthy(), noted())
 
     async def show_readiness(_request: Request) -> Response:
         return _verdict(ready())
@@ -96,8 +98,10 @@ def accepts_gzip(accept_encoding: str) -> bool:
     return liked.get("gzip", liked.get("*", 0.0)) > 0
 
 
-def _verdict(fault: str | None) -> Response:
-    return PlainTextResponse("ok\n") if fault is None else PlainTextResponse(f"{fault}\n", status_code=503)
+def _verdict(fault: str | None, note: str | None = None) -> Response:
+    if fault is not None:
+        return PlainTextResponse(f"{fault}\n", status_code=503)
+    return PlainTextResponse("ok\n" if note is None else f"ok\n{note}\n")
 
 
 class PatientProtocol(H11Protocol):

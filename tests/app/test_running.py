@@ -4,19 +4,21 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
-from serving import Bench, model, predictions, sqlite_bench
+from serving import Bench, Database, model, predictions, sqlite_bench
 
 from monitor.app import holding
-from monitor.app.holding import Held, hold_when_free
-from monitor.app.running import cycle_once
+from monitor.app.holding import Held, Joined, join_when_free
+from monitor.app.running import Owed, cycle_due, cycle_once
 from monitor.app.wiring import App
-from monitor.core.clock import DAY, HOUR, SECOND, from_iso
+from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.errors import StoreError
 from monitor.daemon.service import signals
+from monitor.store.daemons import Aside
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = (
@@ -60,8 +62,17 @@ def test_a_model_whose_cycle_another_process_runs_is_left_to_it(bench: Bench) ->
     )
 
 
-def test_a_held_run_is_refused_until_it_is_let_go(bench: Bench) -> None:
-    with bench.app() as one, bench.app() as other:
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def shared(request: pytest.FixtureRequest, bench: Bench) -> Bench:
+    """The same with its store on either database, and short leases."""
+    if request.param == "postgresql":
+        bench = replace(bench, store_url=request.getfixturevalue("postgres_url"))
+    bench.configure('[daemon]\nlease_ttl = "1s"\n', model(options=OPTIONS))
+    return bench
+
+
+def test_a_held_run_is_refused_until_it_is_let_go(shared: Bench) -> None:
+    with shared.app() as one, shared.app() as other:
         with (
             Held(one),
             pytest.raises(StoreError, match='a daemon or a replay has the run "live"'),
@@ -72,27 +83,28 @@ def test_a_held_run_is_refused_until_it_is_let_go(bench: Bench) -> None:
             pass
 
 
-def test_a_hold_is_renewed_as_long_as_it_lasts(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holding, "LEASE", SECOND // 2)
-    with bench.app() as one, bench.app() as other, Held(one) as held:
-        for _ in range(4):
-            held._ended.wait(0.3)
+def test_a_hold_is_renewed_as_long_as_it_lasts(shared: Bench) -> None:
+    with shared.app() as one, shared.app() as other, Held(one) as held:
+        for _ in range(5):
+            time.sleep(0.4)
             assert not Held(other).claimed()
 
     assert not held.lost
 
 
-def test_a_held_run_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_held_run_is_waited_for(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "RETRY", 0.05)
-    with bench.app() as one, bench.app() as other:
+    with shared.app() as one, shared.app() as other:
         first = Held(one)
         with first:
             threading.Timer(0.3, first.__exit__).start()
             began = time.monotonic()
-            second = hold_when_free(other, SimpleQueue())
+            second = join_when_free(other, SimpleQueue())
             waited = time.monotonic() - began
         assert second is not None
         with second, pytest.raises(StoreError), Held(one):
+            pass
+        with Held(one):
             pass
 
     assert waited >= 0.25
@@ -102,10 +114,9 @@ def test_a_signal_ends_the_waiting_for_a_held_run(bench: Bench, monkeypatch: pyt
     monkeypatch.setattr(holding, "RETRY", 60.0)
     before = signal.getsignal(signal.SIGTERM)
     with bench.app() as one, bench.app() as other, Held(one), signals() as received:
-        signalling = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM))
-        monkeypatch.setattr(other.store.__class__, "claim", lambda *_arguments: signalling.start())
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
 
-        assert hold_when_free(other, received) is None
+        assert join_when_free(other, received) is None
 
     assert signal.getsignal(signal.SIGTERM) is before
 
@@ -121,22 +132,109 @@ def test_a_wish_to_read_the_configuration_again_waits_for_the_run(
         first = Held(one)
         with first:
             threading.Timer(0.3, first.__exit__).start()
-            assert hold_when_free(other, received) is not None
+            joined = join_when_free(other, received)
+        assert joined is not None
+        with joined:
+            pass
 
     assert (received.get(timeout=1), received.empty()) == (signal.SIGHUP, True)
 
 
-def test_a_daemon_whose_run_was_taken_over_ends_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    signals: list[int] = []
-    monkeypatch.setattr(holding, "LEASE", SECOND // 10)
-    monkeypatch.setattr("os.kill", lambda _pid, number: signals.append(number))
+@pytest.mark.postgres
+def test_a_process_whose_run_was_taken_over_ends_itself(
+    bench: Bench, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[int] = []
+    monkeypatch.setattr("os.kill", lambda _pid, number: sent.append(number))
+    bench = replace(bench, store_url=postgres_url)
+    bench.configure('[daemon]\nlease_ttl = "1s"\n', model(options=OPTIONS))
     with bench.app() as one, bench.app() as other, Held(one) as held:
-        monkeypatch.setattr(one.store.__class__, "renew", lambda *_arguments: False)
-        held._ended.wait(1.0)
+        Database(postgres_url).run("UPDATE leases SET expires_at = 0")  # as after a sleep of the machine
         assert Held(other).claimed()
+        held._beating._ended.wait(1.0)
 
     assert held.lost
-    assert signals == [signal.SIGTERM]
+    assert sent == [signal.SIGTERM]
+
+
+def test_a_killed_process_leaves_a_run_in_a_file_free_at_once(bench: Bench) -> None:
+    with bench.app() as app:
+        pid = os.fork()
+        if pid == 0:  # pragma: no cover -- another process
+            Held(app).claimed()
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+        with Held(app):
+            pass
+
+
+@pytest.mark.postgres
+def test_daemons_share_a_run_and_of_two_configurations_the_newer_one_claims(
+    bench: Bench, postgres_url: str
+) -> None:
+    bench = replace(bench, store_url=postgres_url)
+    bench.configure(model(options=OPTIONS))
+    with bench.app() as one, bench.app() as same:
+        first, second = Joined(one), Joined(same)
+        assert (first.joined(), first.is_new) == (True, True)
+        assert (second.joined(), second.is_new) == (True, False)
+        bench.configure(model(options=OPTIONS.replace("20", "30")))
+        with bench.app() as newer, bench.app() as third:
+            third.settings = one.settings
+            latest, late = Joined(newer), Joined(third)
+            assert (latest.joined(), latest.is_new) == (True, True)
+            assert late.joined()  # an old file that is started again does not displace the newer one
+
+            assert [each.aside() for each in (first, second, latest, late)] == [
+                Aside.CONFIGURATION,
+                Aside.CONFIGURATION,
+                None,
+                Aside.CONFIGURATION,
+            ]
+            newer.store.leave(newer.owner)
+            assert [each.aside() for each in (first, late)] == [None, None]
+
+
+def test_a_store_that_was_migrated_meanwhile_is_written_no_more(bench: Bench) -> None:
+    with bench.app() as app:
+        joined = Joined(app)
+        with joined if joined.joined() else Held(app):
+            Database(bench.store_url).run("UPDATE alembic_version SET version_num = '9999'")
+            report = cycle_once(app, "late", END)
+
+            assert joined.aside() is Aside.SCHEMA
+            assert "claiming no cycles" in str(joined.why)
+        assert report.error == (
+            f"the store was migrated to version 9999, this process knows {app.store.schema}: update it"
+        )
+
+
+def test_ticks_missed_for_no_longer_than_catch_up_are_owed(bench: Bench) -> None:
+    bench.configure('[daemon]\ncatch_up = "3h"\n', model(options=OPTIONS))
+    with bench.app() as app:
+        owed = Owed(app)
+        before = owed("late", END)
+        cycle_once(app, "late", END)
+
+        assert before == [END]
+        assert owed("late", END) == []
+        assert owed("late", END + 2 * HOUR) == [END + HOUR, END + 2 * HOUR]
+        assert owed("late", END + 9 * HOUR) == [END + 7 * HOUR, END + 8 * HOUR, END + 9 * HOUR]
+        assert Owed(app, {"late"})("late", END) == [END]
+
+
+def test_a_tick_that_was_run_is_run_again_only_for_another_configuration(bench: Bench) -> None:
+    with bench.app() as one, bench.app() as other:
+        assert cycle_due(one, "late", END) is not None
+
+        assert cycle_due(other, "late", END) is None
+        owed = Owed(other, {"late"})
+        again = owed.cycle("late", END, stopping=lambda: False)
+        assert again is not None
+        assert (again.error, owed.again) == (None, set())
+        with one.leased("late"):
+            assert cycle_due(other, "late", END + HOUR) is None
 
 
 def test_sources_are_opened_once_and_closed(bench: Bench) -> None:

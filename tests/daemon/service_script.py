@@ -5,10 +5,11 @@ import threading
 import time
 
 from monitor.core.clock import HOUR
+from monitor.daemon.cycles import Cycles
 from monitor.daemon.health import Health
 from monitor.daemon.log import LogFormat, configure
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Cycles, Service
+from monitor.daemon.service import Service
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport

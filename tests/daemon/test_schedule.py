@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, Clock, from_iso, to_iso
+from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, Clock, floor_to, from_iso, to_iso
 from monitor.daemon.schedule import Schedule, aligned_trigger, jitter
 
 TICK = SECOND // 4
@@ -22,7 +22,7 @@ def real_clock() -> int:
 @contextmanager
 def running(
     models: dict[str, int],
-    run: Callable[[str, int], None],
+    run: Callable[[str, int], float | None],
     clock: Clock = real_clock,
     *,
     pace: float | None = None,
@@ -262,22 +262,31 @@ def test_other_models_tick_from_now_on_and_changed_ones_at_once() -> None:
     assert ticks.count("late") == 2
 
 
-def test_no_tick_before_the_last_cycle_is_run_and_the_same_one_is() -> None:
+def test_what_asks_to_be_tried_again_is_tried_before_the_next_tick() -> None:
     at = from_iso("2024-03-01T12:00Z")
-    ticks: list[tuple[str, int]] = []
-    idle: list[str] = []
-    schedule = Schedule(
-        {"hourly": HOUR, "daily": DAY},
-        lambda model, as_of: ticks.append((model, as_of)),
-        lambda: at,
-        stopping=threading.Event(),
-        idle=idle.append,
-        last={"hourly": at, "daily": at},
-    )
+    ticks: list[int] = []
 
-    schedule.start()
-    wait_for(lambda: bool(ticks and idle))
-    schedule.stop(2.0)
+    def run(_model: str, as_of: int) -> float | None:
+        ticks.append(as_of)
+        return 0.05 if len(ticks) < 4 else None
 
-    assert ticks == [("hourly", at)]
-    assert idle == ["daily"]
+    with running({"late": DAY}, run, lambda: at):
+        wait_for(lambda: len(ticks) == 4)
+        time.sleep(0.2)
+
+    assert ticks == [floor_to(at, DAY)] * 4
+
+
+def test_a_model_that_is_removed_is_not_tried_again() -> None:
+    ticks: list[str] = []
+
+    def run(model: str, _as_of: int) -> float | None:
+        ticks.append(model)
+        return 0.5
+
+    with running({"late": DAY}, run) as schedule:
+        wait_for(lambda: len(ticks) == 1)
+        schedule.replace({}, changed=set())
+        time.sleep(0.7)
+
+    assert ticks == ["late"]

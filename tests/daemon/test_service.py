@@ -16,9 +16,11 @@ from structlog.testing import capture_logs
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import SourceError, StoreError
+from monitor.daemon.cycles import Cycles
+from monitor.daemon.described import described
 from monitor.daemon.health import Health
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Cycles, Service, described
+from monitor.daemon.service import Service
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport

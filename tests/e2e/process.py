@@ -101,11 +101,15 @@ class Process:
         raise AssertionError(f"waited in vain for {what}: {self._tail()}")
 
     def wait_cycle(self, model: str, event: str = "cycle") -> dict[str, Any]:
-        """Wait for a cycle whose tick comes after this moment and that ends so; its line in the log."""
+        """Wait for a cycle whose tick comes after this moment and that ends so; its line in the log.
+
+        One that fails is tried again as of its own tick: of these any that fails after this moment.
+        """
         since = to_iso(-(-time.time_ns() // 1_000_000_000) * SECOND)
+        told = "as_of" if event == "cycle" else "timestamp"
 
         def found() -> list[dict[str, Any]]:
-            return [line for line in self.logged(event, model=model) if line["as_of"] >= since]
+            return [line for line in self.logged(event, model=model) if line[told] >= since]
 
         self.wait(lambda: bool(found()), f"{event} of {model}")
         return found()[0]

@@ -20,6 +20,8 @@ _LATER = {
     "against": "",
     "detail": None,
     "settling_age": None,
+    "seen_again": None,
+    "rows_seen_again": None,
     "made_of": "",
     "rows": 0,
 }  # columns that old rows lack

@@ -1,0 +1,129 @@
+"""A store that fails under the daemon: a clear error, nothing corrupt, and it goes on by itself."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import process
+import pytest
+import servers
+import sqlalchemy as sa
+from serving import Bench, Database, create_tables, labels, model, predictions
+
+from monitor.core.clock import DAY, HOUR, floor_to
+from monitor.store.engine import migrate
+
+OPTIONS = """
+every = "2s"
+pane = "10m"
+windows = [{ length = "1h", step = "10m" }]
+horizon = "1d"
+settle_after = "0s"
+resamples = 20
+reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
+"""
+
+
+@contextmanager
+def daemon(directory: Path, store_url: str) -> Iterator[process.Process]:
+    """A daemon that has run a cycle."""
+    now, port = time.time_ns() // 1_000, servers.free_port()
+    log = Database(f"sqlite:///{directory / 'log.db'}")
+    rows = predictions(600, floor_to(now, DAY) - 6 * HOUR, now + HOUR)
+    create_tables(log)
+    log.insert("predictions", rows)
+    log.insert("labels", labels(rows, end=now))
+    head = f'[http]\nport = {port}\n[log]\nformat = "json"\n[daemon]\nlease_ttl = "2s"\n'
+    Bench(directory, log, store_url).configure(head, model(options=OPTIONS))
+    with process.daemon(directory / "config.toml", port) as running:
+        running.started()
+        running.wait_cycle("late")
+        yield running
+
+
+def _fill(file: Path) -> None:
+    """Write until the disk is full."""
+    with suppress(OSError), file.open("wb", buffering=0) as filler:
+        while True:
+            filler.write(bytes(4_096))
+
+
+def goes_on(running: process.Process, store_url: str) -> None:
+    """The daemon runs cycles again, and serves what is kept."""
+    running.wait_cycle("late")
+    as_of = running.value("as_of_seconds", model="late")
+    assert as_of
+    assert running.status("/healthz") == 200
+    if store_url.startswith("sqlite"):
+        with sa.create_engine(store_url).connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+
+
+def test_a_full_disk_fails_cycles_with_its_name_until_there_is_room(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=6m", "none", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mounted, check=False, capture_output=True).returncode != 0:
+        pytest.skip("a small disk cannot be mounted here")
+    url = f"sqlite:///{disk / 'monitor.db'}"
+    try:
+        with daemon(tmp_path, url) as running:
+            _fill(disk / "filler")
+            failed = running.wait_cycle("late", "cycle failed")
+            assert "disk is full" in failed["error"]
+            assert running.value("cycles_total", model="late", outcome="failure")
+            assert running.status("/readyz") == 200
+            waits = [line["retry_in"] for line in running.logged("cycle failed", model="late")]
+            assert all(0.5 <= wait <= 300 for wait in waits)
+            (disk / "filler").unlink()
+            goes_on(running, url)
+            running.stop()
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=False)
+
+
+@pytest.mark.postgres
+def test_a_store_that_becomes_read_only_fails_cycles_until_it_is_not(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    name = sa.make_url(postgres_url).database
+    migrate(postgres_url)
+    with daemon(tmp_path, postgres_url) as running:
+        Database(postgres_url).run(
+            f"ALTER DATABASE {name} SET default_transaction_read_only = on", _others_ended()
+        )
+        failed = running.wait_cycle("late", "cycle failed")
+        assert "read-only transaction" in failed["error"]
+        assert running.status("/readyz") == 200
+        Database(postgres_url).run(
+            "SET transaction_read_only = off",
+            f"ALTER DATABASE {name} SET default_transaction_read_only = off",
+            _others_ended(),
+        )
+        goes_on(running, postgres_url)
+        running.stop()
+
+
+def _others_ended() -> str:
+    return (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+
+
+@pytest.mark.postgres
+def test_a_database_that_restarts_fails_cycles_until_it_is_back(tmp_path: Path) -> None:
+    with servers.restartable() as server:
+        migrate(server.url)
+        with daemon(tmp_path, server.url) as running:
+            for _ in range(2):
+                server.stop()
+                failed = running.wait_cycle("late", "cycle failed")
+                assert failed["error"].startswith("store postgresql")
+                assert running.status("/readyz") == 200
+                server.start()
+                goes_on(running, server.url)
+            running.stop()
