@@ -39,7 +39,8 @@ class Changes:
     @property
     def inserts(self) -> Bools:
         """Which changes are insertions."""
-        return self.action == INSERT
+        mine: Bools = self.action == INSERT
+        return mine
 
     def take(self, chosen: Ints | Bools | slice) -> "Changes":
         """Some of the changes."""

@@ -1,4 +1,4 @@
-"""What a simulated log is like: traffic, how long labels take, and the faults in it. Times are microseconds."""
+"""What a simulated log is like: traffic, how long labels take, faults. Times are microseconds."""
 
 from dataclasses import dataclass, fields
 
@@ -27,7 +27,7 @@ class Delay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockStep:
-    """From `start` to `end` (since the log's beginning) the clock that stamps predictions is wrong by `by`."""
+    """From `start` to `end`, since the log began, the clock that stamps predictions is wrong by `by`."""
 
     start: int
     end: int

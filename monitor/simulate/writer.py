@@ -73,11 +73,11 @@ class Log:
         due = changes.take(slice(int(first), int(last)))
         absent = {FEATURE} if self._is_dropped else set()
         values = [column.name for column in table.c if column.name not in absent]
-        others = {name: sa.bindparam(name) for name in values if name != "row"}
+        others = [name for name in values if name != "row"]
         same = table.c.row == sa.bindparam("of_row")
         for action, statement, names in (
             (INSERT, sa.insert(table), values),
-            (UPDATE, sa.update(table).where(same).values(others), ["of_row", *others]),
+            (UPDATE, sa.update(table).where(same).values(_bound(others)), ["of_row", *others]),
             (DELETE, sa.delete(table).where(same), ["of_row"]),
         ):
             rows = _rows(due.take(due.action == action), names)
@@ -91,6 +91,10 @@ class Log:
     def _alter(self, connection: Connection) -> None:
         change = f"DROP COLUMN {FEATURE}" if self._is_dropped else f"ADD COLUMN {FEATURE} DOUBLE PRECISION"
         connection.execute(sa.text(f"ALTER TABLE predictions {change}"))
+
+
+def _bound(names: Sequence[str]) -> dict[str, sa.BindParameter[Any]]:
+    return {name: sa.bindparam(name) for name in names}
 
 
 def _rows(changes: Changes, names: Sequence[str]) -> list[dict[str, Any]]:

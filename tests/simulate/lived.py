@@ -21,9 +21,10 @@ from monitor.core.typing import Ints
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import PanePart
-from monitor.simulate import Log, Mix, Plan, plan, truth
+from monitor.simulate import Log, Mix, plan, truth
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.specs.settings import Settings
+from monitor.store import tables
 from monitor.store.engine import migrate, open_store
 
 START = from_iso("2024-01-01")
@@ -42,6 +43,7 @@ name = "late"
 source = "log"
 task = "binary"
 every = "1h"
+pane = "${PANE}"
 horizon = "${HORIZON}"
 windows = [{ length = "1d", step = "1d" }, { length = "3d", step = "1d" }]
 measures = ["shift", "values"]
@@ -84,16 +86,16 @@ def template() -> Path:
     return directory
 
 
-def settings(source: str, store: str, horizon: str) -> Settings:
+def settings(source: str, store: str, horizon: str, pane: str) -> Settings:
     """Settings of a model on a log; intervals by resampling are left out."""
-    known = {"SOURCE": source, "STORE": store, "HORIZON": horizon}
+    known = {"SOURCE": source, "STORE": store, "HORIZON": horizon, "PANE": pane}
     made = settings_of(template() / "config.toml", known)
     return replace(made, models=tuple(replace(one, resamples=0) for one in made.models))
 
 
 @contextmanager
 def simulated(
-    mix: Mix, seed: int, days: int, *, horizon: str = "20d", source: str | None = None
+    mix: Mix, seed: int, days: int, *, horizon: str = "10d", pane: str = "1h", source: str | None = None
 ) -> Iterator["Lived"]:
     """A log of so many days and a monitor beside it; without a URL in a SQLite file."""
     planned = plan(mix, seed, (START, START + days * DAY))
@@ -101,7 +103,7 @@ def simulated(
         directory = Path(name)
         url = source or f"sqlite:///{directory / 'log.db'}"
         engine = sa.create_engine(url, poolclass=sa.NullPool)
-        lived = Lived(directory, url, horizon, Log(planned), engine)
+        lived = Lived(directory, url, horizon, pane, Log(planned), engine)
         with engine.begin() as connection:
             lived.log.create(connection)
         try:
@@ -117,9 +119,11 @@ class Lived:
     directory: Path
     url: str
     horizon: str
+    pane: str
     log: Log
     engine: sa.Engine
     as_of: int = START
+    ticks: list[int] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
     _app: App | None = None
 
@@ -151,18 +155,20 @@ class Lived:
         self.steps.append(f"cycle {to_iso(as_of)} +{behind // MINUTE}m")
         with self.engine.begin() as connection:
             self.log.advance(connection, max(as_of + behind, self.log.now))
+        self._run(as_of)
+
+    def _run(self, as_of: int) -> None:
         report = cycle_once(self.app, MODEL, as_of)
         assert report.error is None, report.error
+        self.ticks.append(as_of)
         self.as_of = as_of
 
     def audit(self) -> None:
         """Daily cycles while nothing happens any more, until an audit was made and nothing waits."""
         for _ in range(4):
             as_of = -(-(max(self.log.now, self.as_of) + 1) // DAY) * DAY + DAY
-            report = cycle_once(self.app, MODEL, as_of)
-            assert report.error is None, report.error
+            self._run(as_of)
             quiet = as_of - self.log.now >= DAY
-            self.as_of = as_of
             if quiet and self.audited_now and not self.app.store.waiting(MODEL):
                 return
         raise AssertionError("something waits for ever")
@@ -199,7 +205,7 @@ class Lived:
         path = self.directory / store
         if not path.exists():
             shutil.copy(template() / "empty.db", path)
-        made = settings(self.url, f"sqlite:///{path}", self.horizon)
+        made = settings(self.url, f"sqlite:///{path}", self.horizon, self.pane)
         return App(made, template(), open_store(made.store_url, "live"))
 
 
@@ -242,10 +248,34 @@ def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     windows = {window.name: window for window in app.monitored(MODEL, as_of).spec.windows}
     rows = [row for _, _, row in app.store.current(MODEL) if row.truth is not Truth.SETTLED]
     newest = [
-        row for row in rows if row.window in windows and windows[row.window].start(row.window_end) >= since
+        row
+        for row in rows
+        if row.window in windows and windows[row.window].start(row.window_end) >= since
+        if row.measure != "volume_ratio"  # whose earlier weeks may be frozen
     ]
     figures = [row for row in rows if row.window == "" and row.version is None]
     return sorted([*newest, *figures], key=repr)
+
+
+def history(app: App) -> dict[str, list[tuple[object, ...]]]:
+    """What happened to the kept windows, and the kept rows of them."""
+    with app.store.engine.connect() as connection:
+        found = {
+            table.name: [tuple(row) for row in connection.execute(table.select())]
+            for table in (tables.windows, tables.snapshots)
+        }
+    return {name: sorted(rows, key=repr) for name, rows in found.items()}
+
+
+def differing_history(lived: Lived) -> list[str]:
+    """What another history says that was replayed over the same ticks on the log as it is now."""
+    with lived.from_scratch(*lived.ticks) as replayed:
+        found, expected = history(lived.app), history(replayed)
+    words = []
+    for name, rows in found.items():
+        words += [f"{name}: not {row}" for row in expected[name] if row not in set(rows)][:3]
+        words += [f"{name}: but {row}" for row in rows if row not in set(expected[name])][:3]
+    return words
 
 
 def differing(lived: Lived, scratch: App, *, without: frozenset[str] = frozenset()) -> list[str]:
