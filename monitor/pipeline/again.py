@@ -35,7 +35,7 @@ class Again:
         kept = seen >= self.newest - self.overlap
         self.start, self.seen = start[kept], seen[kept]
 
-    def by_pane(self) -> dict[int, int]:
-        """Number of these rows by pane."""
+    def by_pane(self) -> tuple[tuple[int, int], ...]:
+        """Starts of the panes that hold any of these rows, and their number."""
         starts, counts = np.unique(self.start, return_counts=True)
-        return dict(zip(starts.tolist(), counts.tolist(), strict=True))
+        return tuple(zip(starts.tolist(), counts.tolist(), strict=True))

@@ -89,8 +89,8 @@ def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tup
     found = _found(dated(batches, "reported_at", reading), span, reading.pane, again)
     if has_reported_at and found.newest:
         state = replace(state, reported_cursor=min(as_of, found.newest))
-    waiting = _relabelled(monitored, found, as_of)
-    monitored.seen_again = again.by_pane() if has_reported_at else {}
+    waiting = _relabelled(monitored, found, dict(state.seen_again), as_of)
+    state = replace(state, seen_again=again.by_pane() if has_reported_at else ())
     return replace(changes, state=state, waiting=[*changes.waiting, *waiting], read=changes.read + found.read)
 
 
@@ -166,13 +166,18 @@ def _unseen(monitored: Monitored, part: Part, found: Found) -> list[int]:
     ]
 
 
-def _relabelled(monitored: Monitored, found: Found, as_of: int) -> list[WaitingPane]:
+def _relabelled(monitored: Monitored, found: Found, before: dict[int, int], as_of: int) -> list[WaitingPane]:
     """Panes with changed labels, those counted as of this moment left out.
 
     Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up. Those
-    that the search before this one did not see are new, and all of them where it is not known what it saw.
+    that the search before this one did not see are new.
+
+    Parameters
+    ----------
+    before
+        labels of the overlap that the search before this one saw, by start.
     """
-    facts, before = monitored.panes.facts(Part.LABELS), monitored.seen_again or {}
+    facts = monitored.panes.facts(Part.LABELS)
     return [
         WaitingPane(
             start=start,

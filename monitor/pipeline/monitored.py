@@ -70,8 +70,6 @@ class Monitored:
         what need not be measured again.
     ledgers
         of the comparisons that go on, by name and key, as they were committed last; None: not read yet.
-    seen_again
-        labels by pane that the next search for changes sees again; None: not known.
     expected
         what single references lead one to expect, by their counters, with and without features.
     performed
@@ -99,7 +97,6 @@ class Monitored:
     audit: tuple[MeasurementRow, ...] = ()
     memory: Memory = field(default_factory=Memory)
     ledgers: dict[tuple[str, str], Ledger] | None = None
-    seen_again: dict[int, int] | None = None
     expected: dict[tuple[Counters, bool], Expected] = field(default_factory=dict)
     performed: Figures | None = None
     threshold: tuple[float | None] | None = None

@@ -127,6 +127,8 @@ class ModelState:
         of the last audit.
     settling_age
         from which windows could settle at the last cycle; None: not known yet.
+    seen_again
+        (start, labels) of the panes whose labels the next search for changes sees again.
     """
 
     as_of: int | None = None
@@ -136,6 +138,7 @@ class ModelState:
     reported_cursor: int | None = None
     audited_as_of: int | None = None
     settling_age: int | None = None
+    seen_again: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

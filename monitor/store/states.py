@@ -1,5 +1,6 @@
 """Where histories stand: the state of a model, the states of its kept windows."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -15,7 +16,7 @@ def read(connection: Connection, run: str, model: str) -> ModelState:
     found = connection.execute(select(models).where(models.c.run == run, models.c.model == model)).first()
     if found is None:
         return ModelState()
-    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age = found
+    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, again = found
     return ModelState(
         as_of=as_of,
         first_as_of=first_as_of,
@@ -24,13 +25,16 @@ def read(connection: Connection, run: str, model: str) -> ModelState:
         reported_cursor=reported,
         audited_as_of=audited,
         settling_age=settling_age,
+        seen_again=tuple((start, labels) for start, labels in json.loads(again or "[]")),
     )
 
 
 def write(connection: Connection, run: str, model: str, state: ModelState) -> None:
     """Set the state of a model."""
-    times = {name: None if time is None else int(time) for name, time in asdict(state).items()}
-    put(connection, models, [{"run": run, "model": model} | times])
+    times = asdict(state)
+    again = json.dumps(times.pop("seen_again"), separators=(",", ":"))
+    times = {name: None if time is None else int(time) for name, time in times.items()}
+    put(connection, models, [{"run": run, "model": model, "seen_again": again} | times])
 
 
 def read_windows(connection: Connection, run: str, model: str, since: int) -> list[WindowState]:

@@ -119,6 +119,11 @@ models = Table(
         BigInteger,
         comment="age from which windows could settle at the last cycle; microseconds",
     ),
+    Column(
+        "seen_again",
+        Text,
+        comment="labels that the next search for changes sees again: [start, labels] of panes, JSON",
+    ),
     PrimaryKeyConstraint("run", "model"),
     comment="where the history of a model stands",
 )
