@@ -68,7 +68,7 @@ def repeats(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
     other = _again(other, "logged_at", 2, 2 * HOUR, rng)
     label = _again(_some(draft.labels, mix.label_repeats, rng), "reported_at", 2, 0, rng)
     conflict = _some(draft.labels, mix.label_conflicts, rng)
-    conflict = _again(_flipped(conflict), "reported_at", 3, DAY, rng)
+    conflict = _again(_flipped(conflict), "reported_at", 4, DAY, rng)
     return replace(
         draft,
         predictions=joined([draft.predictions, same, other]),
@@ -79,9 +79,9 @@ def repeats(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
 def revisions(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
     """Corrections and retractions: further rows of higher revisions."""
     wrong = _some(draft.labels, mix.corrections, rng)
-    corrected = _again(_flipped(wrong), "reported_at", 4, 4 * DAY, rng)
+    corrected = _again(_flipped(wrong), "reported_at", 8, 4 * DAY, rng)
     gone = _some(draft.labels, mix.retractions, rng).having(label=np.nan)
-    retracted = _again(gone, "reported_at", 5, 4 * DAY, rng)
+    retracted = _again(gone, "reported_at", 16, 4 * DAY, rng)
     higher = corrected.columns["revision"] + 1, retracted.columns["revision"] + 2
     revised = corrected.having(revision=higher[0]), retracted.having(revision=higher[1])
     return replace(draft, labels=joined([draft.labels, *revised]))
@@ -148,7 +148,7 @@ def _some(rows: Changes, share: float, rng: np.random.Generator) -> Changes:
 
 
 def _new(rows: Changes, number: int) -> Changes:
-    """The same rows under keys of their own."""
+    """The same rows under keys of their own: numbers are powers of two, as repeats may be repeated."""
     return rows.having(row=rows.columns["row"] + number * _OWN)
 
 

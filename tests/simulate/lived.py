@@ -153,9 +153,13 @@ class Lived:
     def cycle(self, as_of: int, *, behind: int = 0) -> None:
         """A cycle of a tick that runs a little later."""
         self.steps.append(f"cycle {to_iso(as_of)} +{behind // MINUTE}m")
-        with self.engine.begin() as connection:
-            self.log.advance(connection, max(as_of + behind, self.log.now))
+        self.advance(max(as_of + behind, self.log.now))
         self._run(as_of)
+
+    def advance(self, until: int) -> None:
+        """Let the log go on up to a moment."""
+        with self.engine.begin() as connection:
+            self.log.advance(connection, until)
 
     def _run(self, as_of: int) -> None:
         report = cycle_once(self.app, MODEL, as_of)
@@ -209,23 +213,26 @@ class Lived:
         return App(made, template(), open_store(made.store_url, "live"))
 
 
-def panes_of(app: App, as_of: int, since: int) -> dict[Key, Content]:
-    """Stored panes that have rows."""
+def panes_of(
+    app: App, as_of: int, since: int, *, without: frozenset[str] = frozenset()
+) -> dict[Key, Content]:
+    """Stored panes that have rows; blocks of some subjects, and the moments with them, left out."""
+    blocks = without | {"moments"} if without else without
     counting = app.monitored(MODEL, as_of).counting
     found: dict[Key, Content] = {}
     for part in Part:
         starts = [one.start for one in app.store.facts(MODEL, since) if one.part is part]
         panes = app.store.load_panes(MODEL, part, starts, counting)
-        found |= {(part, start): content(pane) for start, pane in panes.items() if pane.rows}
+        found |= {(part, start): content(pane, blocks) for start, pane in panes.items() if pane.rows}
     return found
 
 
-def content(pane: PanePart) -> Content:
+def content(pane: PanePart, without: frozenset[str]) -> Content:
     """All that a pane holds, comparable."""
-    strata = {
-        stratum: (counters.index.tolist(), counters.value.tolist())
-        for stratum, counters in pane.strata.items()
-    }
+    strata = {}
+    for stratum, counters in pane.strata.items():
+        kept = counters.without(without & counters.layout.by_name.keys())
+        strata[stratum] = (kept.index.tolist(), kept.value.tolist())
     return pane.rows, pane.newest, pane.records, pane.labelled, pane.checksum, strata
 
 
@@ -281,7 +288,7 @@ def differing_history(lived: Lived) -> list[str]:
 def differing(lived: Lived, scratch: App, *, without: frozenset[str] = frozenset()) -> list[str]:
     """What is not as one count from scratch finds it, in words."""
     since = lived.comparable_from()
-    found, expected = (panes_of(app, lived.as_of, since) for app in (lived.app, scratch))
+    found, expected = (panes_of(app, lived.as_of, since, without=without) for app in (lived.app, scratch))
     words = [
         f"{part.value} {to_iso(start)}: {_first(found.get((part, start)), expected.get((part, start)))}"
         for part, start in sorted(found.keys() | expected.keys())
