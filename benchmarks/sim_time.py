@@ -70,7 +70,7 @@ def sequence(number: int, totals: Counter[str]) -> tuple[Mix, list[str]]:
 
 def live(lived: Lived, rng: np.random.Generator, days: int) -> None:
     """Cycles until the last day, late by up to an hour, with restarts in between."""
-    as_of, pace = START, int(rng.choice([6, 12, 24]))
+    as_of, pace = START, int(rng.choice([8, 16, 24]))
     while as_of < START + days * DAY:
         as_of += int(rng.integers(1, 2 * pace)) * HOUR
         lived.cycle(as_of, behind=int(rng.choice([0, 0, 1, 10, 60])) * MINUTE)

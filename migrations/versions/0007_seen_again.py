@@ -1,4 +1,4 @@
-"""Labels that the next search sees again are kept with a model's state, so that a restart counts none twice."""
+"""Labels that the next search sees again are kept with a model's state: a restart counts none twice."""
 
 import sqlalchemy as sa
 from alembic import op

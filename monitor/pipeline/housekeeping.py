@@ -116,9 +116,7 @@ def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, i
     return zip(starts.tolist(), counts.tolist(), newest.tolist(), checksums.tolist(), strict=True)
 
 
-def _differing(
-    monitored: Monitored, here: dict[int, _Rows], oldest: int, as_of: int
-) -> list[WaitingPane]:
+def _differing(monitored: Monitored, here: dict[int, _Rows], oldest: int, as_of: int) -> list[WaitingPane]:
     """Panes from `oldest` on whose rows, newest row or moments are not those of the log."""
     facts = monitored.panes.facts(Part.RECORDS)
     return [

@@ -1,6 +1,8 @@
 """Mixes of faults: one of each kind, and any of them together."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -36,6 +38,12 @@ STEPS = (
     ClockStep(start=3 * DAY, end=3 * DAY + 9 * HOUR, by=-5 * HOUR),
 )
 
+
+def shares(names: Iterable[str], share: float) -> dict[str, Any]:
+    """The same share of each."""
+    return dict.fromkeys(names, share)
+
+
 MIXES = {
     "delays": Mix(per_day=PER_DAY, positives=SLOW, never=0.03, nightly=True, outages=((DAY, 2 * DAY),)),
     "times": Mix(
@@ -59,7 +67,7 @@ MIXES = {
     "schema": Mix(per_day=PER_DAY, dropped=(DAY + HOUR, 2 * DAY + 30 * MINUTE), late=0.03),
     "everything": replace(
         Mix(per_day=PER_DAY, outages=((2 * DAY, 3 * DAY),), missing_days=(3,), keep=4 * DAY),
-        **dict.fromkeys(SHARES, 0.02),
+        **shares(SHARES, 0.02),
     ),
 }
 
@@ -101,7 +109,7 @@ def drawn(rng: np.random.Generator, days: int) -> Mix:
         return ClockStep(start=start, end=end, by=int(rng.integers(-300, 300)) * MINUTE)
 
     delays = [Delay(), SLOW, Delay(median=2 * HOUR, spread=1.0), Delay(median=30 * HOUR, spread=0.8)]
-    shares = {name: float(rng.choice([0.0, 0.0, 0.01, 0.03, 0.1])) for name in SHARES}
+    some: dict[str, Any] = {name: float(rng.choice([0.0, 0.0, 0.01, 0.03, 0.1])) for name in SHARES}
     made = Mix(
         per_day=int(rng.choice([48, 100, 200])),
         negatives=delays[rng.integers(4)],
@@ -114,10 +122,10 @@ def drawn(rng: np.random.Generator, days: int) -> Mix:
         keep=int(rng.integers(2, days)) * DAY if rng.random() < 0.4 else None,
         dropped=span() if rng.random() < 0.3 else None,
     )
-    return replace(made, **shares)
+    return replace(made, **some)
 
 
 def added(mix: Mix) -> Mix:
     """The same without what is not append-only, or not visible at once."""
     gone = ("updates", "label_deletions", "rewrites", "moves", "deletions", "hidden")
-    return replace(mix, clock_steps=(), keep=None, dropped=None, **dict.fromkeys(gone, 0.0))
+    return replace(mix, clock_steps=(), keep=None, dropped=None, **shares(gone, 0.0))

@@ -1,4 +1,4 @@
-"""Whatever happens to the log and to the process, in the end all is as one count from scratch finds it: with ==.
+"""Whatever happens to log and process, in the end all is as one count from scratch finds it: with ==.
 
 Logs are simulated over virtual time, cycles are those of the application. Unfrozen panes of the horizon and
 the measurements of the windows made of them are compared after a final audit. History (which windows settled,
