@@ -139,14 +139,12 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
 
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
-    inside, seen = place[visible], logged[visible]
-    newest = np.full(len(panes), np.iinfo(np.int64).min)
-    np.maximum.at(newest, inside, seen)
+    read, newest, checksum = _facts(place[visible], event.us[visible], logged[visible], len(panes))
     return Rows(
         panes=panes,
-        read=np.bincount(inside, minlength=len(panes)),
+        read=read,
         newest=newest,
-        checksum=checksum_of_moments(event.us[visible], seen, inside, len(panes)),
+        checksum=checksum,
         rows=rows,
         pane=place[rows],
         event_time=event.us[rows],
@@ -264,6 +262,13 @@ def _places(event: Times, logged: Ints, panes: Ints, reading: Reading, as_of: in
     visible = event.known & (logged <= as_of) & (event.us <= as_of + reading.tolerance) & (place >= 0)
     visible[visible] = event.us[visible] < panes[place[visible]] + reading.pane
     return place, visible
+
+
+def _facts(place: Ints, event: Ints, logged: Ints, panes: int) -> tuple[Ints, Ints, Ints]:
+    """Of each pane: its rows, their newest `logged_at`, the checksum of their moments."""
+    newest = np.full(panes, np.iinfo(np.int64).min)
+    np.maximum.at(newest, place, logged)
+    return np.bincount(place, minlength=panes), newest, checksum_of_moments(event, logged, place, panes)
 
 
 def _named(names: list[str], codes: Ints) -> tuple[list[str], Ints]:
