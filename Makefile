@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo test check fix coverage benchmark slow-labels sim-intervals sim-crashes docs lowest clean
+.PHONY: help demo test check fix coverage benchmark slow-labels sim-intervals sim-time sim-crashes docs lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -23,6 +23,7 @@ help:
 	@echo "make slow-labels        count the rows that late labels cost, by real cycles; ROWS=200000 of the largest pane (5000000: an hour)"
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (some minutes); KILLS=1000"
+	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST\" (half an hour)"
 	@echo "make docs               write docs/measures.md from the catalogue, config.schema.json from the schema"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
 	@echo "make clean              remove the environments and caches"
@@ -63,6 +64,9 @@ sim-intervals: $(VENV)/installed
 
 sim-crashes: $(VENV)/installed-dev
 	@nice -n 10 $(BIN)/python benchmarks/sim_crashes.py $(KILLS)
+
+sim-time: $(VENV)/installed-dev
+	@nice -n 10 $(BIN)/python benchmarks/sim_time.py $(ARGS)
 
 docs: $(VENV)/installed
 	@$(BIN)/python -X utf8 -c 'from monitor.exposition.selection import exposed_as; from monitor.measures.documentation import markdown; print(markdown(exposed_as), end="")' > docs/measures.md.new

@@ -52,8 +52,9 @@ class MemorySource:
         table = _within(self.predictions.select(names), ranges)
         return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
 
-    def has_records(self, model: ModelSpec, bounds: Range) -> bool:
-        return bool(_between(self.predictions, "event_time", bounds).num_rows)
+    def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
+        visible = self.predictions.filter(pc.less_equal(_logged(self.predictions), as_of))
+        return bool(_between(visible, "event_time", bounds).num_rows)
 
     def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         if self.labels is None:

@@ -89,7 +89,7 @@ LOG: tuple[Measure, ...] = (
         ALL,
         "Rows that the last search for changes found behind what the search before it had seen: they became "
         "visible only after rows with a later `logged_at`. Within `overlap` they are counted in this cycle; "
-        "what comes later still is found by the audit. The first cycle of a process can not tell: it says 0.",
+        "what comes later still is found by the audit. The first cycle can not tell: it says 0.",
         "none",
         "",
         headline=True,

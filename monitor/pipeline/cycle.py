@@ -151,11 +151,11 @@ def _measure(
         )
         if newest > monitored.first_counted(state):
             settled = _newest_settled(measures, newest, truth)
-            current += _current(measures, newest, settled) if shown else []
+            current += _current(measures, newest, settled, truth) if shown else []
         due = due_windows(monitored, window, oldest=oldest, newest=newest, truth=truth, states=states)
         last = _last_kept(monitored, window, due)
         for one in due:
-            snapshots += _kept_rows(measures, one, last.get(one.end, []))
+            snapshots += _kept_rows(measures, one, last.get(one.end, []), truth)
             windows.append(_window_state(monitored, one, truth))
     return current, snapshots, windows
 
@@ -173,16 +173,21 @@ def _newest_settled(measures: WindowMeasures, newest: int, truth: Truths) -> New
     return known
 
 
-def _current(measures: WindowMeasures, newest: int, settled: NewestSettled | None) -> list[MeasurementRow]:
+def _current(
+    measures: WindowMeasures, newest: int, settled: NewestSettled | None, truth: Truths
+) -> list[MeasurementRow]:
     if not measures.monitored.counting.reading.labelled:
         return measures.records(newest)
-    rows = measures.records(newest) + measures.labels(newest, Truth.PROVISIONAL)
+    warning = truth.warning(measures.window, newest)
+    rows = measures.records(newest) + measures.labels(newest, Truth.PROVISIONAL, warning)
     if settled is not None:
         rows += measures.labels(settled.end, Truth.SETTLED, settled.warning)
     return rows
 
 
-def _kept_rows(measures: WindowMeasures, due: Due, last: list[MeasurementRow]) -> list[MeasurementRow]:
+def _kept_rows(
+    measures: WindowMeasures, due: Due, last: list[MeasurementRow], truths: Truths
+) -> list[MeasurementRow]:
     settled = due.settles is not Settled.NO or (due.state is not None and due.state.settled_as_of is not None)
     truth = Truth.SETTLED if settled else Truth.PROVISIONAL
     rows = measures.records(due.end) if due.first else []
@@ -191,9 +196,13 @@ def _kept_rows(measures: WindowMeasures, due: Due, last: list[MeasurementRow]) -
     if not measures.monitored.counting.reading.labelled:
         return rows
     if due.first or due.settles is not Settled.NO:
-        return rows + measures.labels(due.end, truth, _warning(due.settles))
+        warning = _warning(due.settles) if settled else truths.warning(due.window, due.end)
+        return rows + measures.labels(due.end, truth, warning)
     if due.labels and measures.moved(due.end, last):
-        return rows + measures.revised(due.end, truth, due.state.warning if due.state else "")
+        known = due.state.warning if due.state else ""
+        return rows + measures.revised(
+            due.end, truth, known if settled else truths.warning(due.window, due.end)
+        )
     return rows
 
 

@@ -64,7 +64,7 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
     starts = sorted({*_unseen(monitored, Part.RECORDS, found), *always})
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in starts]
     if state.oldest is None and found.changed:
-        state = replace(state, oldest=oldest_of(monitored, found.oldest, bounds[0]), first_as_of=as_of)
+        state = replace(state, oldest=oldest_of(monitored, found.oldest, bounds[0], as_of), first_as_of=as_of)
     if has_logged_at and found.newest:
         state = replace(state, logged_cursor=min(as_of, found.newest))
     changes = Changes(state, waiting, found.changed, found.read, found.invalid, late)
@@ -82,10 +82,10 @@ def changed_rows(monitored: Monitored, bounds: tuple[int, int], as_of: int) -> "
     return _found(dated(batches, "logged_at", reading), _Span(bounds, None, as_of, None), reading.pane)
 
 
-def oldest_of(monitored: Monitored, found: int, first: int) -> int:
+def oldest_of(monitored: Monitored, found: int, first: int, as_of: int) -> int:
     """Oldest event time of the log as far as the horizon reaches: its cut, where there are older rows."""
     older = (first - monitored.counting.reading.horizon, first)
-    return first if monitored.source.has_records(monitored.spec, older) else found
+    return first if monitored.source.has_records(monitored.spec, as_of=as_of, bounds=older) else found
 
 
 def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tuple[int, int]) -> Changes:
@@ -203,7 +203,12 @@ def _relabelled(monitored: Monitored, found: Found, before: SeenAgain, as_of: in
     """Panes with changed labels, those counted as of this moment left out.
 
     Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up. Those
-    that the search before this one did not see are new, and all of them where it is not known what it saw.
+    that the search before this one did not see are new.
+
+    Parameters
+    ----------
+    before
+        labels of the overlap that the search before this one saw, by start.
     """
     facts, known = monitored.panes.facts(Part.LABELS), dict(before or ())
     return [

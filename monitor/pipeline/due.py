@@ -19,8 +19,10 @@ from monitor.windows.settling import (
     settled,
     settling_age,
     settling_ages,
+    uneven,
 )
 
+UNEVEN = "uneven_labels"  # warning: labels of one class are ahead of those of another
 _EDGES: Floats = np.asarray(DELAY_EDGES)
 
 
@@ -41,6 +43,11 @@ class Truths:
     def of_span(self, start: int, end: int) -> Settled:
         """Whether the panes of [start, end) are settled."""
         return settled((start, end), self.as_of, self.panes, self.ages, self.rule, self.reached)
+
+    def warning(self, window: Window, end: int) -> str:
+        """What is said of the window that ends at `end` as long as it is not settled."""
+        span = window.start(end), end
+        return UNEVEN if uneven(span, self.panes, self.ages, self.rule, _EDGES) else ""
 
     @property
     def age(self) -> int | None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from monitor.pipeline.count import chunks
 from monitor.pipeline.dirty import Changes, ranges_of
 from monitor.pipeline.figures import log_row
 from monitor.pipeline.monitored import Monitored
+from monitor.records.checksum import checksum_of_moments
 from monitor.records.count_labels import label_facts
 from monitor.records.pane import PanePart
 from monitor.records.reading import Reading
@@ -91,18 +93,21 @@ def _figure(count: int | None) -> Measurement:
     return Measurement(float(count), n=count)
 
 
+_Rows: TypeAlias = tuple[int, int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """The log, added up: rows and newest `logged_at` by pane start, the oldest event time, figures."""
+    """The log, added up: rows, newest `logged_at`, checksum by pane start; the oldest event time, figures."""
 
-    panes: dict[int, tuple[int, int]]
+    panes: dict[int, _Rows]
     oldest: int
     figures: dict[str, int]
 
 
 def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
     """Add the log up batch by batch: memory does not grow with it."""
-    panes: dict[int, tuple[int, int]] = {}
+    panes: dict[int, _Rows] = {}
     oldest = np.iinfo(np.int64).max
     figures: Counter[str] = Counter(future_records=0, stale_log_records=0, invalid_times=0)
     for batch in batches:
@@ -113,23 +118,22 @@ def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
         figures["stale_log_records"] += int((visible & (logged - event > reading.horizon)).sum())
         figures["invalid_times"] += batch.event.invalid
         oldest = int(event[present].min(initial=oldest))
-        for start, rows, newest in _by_pane(event[present], logged[present], reading.pane):
-            before, last = panes.get(start, (0, newest))
-            panes[start] = (before + rows, max(last, newest))
+        for start, rows, newest, checksum in _by_pane(event[present], logged[present], reading.pane):
+            before, last, known = panes.get(start, (0, newest, 0))
+            panes[start] = (before + rows, max(last, newest), (known + checksum) % 2**63)
     return _Log(panes, oldest, dict(figures))
 
 
-def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, int]]:
+def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, int, int]]:
     starts, inverse, counts = np.unique(event - event % pane, return_inverse=True, return_counts=True)
     newest = np.full(len(starts), np.iinfo(np.int64).min)
     np.maximum.at(newest, inverse, logged)
-    return zip(starts.tolist(), counts.tolist(), newest.tolist(), strict=True)
+    checksums = checksum_of_moments(event, logged, inverse, len(starts))
+    return zip(starts.tolist(), counts.tolist(), newest.tolist(), checksums.tolist(), strict=True)
 
 
-def _differing(
-    monitored: Monitored, here: dict[int, tuple[int, int]], oldest: int, as_of: int
-) -> list[WaitingPane]:
-    """Panes from `oldest` on whose rows or newest row are not those of the log."""
+def _differing(monitored: Monitored, here: dict[int, _Rows], oldest: int, as_of: int) -> list[WaitingPane]:
+    """Panes from `oldest` on whose rows, newest row or moments are not those of the log."""
     facts = monitored.panes.facts(Part.RECORDS)
     return [
         WaitingPane(start=start, part=Part.RECORDS, since=as_of)
@@ -138,12 +142,13 @@ def _differing(
     ]
 
 
-def _differs(stored: PaneFacts | None, found: tuple[int, int] | None) -> bool:
+def _differs(stored: PaneFacts | None, found: _Rows | None) -> bool:
     if stored is None:
         return found is not None
     if found is None:
         return stored.rows > 0
-    return (stored.rows, stored.newest) != found
+    # an older version kept no checksum of the moments
+    return (stored.rows, stored.newest, stored.checksum or found[2]) != found
 
 
 def _relabelled(monitored: Monitored, waiting: set[int], oldest: int, as_of: int) -> list[WaitingPane]:

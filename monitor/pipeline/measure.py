@@ -233,7 +233,7 @@ class WindowMeasures:
         start = self.window.start(end)
         first, last = np.searchsorted(self.lacking, [start, end])
         partial = "partial" if start < self.first or first < last else ""
-        return Target(self.monitored, self.window, end, warning or partial)
+        return Target(self.monitored, self.window, end, ", ".join(filter(None, (partial, warning))))
 
 
 def _of_stratum(

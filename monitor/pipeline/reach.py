@@ -20,7 +20,7 @@ def reach_back(monitored: Monitored, changes: Changes, as_of: int) -> Changes:
     if not found.changed:
         return changes
     # As if the history began now, with this horizon.
-    state = replace(changes.state, oldest=oldest_of(monitored, found.oldest, cut), first_as_of=as_of)
+    state = replace(changes.state, oldest=oldest_of(monitored, found.oldest, cut, as_of), first_as_of=as_of)
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in sorted(found.changed)]
     return replace(
         changes,

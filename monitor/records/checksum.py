@@ -76,6 +76,11 @@ def checksum(members: Bits, values: Bits, times: Ints, pane: Ints, panes: int) -
     return wrapped(sums.view(np.int64))
 
 
+def checksum_of_moments(event: Ints, seen: Ints, pane: Ints, panes: int) -> Ints:
+    """Sum modulo 2^63 over the rows of each pane: at which moments they were, and became visible."""
+    return checksum(np.zeros(len(event), np.uint64), seen.view(np.uint64), event, pane, panes)
+
+
 def wrapped(sums: Ints) -> Ints:
     """Sums modulo 2^63, as they are stored: never negative."""
     return sums & _KEPT

@@ -54,7 +54,14 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     newest = [None if moment == _NEVER else moment for moment in rows.newest.tolist()]
     records = np.bincount(rows.pane[rows.serves], minlength=len(panes)).tolist()
     return [
-        PanePart(start, strata[at], int(rows.read[at]), newest[at], records=records[at])
+        PanePart(
+            start,
+            strata[at],
+            int(rows.read[at]),
+            newest[at],
+            records=records[at],
+            checksum=int(rows.checksum[at]),
+        )
         for at, start in enumerate(panes.tolist())
     ]
 

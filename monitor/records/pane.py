@@ -24,7 +24,8 @@ class PanePart:
     records, labelled
         of the whole.
     checksum
-        labels part: which record has which label, see `monitor.records.checksum`.
+        records part: the moments of its rows; labels part: which record has which label. See
+        `monitor.records.checksum`.
     """
 
     start: int

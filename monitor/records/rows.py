@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from monitor.core.errors import SourceError
 from monitor.core.typing import Bools, Ints
+from monitor.records.checksum import checksum_of_moments
 from monitor.records.counting import Counting
 from monitor.records.dedupe import combine, smallest
 from monitor.records.probabilities import probabilities_of
@@ -36,6 +37,8 @@ class Rows:
     read, newest
         of each pane: visible rows, repeats and rows without an id included, and their largest `logged_at`
         (the smallest int64 where there are none).
+    checksum
+        of the same rows: their event times and `logged_at`.
     rows
         positions of the winners in the table that was read.
     group
@@ -48,6 +51,7 @@ class Rows:
     panes: Ints
     read: Ints
     newest: Ints
+    checksum: Ints
     rows: Ints
     pane: Ints
     event_time: Ints
@@ -135,12 +139,12 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
 
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
-    newest = np.full(len(panes), np.iinfo(np.int64).min)
-    np.maximum.at(newest, place[visible], logged[visible])
+    read, newest, checksum = _facts(place[visible], event.us[visible], logged[visible], len(panes))
     return Rows(
         panes=panes,
-        read=np.bincount(place[visible], minlength=len(panes)),
+        read=read,
         newest=newest,
+        checksum=checksum,
         rows=rows,
         pane=place[rows],
         event_time=event.us[rows],
@@ -258,6 +262,13 @@ def _places(event: Times, logged: Ints, panes: Ints, reading: Reading, as_of: in
     visible = event.known & (logged <= as_of) & (event.us <= as_of + reading.tolerance) & (place >= 0)
     visible[visible] = event.us[visible] < panes[place[visible]] + reading.pane
     return place, visible
+
+
+def _facts(place: Ints, event: Ints, logged: Ints, panes: int) -> tuple[Ints, Ints, Ints]:
+    """Of each pane: its rows, their newest `logged_at`, the checksum of their moments."""
+    newest = np.full(panes, np.iinfo(np.int64).min)
+    np.maximum.at(newest, place, logged)
+    return np.bincount(place, minlength=panes), newest, checksum_of_moments(event, logged, place, panes)
 
 
 def _named(names: list[str], codes: Ints) -> tuple[list[str], Ints]:

@@ -99,13 +99,12 @@ def read_changed_labels(session: Session, dialect: Dialect, model: ModelSpec, wa
     yield from _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
 
 
-def has_rows(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> bool:
-    """Whether predictions have event times within bounds (text: widened to a minute)."""
+def has_rows(session: Session, dialect: Dialect, model: ModelSpec, as_of: int, bounds: Range) -> bool:
+    """Whether predictions have event times within bounds, and are visible (texts: widened to a minute)."""
     looked = look(session, dialect, model.predictions, "p")
-    event = _event_time(session, looked, model, bounds)
-    return bool(
-        session.rows(f"SELECT 1 AS there FROM {looked.item} WHERE {event.condition(*bounds)} LIMIT 1")
-    )
+    near = _event_time(session, looked, model, bounds).condition(*bounds)
+    where = f"({near}){_visible(session, looked, model, near, as_of)}"
+    return bool(session.rows(f"SELECT 1 AS there FROM {looked.item} WHERE {where} LIMIT 1"))
 
 
 def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> int | None:
@@ -168,17 +167,14 @@ def count_repeated(session: Session, dialect: Dialect, model: ModelSpec, as_of: 
     `logged_at` is compared in SQL, where the moment may be up to a minute late.
     """
     looked, reading = look(session, dialect, model.predictions, "p"), model.reading
-    event = _event_time(session, looked, model, bounds)
-    logged = _time(session, looked, model, "logged_at", event.condition(*bounds))
+    near = _event_time(session, looked, model, bounds).condition(*bounds)
     named = " AND ".join(f"{one} IS NOT NULL" for one in _id(looked, model))
     columns = [(column, role) for role, column in model.predictions.id_columns]
     if version := model.predictions.column("version"):
         columns.append((version, "version"))
     key = [exact(looked, column, role) for column, role in columns]
     time = _ref(looked, model, "event_time")
-    where = f"{named} AND ({event.condition(*bounds)})"
-    if logged is not None:
-        where += f" AND ({logged.condition(0, as_of + 1)} OR {logged.sql} IS NULL)"
+    where = f"{named} AND ({near}){_visible(session, looked, model, near, as_of)}"
     grouped = f"{where} GROUP BY {', '.join(key)} HAVING count(*) > 1 AND min({time}) < max({time})"
     time_of = partial(_output, looked, model, model.predictions, "event_time")
     outputs = [replace(time_of(of=end), name=end) for end in _ENDS]
@@ -188,6 +184,12 @@ def count_repeated(session: Session, dialect: Dialect, model: ModelSpec, as_of: 
         both = first.known & last.known
         found += int(np.sum(both & (first.us // reading.pane != last.us // reading.pane)))
     return found
+
+
+def _visible(session: Session, looked: Looked, model: ModelSpec, near: str, as_of: int) -> str:
+    """Further condition: logged as of a moment; it may be up to a minute late."""
+    logged = _time(session, looked, model, "logged_at", near)
+    return "" if logged is None else f" AND ({logged.condition(0, as_of + 1)} OR {logged.sql} IS NULL)"
 
 
 def _labelled(looked: Looked, labels: Relation) -> str:

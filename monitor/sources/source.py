@@ -85,10 +85,10 @@ class SqlSource:
             lambda session, some: scan.read_labelled(session, dialect, model, some), ranges, model.reading
         )
 
-    def has_records(self, model: ModelSpec, bounds: Range) -> bool:
-        """Whether rows have event times within the bounds, however late they were logged."""
+    def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
+        """Whether visible rows have event times within the bounds."""
         dialect = self.reader.dialect
-        return self._patience.run(lambda session: changes.has_rows(session, dialect, model, bounds))
+        return self._patience.run(lambda session: changes.has_rows(session, dialect, model, as_of, bounds))
 
     def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""

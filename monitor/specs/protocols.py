@@ -50,8 +50,8 @@ class Source(Protocol):
         """The same predictions without features, joined (outer) with their labels."""
         ...
 
-    def has_records(self, model: ModelSpec, bounds: Range) -> bool:
-        """Whether rows have event times within the bounds, however late they were logged."""
+    def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
+        """Whether rows that are visible have event times within the bounds."""
         ...
 
     def orphans(self, model: ModelSpec, bounds: Range) -> int | None:

@@ -44,7 +44,7 @@ class MeasurementRow:
     coverage
         labelled share of the window's records, on performance rows.
     warning
-        "partial", "low_coverage", or empty.
+        "partial", "low_coverage", "uneven_labels", …, or empty; several with a comma between them.
     """
 
     window: str

@@ -12,7 +12,7 @@ References
    application to AIDS", Biometrika 75(3), 515-523, section 2.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -61,11 +61,14 @@ class Ages:
         age at which every class with enough delays has the settled share (99 %); None: never seen.
     held
         a class has too few delays to tell: only the horizon helps.
+    curves
+        completeness by delay cell of each class with enough delays.
     """
 
     settled: int | None
     nearly_all: int | None
     held: bool
+    curves: tuple[Floats, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +165,7 @@ def completeness(delays: Delays, edges: Floats, horizon: int) -> Floats:
 def settling_ages(delays: Delays, edges: Floats, *, classes: int, horizon: int, share: float) -> Ages:
     """Ages at which all classes with at least 50 delays are complete enough."""
     settled, nearly_all = [0.0], [0.0]
-    held = False
+    held, curves = False, []
     for kind in range(classes):
         mine = delays.kind == kind
         if delays.count[mine].sum() < ENOUGH_DELAYS:
@@ -170,11 +173,12 @@ def settling_ages(delays: Delays, edges: Floats, *, classes: int, horizon: int, 
             continue
         only = Delays(delays.kind[mine], delays.cell[mine], delays.count[mine], delays.age[mine])
         curve = completeness(only, edges, horizon)
+        curves.append(curve)
         settled.append(edges[int(np.argmax(curve >= share))])
         nearly_all.append(edges[int(np.argmax(curve >= ALL_BUT_ONE_PERCENT))])
     if len(settled) == 1:
         return Ages(None, None, held)
-    return Ages(int(max(settled) * SECOND), int(max(nearly_all) * SECOND), held)
+    return Ages(int(max(settled) * SECOND), int(max(nearly_all) * SECOND), held, tuple(curves))
 
 
 def plateau(panes: LabelledPanes, ages: Ages, rule: Rule) -> float:
@@ -212,6 +216,26 @@ def settled(
     if rule.log_is_old and rule.heard - end >= (rule.horizon if nearly_all is None else nearly_all):
         return Settled.LOW_COVERAGE
     return Settled.NO
+
+
+def uneven(window: tuple[int, int], panes: LabelledPanes, ages: Ages, rule: Rule, edges: Floats) -> bool:
+    """Whether the labels of [start, end) that are in say little of those to come: one class is ahead.
+
+    By the delays so far, of the classes with enough of them: the share that must be in of the slowest one is
+    below `rule.share` of that of the fastest. Each pane's records are taken to lie in its middle.
+    """
+    inside = (panes.start >= window[0]) & (panes.start < window[1]) & (panes.records > 0)
+    if len(ages.curves) < 2 or not inside.any():
+        return False
+    age = (rule.heard - panes.start[inside] - rule.pane / 2) / SECOND
+    cell = np.searchsorted(edges, age, side="right") - 1
+    reached = [
+        np.average(
+            np.where(cell < 0, 0.0, curve[np.clip(cell, 0, len(curve) - 1)]), weights=panes.records[inside]
+        )
+        for curve in ages.curves
+    ]
+    return bool(min(reached) < rule.share * max(reached))
 
 
 def settling_age(ages: Ages, rule: Rule) -> int | None:

@@ -104,6 +104,20 @@ def test_a_row_replaced_by_another_is_found_by_the_newest_logged_at(fresh_store:
     assert newest[NOON] == expected[expected < NOON + HOUR].max()
 
 
+def test_a_row_gone_and_another_come_late_are_found_where_neither_is_the_newest(
+    fresh_store: SqlStore, log: Log
+) -> None:
+    """As many rows as before, and the same newest one."""
+    gone = log.without(ids=at_noon(log)[:1])
+    other = predictions_of(np.asarray([NOON + 7 * MINUTE]), first_id=90_000)
+
+    audited(fresh_store, log, Log(pa.concat_tables([gone.predictions, other]), gone.labels))
+
+    counted = {one.start: one.counted_as_of for one in fresh_store.facts("late", NOON)}
+    assert counted[NOON] == START + 7 * DAY
+    assert facts(fresh_store, NOON) == {Part.RECORDS: (10, 10, 0), Part.LABELS: (10, 10, 9)}
+
+
 def test_deleted_labels_are_found(fresh_store: SqlStore, log: Log) -> None:
     audited(fresh_store, log, log.without(labels_of=at_noon(log)[:3]))
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
+import pytest
 from memory import MemorySource
 from synthetic import SPEC, START, labels_of, log_of, monitored_of, predictions_of
 
@@ -115,7 +116,10 @@ def test_labels_for_one_percent_of_the_records_do_not_wait(fresh_store: SqlStore
     assert seen == [(False, 0), (False, 4)]
 
 
-def test_labels_that_wait_add_up_and_are_not_counted_twice_in_the_overlap(fresh_store: SqlStore) -> None:
+@pytest.mark.parametrize("restarts", [False, True])
+def test_labels_that_wait_add_up_and_are_not_counted_twice_in_the_overlap(
+    fresh_store: SqlStore, *, restarts: bool
+) -> None:
     """One label a tick, each seen by two cycles: 10 minutes before the tick, the overlap is 15 minutes."""
     asked = NOON + 3 * DAY
     labels = [(f"p{number}", asked + number * HOUR - 10 * MINUTE, 0, "1") for number in range(3)]
@@ -123,6 +127,8 @@ def test_labels_that_wait_add_up_and_are_not_counted_twice_in_the_overlap(fresh_
 
     adding = []
     for as_of in ticks(asked - 2 * HOUR, asked + 3 * HOUR, HOUR):
+        if restarts:
+            monitored = monitored_of(busy_hour([*labels]), fresh_store, windows=(), every=HOUR)
         run_cycle(monitored, as_of)
         adding.append(sum(one.labels for one in fresh_store.waiting("late") if one.start == NOON))
 

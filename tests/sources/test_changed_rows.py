@@ -213,9 +213,13 @@ def test_rows_are_found_within_bounds_of_their_event_time(database: Database) ->
     database.create("predictions", COLUMNS, rows_of(10))
     source = database.source()
 
-    assert source.has_records(model_of(), (START - DAY, START + MINUTE))
-    assert not source.has_records(model_of(), (START - DAY, START - MINUTE))
-    assert not source.has_records(model_of(), (START + HOUR, START + DAY))
+    def there(first: int, last: int, as_of: int = START + DAY) -> bool:
+        return source.has_records(model_of(), as_of=as_of, bounds=(first, last))
+
+    assert there(START - DAY, START + MINUTE)
+    assert not there(START - DAY, START - MINUTE)
+    assert not there(START + HOUR, START + DAY)
+    assert not there(START - DAY, START + MINUTE, as_of=START - HOUR)
 
 
 def test_labels_without_predictions_are_counted_by_the_time_of_their_report(database: Database) -> None:

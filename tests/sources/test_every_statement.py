@@ -61,7 +61,7 @@ def cycle_and_audit(source: SqlSource, model: ModelSpec) -> None:
     source.columns(model)
     whole(source.changed_records(model, since=None, as_of=AS_OF, bounds=CYCLE))
     whole(source.changed_records(model, since=since, as_of=AS_OF, bounds=CYCLE))
-    source.has_records(model, (CYCLE[0] - HORIZON, CYCLE[0]))
+    source.has_records(model, as_of=CYCLE[1], bounds=(CYCLE[0] - HORIZON, CYCLE[0]))
     whole(source.changed_labels(model, since=None, as_of=AS_OF, bounds=CYCLE))
     whole(source.changed_labels(model, since=since, as_of=AS_OF, bounds=CYCLE))
     source.records(model, PANES)

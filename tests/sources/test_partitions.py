@@ -168,7 +168,7 @@ ASKED = {
     "strays": lambda source, model: source.strays(model, as_of=AS_OF, bounds=BOUNDS),
     "repeated ids": lambda source, model: source.repeated_ids(model, as_of=AS_OF, bounds=BOUNDS),
     "orphans": lambda source, model: source.orphans(model, BOUNDS),
-    "older rows": lambda source, model: source.has_records(model, BOUNDS),
+    "older rows": lambda source, model: source.has_records(model, as_of=BOUNDS[1], bounds=BOUNDS),
     "reference": lambda source, model: read_history(model, source, BOUNDS),
     "columns": lambda source, model: source.columns(model),
 }

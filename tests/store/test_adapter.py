@@ -51,7 +51,13 @@ def test_the_sql_store_is_a_store(store: SqlStore) -> None:
 
 def test_a_state_comes_back_as_it_went_in(store: SqlStore) -> None:
     state = ModelState(
-        as_of=1, first_as_of=2, oldest=-3, logged_cursor=4, reported_cursor=None, audited_as_of=2**62
+        as_of=1,
+        first_as_of=2,
+        oldest=-3,
+        logged_cursor=4,
+        reported_cursor=None,
+        audited_as_of=2**62,
+        seen_again=((-(2**60), 3), (2**60, 1)),
     )
 
     store.note_waiting("late", state, [])

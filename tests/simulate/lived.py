@@ -1,0 +1,310 @@
+"""A monitor that lives beside a simulated log: cycles, restarts, a final audit; and one that counts once."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import sqlalchemy as sa
+
+from monitor.app.running import cycle_once
+from monitor.app.wiring import App
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY, MINUTE, from_iso, to_iso
+from monitor.core.typing import Ints
+from monitor.pipeline.measure import WindowMeasures
+from monitor.pipeline.monitored import Monitored
+from monitor.records.pane import PanePart
+from monitor.simulate import Log, Mix, plan, truth
+from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.specs.settings import Settings
+from monitor.store import tables
+from monitor.store.engine import migrate, open_store
+
+START = from_iso("2024-01-01")
+MODEL = "late"
+TOLERANCE = 5 * MINUTE
+
+CONFIG = """
+[store]
+url = "${STORE}"
+
+[sources.log]
+url = "${SOURCE}"
+
+[[models]]
+name = "late"
+source = "log"
+task = "binary"
+every = "1h"
+pane = "${PANE}"
+horizon = "${HORIZON}"
+windows = [{ length = "1d", step = "1d" }, { length = "3d", step = "1d" }]
+measures = ["shift", "values"]
+reference = { file = "reference.parquet" }
+features = { numeric = ["temp"] }
+classes = { positive = 1, negative = 0 }
+
+[models.predictions]
+table = "predictions"
+id = "id"
+event_time = "event_time"
+event_time_unit = "us"
+logged_at = "logged_at"
+score = "score"
+threshold = 0.4
+version = "model_version"
+
+[models.labels]
+table = "labels"
+id = "id"
+label = "label"
+reported_at = "reported_at"
+revision = "revision"
+"""
+
+Content = tuple[object, ...]
+Key = tuple[Part, int]
+
+
+@cache
+def template() -> Path:
+    """A directory with the configuration, a reference without faults, and a migrated store."""
+    directory = Path(tempfile.mkdtemp(prefix="simulated-"))
+    (directory / "config.toml").write_text(CONFIG, encoding="utf-8")
+    planned = plan(Mix(), 2024, (START - 5 * DAY, START))
+    rows = dict(planned.predictions.take(np.argsort(planned.predictions.columns["id"])).columns)
+    rows["label"] = truth(planned, START + 1_000 * DAY).label
+    pq.write_table(pa.table(rows), directory / "reference.parquet")
+    migrate(f"sqlite:///{directory / 'empty.db'}")
+    return directory
+
+
+def settings(source: str, store: str, horizon: str, pane: str) -> Settings:
+    """Settings of a model on a log; intervals by resampling are left out."""
+    known = {"SOURCE": source, "STORE": store, "HORIZON": horizon, "PANE": pane}
+    made = settings_of(template() / "config.toml", known)
+    return replace(made, models=tuple(replace(one, resamples=0) for one in made.models))
+
+
+@contextmanager
+def simulated(
+    mix: Mix, seed: int, days: int, *, horizon: str = "10d", pane: str = "1h", source: str | None = None
+) -> Iterator["Lived"]:
+    """A log of so many days and a monitor beside it; without a URL in a SQLite file."""
+    planned = plan(mix, seed, (START, START + days * DAY))
+    with tempfile.TemporaryDirectory(prefix="simulated-", ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        url = source or f"sqlite:///{directory / 'log.db'}"
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        lived = Lived(directory, url, horizon, pane, Log(planned), engine)
+        with engine.begin() as connection:
+            lived.log.create(connection)
+        try:
+            yield lived
+        finally:
+            lived.stop()
+
+
+@dataclass
+class Lived:
+    """A monitor on a log that goes on."""
+
+    directory: Path
+    url: str
+    horizon: str
+    pane: str
+    log: Log
+    engine: sa.Engine
+    as_of: int = START
+    ticks: list[int] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
+    _app: App | None = None
+
+    @property
+    def app(self) -> App:
+        """The application, started when it is asked for."""
+        if self._app is None:
+            self._app = self._opened("live.db")
+        return self._app
+
+    @property
+    def monitored(self) -> Monitored:
+        """The model."""
+        return self.app.monitored(MODEL, self.as_of)
+
+    def stop(self) -> None:
+        """End the process, with all of its caches."""
+        if self._app is not None:
+            self._app.close()
+        self._app = None
+
+    def restart(self) -> None:
+        """The next cycle is that of a new process."""
+        self.steps.append("restart")
+        self.stop()
+
+    def cycle(self, as_of: int, *, behind: int = 0) -> None:
+        """A cycle of a tick that runs a little later."""
+        self.steps.append(f"cycle {to_iso(as_of)} +{behind // MINUTE}m")
+        self.advance(max(as_of + behind, self.log.now))
+        self._run(as_of)
+
+    def advance(self, until: int) -> None:
+        """Let the log go on up to a moment."""
+        with self.engine.begin() as connection:
+            self.log.advance(connection, until)
+
+    def _run(self, as_of: int) -> None:
+        report = cycle_once(self.app, MODEL, as_of)
+        assert report.error is None, report.error
+        self.ticks.append(as_of)
+        self.as_of = as_of
+
+    def audit(self) -> None:
+        """Daily cycles while nothing happens any more, until an audit was made and nothing waits."""
+        for _ in range(4):
+            as_of = -(-(max(self.log.now, self.as_of) + 1) // DAY) * DAY + DAY
+            self._run(as_of)
+            quiet = as_of - self.log.now >= DAY
+            if quiet and self.audited_now and not self.app.store.waiting(MODEL):
+                return
+        raise AssertionError("something waits for ever")
+
+    @property
+    def audited_now(self) -> bool:
+        """The last cycle audited."""
+        return self.app.store.state(MODEL).audited_as_of == self.as_of
+
+    @contextmanager
+    def from_scratch(self, *ticks: int) -> Iterator[App]:
+        """An application that first looks at the log now, as of some ticks."""
+        app = self._opened("scratch.db")
+        try:
+            for tick in ticks:
+                report = cycle_once(app, MODEL, tick)
+                assert report.error is None, report.error
+            yield app
+        finally:
+            app.close()
+            (self.directory / "scratch.db").unlink()
+
+    def comparable_from(self) -> int:
+        """Start of what is not frozen: panes within the horizon, from the oldest row of the log on."""
+        oldest = "SELECT min(event_time) FROM predictions WHERE logged_at <= :now AND event_time <= :latest"
+        given = {"now": self.as_of, "latest": self.as_of + TOLERANCE}
+        cut = self.monitored.oldest_pane(self.as_of)
+        since = f" AND event_time >= {2 * cut - self.as_of - DAY}"
+        with self.engine.connect() as connection:
+            found = connection.execute(sa.text(oldest + since), given).scalar()
+        return cut if found is None else max(cut, int(found))
+
+    def _opened(self, store: str) -> App:
+        path = self.directory / store
+        if not path.exists():
+            shutil.copy(template() / "empty.db", path)
+        made = settings(self.url, f"sqlite:///{path}", self.horizon, self.pane)
+        return App(made, template(), open_store(made.store_url, "live"))
+
+
+def panes_of(
+    app: App, as_of: int, since: int, *, without: frozenset[str] = frozenset()
+) -> dict[Key, Content]:
+    """Stored panes that have rows; blocks of some subjects, and the moments with them, left out."""
+    blocks = without | {"moments"} if without else without
+    counting = app.monitored(MODEL, as_of).counting
+    found: dict[Key, Content] = {}
+    for part in Part:
+        starts = [one.start for one in app.store.facts(MODEL, since) if one.part is part]
+        panes = app.store.load_panes(MODEL, part, starts, counting)
+        found |= {(part, start): content(pane, blocks) for start, pane in panes.items() if pane.rows}
+    return found
+
+
+def content(pane: PanePart, without: frozenset[str]) -> Content:
+    """All that a pane holds, comparable."""
+    strata = {}
+    for stratum, counters in pane.strata.items():
+        kept = counters.without(without & counters.layout.by_name.keys())
+        strata[stratum] = (kept.index.tolist(), kept.value.tolist())
+    return pane.rows, pane.newest, pane.records, pane.labelled, pane.checksum, strata
+
+
+def measured(app: App, as_of: int, since: int) -> list[MeasurementRow]:
+    """Measurements of the windows that begin at or after a moment, made anew of the stored panes."""
+    monitored = app.monitored(MODEL, as_of)
+    nothing: Ints = np.empty(0, np.int64)
+    rows: list[MeasurementRow] = []
+    for window in monitored.spec.windows:
+        measures = WindowMeasures(monitored, window, since, nothing, since)
+        end = window.newest_end(as_of)
+        while window.start(end) >= since:
+            rows += [*measures.records(end), *measures.labels(end, Truth.PROVISIONAL)]
+            end = window.previous_end(end)
+    return rows
+
+
+def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
+    """Committed rows of the newest windows, and the figures of the audit."""
+    windows = {window.name: window for window in app.monitored(MODEL, as_of).spec.windows}
+    rows = [row for _, _, row in app.store.current(MODEL) if row.truth is not Truth.SETTLED]
+    newest = [
+        row
+        for row in rows
+        if row.window in windows and windows[row.window].start(row.window_end) >= since
+        if row.measure != "volume_ratio"  # whose earlier weeks may be frozen
+    ]
+    figures = [row for row in rows if row.window == "" and row.version is None]
+    return sorted([*newest, *figures], key=repr)
+
+
+def history(app: App) -> dict[str, list[tuple[object, ...]]]:
+    """What happened to the kept windows, and the kept rows of them."""
+    with app.store.engine.connect() as connection:
+        found = {
+            table.name: [tuple(row) for row in connection.execute(table.select())]
+            for table in (tables.windows, tables.snapshots)
+        }
+    return {name: sorted(rows, key=repr) for name, rows in found.items()}
+
+
+def differing_history(lived: Lived) -> list[str]:
+    """What another history says that was replayed over the same ticks on the log as it is now."""
+    with lived.from_scratch(*lived.ticks) as replayed:
+        found, expected = history(lived.app), history(replayed)
+    words = []
+    for name, rows in found.items():
+        words += [f"{name}: not {row}" for row in expected[name] if row not in set(rows)][:3]
+        words += [f"{name}: but {row}" for row in rows if row not in set(expected[name])][:3]
+    return words
+
+
+def differing(lived: Lived, scratch: App, *, without: frozenset[str] = frozenset()) -> list[str]:
+    """What is not as one count from scratch finds it, in words."""
+    since = lived.comparable_from()
+    found, expected = (panes_of(app, lived.as_of, since, without=without) for app in (lived.app, scratch))
+    words = [
+        f"{part.value} {to_iso(start)}: {_first(found.get((part, start)), expected.get((part, start)))}"
+        for part, start in sorted(found.keys() | expected.keys())
+        if found.get((part, start)) != expected.get((part, start))
+    ]
+    for read in (measured, current):
+        rows, others = (read(app, lived.as_of, since) for app in (lived.app, scratch))
+        mine, theirs = ({row for row in some if row.subject not in without} for some in (rows, others))
+        words += [f"{read.__name__}: not {one}" for one in sorted(theirs - mine, key=repr)[:3]]
+        words += [f"{read.__name__}: but {one}" for one in sorted(mine - theirs, key=repr)[:3]]
+    return words
+
+
+def _first(found: Content | None, expected: Content | None) -> str:
+    if found is None or expected is None:
+        return f"{found and found[:5]} instead of {expected and expected[:5]}"
+    if found[:5] != expected[:5]:
+        return f"{found[:5]} instead of {expected[:5]}"
+    return "other counters"
