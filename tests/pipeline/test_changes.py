@@ -280,3 +280,16 @@ def test_a_label_that_is_reported_later_is_no_orphan_yet(fresh_store: SqlStore) 
     ]
 
     assert orphans == [0, 1, 2]
+
+
+def test_how_old_a_log_is_does_not_depend_on_rows_that_come_later(fresh_store: SqlStore) -> None:
+    """A replay finds the row that was logged on the third day; the cycle as of the first must not."""
+    log = log_of(1)
+    stale = predictions_of(
+        np.asarray([START - 25 * DAY]), first_id=90_000, logged=np.asarray([START + 2 * DAY])
+    )
+    source = MemorySource(pa.concat_tables([log.predictions, stale]), log.labels)
+
+    run_cycle(monitored_of(source, fresh_store, windows=DAYS), START + DAY)
+
+    assert fresh_store.state("late").oldest == np.asarray(log.predictions["event_time"]).min()

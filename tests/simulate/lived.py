@@ -18,6 +18,7 @@ from monitor.app.wiring import App
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, MINUTE, from_iso, to_iso
 from monitor.core.typing import Ints
+from monitor.pipeline.due import UNEVEN
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import PanePart
@@ -255,7 +256,7 @@ def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     windows = {window.name: window for window in app.monitored(MODEL, as_of).spec.windows}
     rows = [row for _, _, row in app.store.current(MODEL) if row.truth is not Truth.SETTLED]
     newest = [
-        row
+        replace(row, warning=row.warning.removesuffix(UNEVEN))  # of older delays too: history, as settling is
         for row in rows
         if row.window in windows and windows[row.window].start(row.window_end) >= since
         if row.measure != "volume_ratio"  # whose earlier weeks may be frozen

@@ -47,7 +47,14 @@ def shares(names: Iterable[str], share: float) -> dict[str, Any]:
 MIXES = {
     "delays": Mix(per_day=PER_DAY, positives=SLOW, never=0.03, nightly=True, outages=((DAY, 2 * DAY),)),
     "times": Mix(
-        per_day=PER_DAY, late=0.05, stale=0.02, future=0.03, early=0.03, stale_labels=0.02, orphans=0.02
+        per_day=PER_DAY,
+        late=0.05,
+        stale=0.03,
+        stale_after=5 * DAY,
+        future=0.03,
+        early=0.03,
+        stale_labels=0.02,
+        orphans=0.02,
     ),
     "repeats": Mix(
         per_day=PER_DAY,
