@@ -10,12 +10,13 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo test check fix coverage benchmark slow-labels sim-intervals sim-time sim-crashes docs lowest clean
+.PHONY: help demo test test-long check fix coverage benchmark slow-labels sim-intervals sim-time sim-crashes docs lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
 	@echo "make demo ARGS=--exit   the same, ending after the table"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
+	@echo "make test-long          what takes minutes: replicas, stores that fail, settling of simulated logs"
 	@echo "make check              ruff, mypy --strict, import-linter"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
@@ -33,6 +34,9 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+test-long: $(VENV)/installed-dev
+	@$(BIN)/python -m pytest -m long $(ARGS)
 
 check: $(VENV)/installed-dev
 	@failed=; \

@@ -274,10 +274,7 @@ def test_a_replay_is_refused_while_a_daemon_has_the_run(bench: Bench, monitor: M
 
     assert (refused.exit_code, refused.stderr) == (
         1,
-        (
-            'monitor: a daemon or a replay has the run "live" (one that was killed has it for at most '
-            "1m more): wait, or name another run with --run NAME\n"
-        ),
+        'monitor: a daemon or a replay has the run "live": wait, or name another run with --run NAME\n',
     )
     assert [other.exit_code, freed.exit_code] == [0, 0]
 

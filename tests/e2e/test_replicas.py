@@ -18,7 +18,7 @@ from serving import Bench, Database, create_tables, labels, model, predictions
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso
 from monitor.store.engine import migrate
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.long]
 EVERY, TTL, MODELS = 3 * SECOND, 3.0, ("late", "early")
 OPTIONS = """
 every = "3s"

@@ -16,6 +16,8 @@ from serving import Bench, Database, create_tables, labels, model, predictions
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.store.engine import migrate
 
+pytestmark = pytest.mark.long
+
 OPTIONS = """
 every = "2s"
 pane = "10m"

@@ -168,7 +168,7 @@ def test_against_the_logs_own_past_every_measure_of_performance_is_compared(
     _, rows = run_cycle(monitored, START + 20 * DAY)
 
     compared = {row.measure for row in rows if row.against == "previous" and row.truth is not Truth.NONE}
-    assert {"accuracy", "matthews_correlation", "average_precision", "expected_calibration_error"} <= compared
+    assert {"accuracy", "matthews_corrcoef", "average_precision", "expected_calibration_error"} <= compared
     assert not {"confusion_records", "expected_calibration_error_critical"} & compared
 
 

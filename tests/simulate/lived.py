@@ -20,7 +20,7 @@ from monitor.core.clock import DAY, MINUTE, from_iso, to_iso
 from monitor.core.typing import Ints
 from monitor.pipeline.due import UNEVEN
 from monitor.pipeline.measure import WindowMeasures
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.monitored import LATE, WAITING, Monitored
 from monitor.records.pane import PanePart
 from monitor.simulate import Log, Mix, plan, truth
 from monitor.specs.rows import MeasurementRow, Part, Truth
@@ -261,7 +261,9 @@ def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
         if row.window in windows and windows[row.window].start(row.window_end) >= since
         if row.measure != "volume_ratio"  # whose earlier weeks may be frozen
     ]
-    figures = [row for row in rows if row.window == "" and row.version is None]
+    own = (*LATE, *WAITING)  # tell what a cycle saw, not what the log holds
+    whole = (row for row in rows if row.window == "" and row.version is None)
+    figures = [row for row in whole if row.measure not in own]
     return sorted([*newest, *figures], key=repr)
 
 
