@@ -19,7 +19,7 @@ def cycle_rows(
 
 
 def late_rows(as_of: int, changes: Changes, before: Sequence[MeasurementRow]) -> tuple[MeasurementRow, ...]:
-    """What became visible late; nothing where that is not known.
+    """What became visible late; none of labels, or of rows, that have no such time.
 
     Parameters
     ----------
