@@ -34,9 +34,15 @@ _OUTPUTS = {
     "threshold": {"score": _SCORES},
     "challenged": {"score": _SCORES, "challenger": _SCORES},
     "multiclass": {"probability:DM": _SCORES, "probability:0": _SCORES, "probability:1": _SCORES},
-    "classes": {"prediction": _CLASSES},
+    "classes": {"prediction": _CLASSES, "challenger": _CLASSES},
     "regression": {"prediction": _NUMBERS},
     "unlabelled": {"score": _SCORES},
+}
+
+
+_CHALLENGERS = {
+    "challenged": Challenger(column="other", threshold=0.3),
+    "classes": Challenger(column="other"),
 }
 
 
@@ -50,7 +56,7 @@ def reading_of(kind: str) -> Reading:
         has_score=kind in ("binary", "threshold", "challenged", "multiclass", "unlabelled"),
         score_range=(-np.inf, np.inf) if kind == "regression" else (0.0, 1.0),
         threshold=0.3 if kind in ("threshold", "challenged", "unlabelled") else None,
-        challenger=Challenger(column="other", threshold=0.3) if kind == "challenged" else None,
+        challenger=_CHALLENGERS.get(kind),
         probabilities=("0", "1", "DM") if kind == "multiclass" else (),
         numeric=("width",),
         categorical=("color",),

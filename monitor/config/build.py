@@ -163,10 +163,19 @@ def _arms(control: Control) -> Arms:
 
 def _challenger(model: Model) -> records.Challenger | None:
     challenger, own = model.challenger, model.predictions.threshold
-    if challenger is None or challenger.score is None:
+    if challenger is None:
+        return None
+    if challenger.prediction is not None:
+        return records.Challenger(column=challenger.prediction)
+    if challenger.score is None:
         return None
     threshold = own if challenger.threshold is None else challenger.threshold
     return None if threshold is None else records.Challenger(column=challenger.score, threshold=threshold)
+
+
+def _challengers_column(model: Model) -> str | None:
+    challenger = model.challenger
+    return None if challenger is None else challenger.score or challenger.prediction
 
 
 def _compared(model: Model) -> ComparedSpec:
@@ -174,7 +183,7 @@ def _compared(model: Model) -> ComparedSpec:
     since = None if model.challenger is None else model.challenger.since
     if control is None:
         return ComparedSpec(challenger_since=since)
-    detect = _DETECT if control.detect is None and model.task == "binary" else control.detect
+    detect = _DETECT if control.detect is None and model.task != "regression" else control.detect
     return ComparedSpec(
         since=control.since,
         control_share=control.control_share,
@@ -215,7 +224,7 @@ def _predictions(model: Model) -> Relation:
             ("version", table.version),
             ("arm", None if model.control is None else model.control.arm_column),
             ("serving", None if model.serving is None else model.serving.column),
-            ("challenger", None if model.challenger is None else model.challenger.score),
+            ("challenger", _challengers_column(model)),
             *_outputs(model),
         ),
     )

@@ -196,11 +196,12 @@ class Control(BaseModel):
 
 
 class Challenger(BaseModel):
-    """Another model that scores the same records."""
+    """Another model that predicts the same records."""
 
     model_config = _STRICT
 
     score: Text | None = None
+    prediction: Text | None = None
     threshold: float | None = None
     version: Text | None = None
     since: Moment | None = None

@@ -35,25 +35,40 @@ def challenger_faults(model: Model) -> Found:
     if challenger is None:
         return
     if challenger.version is not None:
-        yield (*loc, "version"), "not supported yet: give the column of the challenger's score as score"
-    elif model.task != "binary":
-        yield loc, f"a {model.task} model has none"
+        key = "prediction" if model.task == "multiclass" else "score"
+        yield (*loc, "version"), f"not supported yet: give the column of the challenger's {key} as {key}"
+    elif model.task == "regression":
+        yield loc, "a regression model has none"
+    else:
+        of_task = _challengers_class if model.task == "multiclass" else _challengers_score
+        yield from of_task(model, challenger)
+    if model.labels is None:
+        yield loc, "challengers are compared by labels: give [models.labels]"
+
+
+def _challengers_class(_: Model, challenger: Challenger) -> Found:
+    loc = ("challenger",)
+    if challenger.prediction is None:
+        yield (*loc, "prediction"), "required: the column of the class that the challenger predicted"
+    for key in ("score", "threshold"):
+        if getattr(challenger, key) is not None:
+            yield (*loc, key), "of binary models only: give the column of the predicted class as prediction"
+
+
+def _challengers_score(model: Model, challenger: Challenger) -> Found:
+    loc, (lower, upper) = ("challenger",), model.predictions.score_range
+    if challenger.prediction is not None:
+        yield (*loc, "prediction"), "of multi-class models only: give the column of the score as score"
     elif model.predictions.score is None:
         yield loc, "scores are compared with the model's own: give predictions.score"
     elif challenger.score is None:
         yield (*loc, "score"), "required: the column of the challenger's score"
-    if model.labels is None:
-        yield loc, "scores are compared by their labels: give [models.labels]"
-    yield from _challengers_threshold(model, challenger)
-
-
-def _challengers_threshold(model: Model, challenger: Challenger) -> Found:
-    loc, (lower, upper) = ("challenger", "threshold"), model.predictions.score_range
-    if challenger.threshold is None:
-        if model.task == "binary" and model.predictions.threshold is None:
-            yield loc, "required where predictions have no threshold: the challenger's is positive from it on"
-    elif not lower <= challenger.threshold <= upper:
-        yield loc, f"must lie in score_range [{lower:g}, {upper:g}]: got {challenger.threshold:g}"
+    at, threshold = (*loc, "threshold"), challenger.threshold
+    if threshold is None:
+        if model.predictions.threshold is None:
+            yield at, "required where predictions have no threshold: the challenger's is positive from it on"
+    elif not lower <= threshold <= upper:
+        yield at, f"must lie in score_range [{lower:g}, {upper:g}]: got {threshold:g}"
 
 
 def reference_faults(model: Model) -> Found:

@@ -11,7 +11,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.ask import Result
 from monitor.measures.intervals import normal, normal_quantile
-from monitor.measures.measure import BINARY, Direction, Family, Measure, Unit
+from monitor.measures.measure import BINARY, CLASSES, Direction, Family, Measure, Unit
 from monitor.measures.scores import FEW
 from monitor.measures.sequential import p_value
 from monitor.states.paired import Agreement, PairedLosses, PairedScores
@@ -28,8 +28,8 @@ CHALLENGER: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.HIGHER,
         Family.COMPARISON,
-        BINARY,
-        "Challenger's accuracy - champion's, on the labelled records that both scored: (c - b) / n, c the "
+        CLASSES,
+        "Challenger's accuracy - champion's, on the labelled records that both predicted: (c - b) / n, c the "
         "records that only the challenger predicts right, b those that only the champion does.",
         "Bonett and Price, for paired shares",
         "Bonett & Price (2012), J. Educ. Behav. Stat. 37:479",
@@ -40,7 +40,7 @@ CHALLENGER: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.COMPARISON,
-        BINARY,
+        CLASSES,
         "Exact binomial (sign, McNemar) test that b and c are equally likely, two-sided. For one look, at a "
         "window that was chosen beforehand: who looks again and again reads "
         "`challenger_p_value_always_valid`.",
@@ -53,7 +53,7 @@ CHALLENGER: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.COMPARISON,
-        BINARY,
+        CLASSES,
         "The same test, one-sided: small where the challenger is better.",
         "none",
         _SIGN,
@@ -91,7 +91,7 @@ CHALLENGER: tuple[Measure, ...] = (
         Unit.PLAIN,
         Direction.NONE,
         Family.COMPARISON,
-        BINARY,
+        CLASSES,
         "Natural logarithm of the evidence that b and c are not equally likely, of all settled days since "
         "`challenger.since`, each entered once: 2^(b + c) B(b + ½, c + ½) / B(½, ½).",
         "none",
@@ -103,7 +103,7 @@ CHALLENGER: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.COMPARISON,
-        BINARY,
+        CLASSES,
         "1 / the most evidence that there ever was, at most 1, looked at after every pane: below 5 % at any "
         "of all looks with a probability of at most 5 % if champion and challenger are equally good.",
         "none",
@@ -204,13 +204,14 @@ def signed_rank(losses: PairedLosses) -> Measurement:
 
 
 def results(
-    agreement: Agreement, scores: PairedScores, losses: PairedLosses | None, level: float
+    agreement: Agreement, scores: PairedScores | None, losses: PairedLosses | None, level: float
 ) -> Iterator[Result]:
     """All measures of a window."""
     yield Result("challenger_accuracy_difference", "", accuracy_difference(agreement, level))
     yield Result("sign_test_p_value", "", sign_test(agreement))
     yield Result("sign_test_p_value_one_sided", "", sign_test_one_sided(agreement))
-    yield Result("challenger_auc_difference", "", auc_difference(scores, level))
+    if scores is not None:
+        yield Result("challenger_auc_difference", "", auc_difference(scores, level))
     if losses is not None:
         yield Result("signed_rank_p_value", "", signed_rank(losses))
 

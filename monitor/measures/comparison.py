@@ -9,10 +9,12 @@ from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.ask import Result
 from monitor.measures.intervals import newcombe_difference, normal, normal_quantile, rate, student, welch
-from monitor.measures.measure import BINARY, NUMBERS, Direction, Family, Measure, Unit
+from monitor.measures.measure import CLASSES, NUMBERS, Direction, Family, Measure, Unit
 from monitor.measures.moments import variance_of
 from monitor.states.sums import HALF
 from monitor.states.views import Histogram, Sums
+
+_EACH = "Multi-class: of each class against the others, subject `class:NAME`."
 
 COMPARISON: tuple[Measure, ...] = (
     Measure(
@@ -20,8 +22,8 @@ COMPARISON: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.COMPARISON,
-        BINARY,
-        "Share of positive labels in the control arm.",
+        CLASSES,
+        f"Share of positive labels in the control arm. {_EACH}",
         "Wilson",
         "Wilson (1927), JASA 22:209",
         headline=True,
@@ -31,8 +33,8 @@ COMPARISON: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.COMPARISON,
-        BINARY,
-        "Share of positive labels in the treatment arm.",
+        CLASSES,
+        f"Share of positive labels in the treatment arm. {_EACH}",
         "Wilson",
         "Wilson (1927), JASA 22:209",
         headline=True,
@@ -42,8 +44,8 @@ COMPARISON: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.COMPARISON,
-        BINARY,
-        "Treatment's rate - control's rate.",
+        CLASSES,
+        f"Treatment's rate - control's rate. {_EACH}",
         "Newcombe's hybrid of Wilson intervals",
         "Newcombe (1998), Statist. Med. 17:873, method 10",
         headline=True,
@@ -53,8 +55,8 @@ COMPARISON: tuple[Measure, ...] = (
         Unit.PLAIN,
         Direction.NONE,
         Family.COMPARISON,
-        BINARY,
-        "Treatment's rate / control's rate. No positive label in the control arm: `undefined`.",
+        CLASSES,
+        f"Treatment's rate / control's rate. No positive label in the control arm: `undefined`. {_EACH}",
         "Katz's log interval; none where an arm has no positive label",
         "Katz et al. (1978), Biometrics 34:469; SciPy `relative_risk`",
         headline=True,
@@ -147,12 +149,11 @@ class Mean:
     fourth: float = math.nan
 
 
-def rate_of(label: Histogram | None) -> Rate:
-    """Outcome of a binary model's arm; labels of unseen classes are left out."""
-    if label is None:
-        return Rate(0, 0)
-    negative, positive = label.counts[:2].tolist()
-    return Rate(positive, negative + positive)
+def rates_of(label: Histogram | None, classes: int) -> list[Rate]:
+    """Outcome of an arm by class, in their order; labels of unseen classes are left out."""
+    counts = [0] * classes if label is None else label.counts[:classes].tolist()
+    n = sum(counts)
+    return [Rate(count, n) for count in counts]
 
 
 def mean_of(errors: Sums | None) -> Mean:
@@ -279,12 +280,21 @@ def mean_ratio(control: Mean, treatment: Mean, level: float = 0.95) -> Measureme
     return Measurement(value=value, n=n, interval=interval)
 
 
-def rate_results(control: Rate, treatment: Rate, level: float) -> Iterator[Result]:
-    """All measures of a binary model's arms."""
+def rate_results(control: Rate, treatment: Rate, level: float, subject: str = "") -> Iterator[Result]:
+    """All measures of one class in both arms."""
     for name, arm in (("control", control), ("treatment", treatment)):
-        yield Result(f"{name}_outcome_rate", "", rate(arm.positive, arm.n, level, Reason.NO_LABELS))
-    yield Result("outcome_rate_difference", "", rate_difference(control, treatment, level))
-    yield Result("outcome_rate_ratio", "", rate_ratio(control, treatment, level))
+        yield Result(f"{name}_outcome_rate", subject, rate(arm.positive, arm.n, level, Reason.NO_LABELS))
+    yield Result("outcome_rate_difference", subject, rate_difference(control, treatment, level))
+    yield Result("outcome_rate_ratio", subject, rate_ratio(control, treatment, level))
+
+
+def outcomes(classes: Sequence[str]) -> list[tuple[int, str]]:
+    """Classes whose rates are compared: position and subject. Of two the positive one, the model itself.
+
+    >>> outcomes(["0", "1"]), outcomes(["a", "b", "c"])
+    ([(1, '')], [(0, 'class:a'), (1, 'class:b'), (2, 'class:c')])
+    """
+    return [(1, "")] if len(classes) == 2 else [(at, f"class:{name}") for at, name in enumerate(classes)]
 
 
 def mean_results(control: Mean, treatment: Mean, level: float) -> Iterator[Result]:

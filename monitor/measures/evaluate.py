@@ -169,10 +169,10 @@ def label_quality(counting: Counting, labels: Counters, ask: Ask, *, delays: boo
 def comparison(
     counting: Counting, control: Counters | None, treatment: Counters | None, ask: Ask
 ) -> list[Result]:
-    """Outcomes of two arms' labels parts; none without labels, without arms, or for several classes."""
+    """Outcomes of two arms' labels parts; none without labels, or without arms."""
     no_arms = counting.reading.arms is None and control is None and treatment is None
     wanted = Family.COMPARISON in ask.families
-    if counting.label is None or no_arms or counting.reading.task is Task.MULTICLASS or not wanted:
+    if counting.label is None or no_arms or not wanted:
         return []
     for arm in (control, treatment):
         if arm is not None:
@@ -180,9 +180,14 @@ def comparison(
     if counting.reading.task is Task.REGRESSION:
         means = [arms.mean_of(None if arm is None else counting.errors(arm)) for arm in (control, treatment)]
         return list(arms.mean_results(means[0], means[1], ask.level))
-    outcomes = [None if arm is None else counting.histogram(arm, "label") for arm in (control, treatment)]
-    rates = [arms.rate_of(outcome) for outcome in outcomes]
-    return list(arms.rate_results(rates[0], rates[1], ask.level))
+    classes = counting.reading.classes
+    labels = [None if arm is None else counting.histogram(arm, "label") for arm in (control, treatment)]
+    rates = [arms.rates_of(label, len(classes)) for label in labels]
+    return [
+        result
+        for at, subject in arms.outcomes(classes)
+        for result in arms.rate_results(rates[0][at], rates[1][at], ask.level, subject)
+    ]
 
 
 def challenge(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
@@ -192,7 +197,7 @@ def challenge(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
     _require(counting.labels, labels)
     opened = labels.opened()
     losses = pairing.paired_losses(opened) if counting.probabilistic else None
-    scores = pairing.paired_scores(opened)
+    scores = pairing.paired_scores(opened) if counting.scored else None
     return list(challenger.results(pairing.agreement(opened), scores, losses, ask.level))
 
 

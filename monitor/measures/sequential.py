@@ -21,7 +21,7 @@ from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.ask import Result
 from monitor.measures.comparison import Mean, Rate
-from monitor.measures.measure import ALL, BINARY, NUMBERS, Direction, Family, Measure, Unit
+from monitor.measures.measure import ALL, CLASSES, NUMBERS, Direction, Family, Measure, Unit
 
 ENOUGH = 500  # of an arm, below which its mean is not taken as normal
 CONCENTRATION = 10_000  # of the prior about the planned share, in records
@@ -39,8 +39,9 @@ SEQUENTIAL: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.COMPARISON,
-        BINARY,
-        f"Treatment's rate - control's rate {_SINCE}. Fewer than {ENOUGH} labels an arm: `too_few`.",
+        CLASSES,
+        f"Treatment's rate - control's rate {_SINCE}. Fewer than {ENOUGH} labels an arm: `too_few`. "
+        "Multi-class: of each class against the others, subject `class:NAME`.",
         "normal-mixture confidence sequence: it holds the true value at all looks together; its mixture's "
         "standard deviation is `control.detect`",
         _NORMAL,
@@ -62,10 +63,11 @@ SEQUENTIAL: tuple[Measure, ...] = (
         Unit.RATIO,
         Direction.NONE,
         Family.COMPARISON,
-        frozenset({*BINARY, *NUMBERS}),
+        ALL,
         "1 / the most evidence that there ever was for a difference of the arms' outcomes, at most 1, by the "
         "normal-mixture sequential test, looked at after every pane: below 5 % at any of all looks with a "
-        "probability of at most 5 % if they are equal.",
+        "probability of at most 5 % if they are equal. Multi-class: a test for each class, subject "
+        "`class:NAME`; of 20 classes one is below 5 % by chance.",
         "none",
         _NORMAL,
         headline=True,
@@ -213,7 +215,13 @@ def p_value_of(evidence: float) -> float:
 
 
 def outcome_results(
-    control: Rate | Mean, treatment: Rate | Mean, *, detect: float | None, most: float, level: float
+    control: Rate | Mean,
+    treatment: Rate | Mean,
+    *,
+    detect: float | None,
+    most: float,
+    level: float,
+    subject: str = "",
 ) -> Iterator[Result]:
     """All measures of the arms' outcomes so far.
 
@@ -229,8 +237,8 @@ def outcome_results(
     difference = Measurement.absent(Reason.NOT_CONFIGURED, n=arms[0].n + arms[1].n)
     if detect is not None:
         difference = difference_always_valid(*arms, detect, level)
-    yield Result(f"outcome_{name}_difference_always_valid", "", difference)
-    yield Result("control_p_value_always_valid", "", p_value(difference, most))
+    yield Result(f"outcome_{name}_difference_always_valid", subject, difference)
+    yield Result("control_p_value_always_valid", subject, p_value(difference, most))
 
 
 def ratio_results(

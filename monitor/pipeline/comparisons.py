@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from monitor.core.clock import to_iso
 from monitor.measures import challenger, sequential
 from monitor.measures.ask import Result
-from monitor.measures.comparison import Mean, Rate, mean_of_sums, rate_of, weekly
+from monitor.measures.comparison import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
 from monitor.pipeline.ledger import Counts, Ledger
 from monitor.records import pairing
 from monitor.records.counting import VOLUME, Counting
-from monitor.records.reading import Arms, Task
+from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Part
 from monitor.states.counters import Counters
@@ -53,8 +53,8 @@ def comparisons_of(spec: ModelSpec, counting: Counting) -> list[Comparison]:
     """Comparisons of a model that go on."""
     found: list[Comparison] = []
     arms = counting.reading.arms
-    if arms is not None and counting.label is not None and counting.reading.task is not Task.MULTICLASS:
-        found.append(_outcome(spec, counting, arms))
+    if arms is not None and counting.label is not None:
+        found += [_outcome(spec, counting, arms, *one) for one in _compared(counting.reading)]
     if arms is not None and spec.compared.control_share is not None:
         found.append(_sample_ratio(spec, arms, spec.compared.control_share))
     if counting.challenged and counting.label is not None:
@@ -64,9 +64,17 @@ def comparisons_of(spec: ModelSpec, counting: Counting) -> list[Comparison]:
 
 @dataclass(frozen=True, slots=True)
 class _Outcomes:
-    """Outcomes of both arms as counts: of each (positive, n), or (n, lost, first, second sum)."""
+    """Outcomes of both arms as counts: of each (positive, n), or (n, lost, first, second sum).
+
+    Parameters
+    ----------
+    at, subject
+        position of the class that is positive, and what its measures are of.
+    """
 
     counting: Counting
+    at: int
+    subject: str
     arms: tuple[Stratum, Stratum]
     detect: float | None
     level: float
@@ -96,7 +104,7 @@ class _Outcomes:
         table = weekly([(to_iso(week)[:10], *self.outcomes(counts)) for week, counts in ledger.weeks])
         control, treatment = self.outcomes(ledger.total)
         difference, p_value = sequential.outcome_results(
-            control, treatment, detect=self.detect, most=ledger.most, level=self.level
+            control, treatment, detect=self.detect, most=ledger.most, level=self.level, subject=self.subject
         )
         told = replace(difference.measurement, detail=table if ledger.weeks else None)
         yield replace(difference, measurement=told)
@@ -106,7 +114,8 @@ class _Outcomes:
         if counters is None:
             return (0,) * self.size
         if self.size == 2:
-            rate = rate_of(self.counting.histogram(counters, "label"))
+            label = self.counting.histogram(counters, "label")
+            rate = rates_of(label, len(self.counting.reading.classes))[self.at]
             return rate.positive, rate.n
         sums = self.counting.errors(counters)
         lost = sums.out_of_range("label") + sums.out_of_range("squared_label")
@@ -120,10 +129,14 @@ class _Outcomes:
         return mean_of_sums(n, lost, first, second, self.counting.scale)
 
 
-def _outcome(spec: ModelSpec, counting: Counting, arms: Arms) -> Comparison:
-    outcomes = _Outcomes(counting, _arms(arms), spec.compared.detect, spec.level)
+def _compared(reading: Reading) -> list[tuple[int, str]]:
+    return [(0, "")] if reading.task is Task.REGRESSION else outcomes(reading.classes)
+
+
+def _outcome(spec: ModelSpec, counting: Counting, arms: Arms, at: int, subject: str) -> Comparison:
+    outcomes = _Outcomes(counting, at, subject, _arms(arms), spec.compared.detect, spec.level)
     return Comparison(
-        name="outcome",
+        name=" of ".join(filter(None, ("outcome", subject))),
         key=_key(spec, arms, [spec.compared.detect, counting.reading.classes, counting.scale]),
         part=Part.LABELS,
         since=spec.compared.since,
@@ -165,7 +178,7 @@ def _challenger(spec: ModelSpec, counting: Counting) -> Comparison:
 
     return Comparison(
         name="challenger",
-        key=content_hash([since, other and [other.column, other.threshold], counting.reading.threshold]),
+        key=content_hash([since, other and other.told, counting.reading.threshold]),
         part=Part.LABELS,
         since=since,
         nothing=(0, 0, 0, 0),

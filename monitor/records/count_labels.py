@@ -19,7 +19,7 @@ from monitor.records.error_terms import (
     percentage_terms,
     prediction_sums,
 )
-from monitor.records.pairing import PAIRED, Predicted, challenger_of, paired_cells
+from monitor.records.pairing import PAIRED, Predicted, challenger_of, class_cells, paired_cells
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Probabilities, loss_terms, probabilities_of, probability_terms
 from monitor.records.reading import Reading, Task
@@ -182,9 +182,8 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
         cells["scores"] = (labels.cell * counting.score.regular + cell, valid)
         if counting.probabilistic:
             sums["losses"], clipped = _losses(score.values, labels.cell, valid)
-    if isinstance(prediction, Categories) and score is not None:
-        champion = Predicted(score, prediction.positions(reading.classes, -1))
-        cells |= _paired(chosen, champion, labels, counting)
+    if isinstance(prediction, Categories):
+        cells |= _paired(chosen, score, prediction, labels, counting)
     found = probabilities_of(chosen, reading) if counting.probable else None
     if found is not None and counting.score is not None:
         actual = _position(labels, found, reading.classes)
@@ -193,21 +192,21 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
     return Terms(cells, sums, clipped, cell_sums)
 
 
-def _paired(chosen: pa.Table, champion: Predicted, labels: Labels, counting: Counting) -> dict[str, _Cells]:
-    """Cells of the records that a challenger scored too."""
-    challenger = counting.reading.challenger
-    if not counting.challenged or counting.score is None or challenger is None:
+def _paired(
+    chosen: pa.Table, score: Numbers | None, prediction: Categories, labels: Labels, counting: Counting
+) -> dict[str, _Cells]:
+    """Cells of the records that a challenger predicted too."""
+    challenger, classes = counting.reading.challenger, counting.reading.classes
+    if not counting.challenged or challenger is None or "challenger" not in chosen.column_names:
         return {}
-    if "challenger" not in chosen.column_names:
+    of_class = labels.cell, labels.known & (labels.cell < len(classes))
+    if not counting.scored:
+        return {"paired": class_cells(prediction, chosen["challenger"], of_class, classes)}
+    if counting.score is None or score is None or challenger.threshold is None:
         return {}
-    of_class = labels.cell, labels.known & (labels.cell < len(counting.reading.classes))
-    return paired_cells(
-        counting.score,
-        champion,
-        challenger_of(chosen, challenger),
-        of_class,
-        probabilistic=counting.probabilistic,
-    )
+    champion = Predicted(score, prediction.positions(classes, -1))
+    other = challenger_of(chosen, challenger.threshold)
+    return paired_cells(counting.score, champion, other, of_class, probabilistic=counting.probabilistic)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,14 +122,15 @@ class Counting:
             blocks.append(Block("unusable", (len(UNUSABLE),), grids.content_hash(UNUSABLE)))
             cells = (2, len(EDGES) + 1), grids.content_hash(EDGES)
             blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
-        if self.challenged and self.score is not None:
-            blocks += paired_blocks(self.score, probabilistic=self.probabilistic)
+        if self.challenged:
+            blocks += paired_blocks(self.score if self.scored else None, probabilistic=self.probabilistic)
         return Layout(tuple(blocks))
 
     @property
     def challenged(self) -> bool:
-        """Labels are counted by both models' scores: a binary model with a challenger."""
-        return self.scored and self.reading.challenger is not None
+        """Labels are counted by who was right: a classifier with a challenger. If `scored`, by scores too."""
+        classified = self.scored or self.reading.task is Task.MULTICLASS
+        return classified and self.reading.challenger is not None
 
     @property
     def centre(self) -> float:
@@ -179,7 +180,7 @@ class Counting:
             "pane": reading.pane if reading.pane != HOUR else None,
             "threshold": reading.threshold,
             "serving": reading.serving and [reading.serving.column, reading.serving.values],
-            "challenger": reading.challenger and [reading.challenger.column, reading.challenger.threshold],
+            "challenger": reading.challenger and reading.challenger.told,
             "zone": reading.zone if reading.zone != "UTC" else None,
             "time_units": reading.time_units,
         }

@@ -1,18 +1,19 @@
 """What a challenger's score adds to the labels part: the same labelled records, seen by two models.
 
-For the whole alone, 4 counters that say who was right, 4,096 of both scores by class, 8,192 of their joint
-distribution and about 3,630 of the differences of their losses: at most six of them are non-zero a record.
+For the whole alone, 4 counters that say who was right; of a binary model 4,096 of both scores by class, 8,192
+of their joint distribution and about 3,630 of the differences of their losses: at most six of them are
+non-zero a record.
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from monitor.core.typing import Bools, Ints
-from monitor.records.reading import Challenger
-from monitor.records.values import Numbers, numbers
+from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states import grids
 from monitor.states.counters import Block, Counters, Opened
 from monitor.states.grids import NumericGrid, lookup
@@ -25,6 +26,7 @@ LOSS_EDGES = grids.log_edges(2.0**-20, 64.0)
 _CLIP = 2.0**-52  # of probabilities, as in the log loss
 
 _Cells = tuple[Ints, Bools]
+Classes: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +37,23 @@ class Predicted:
     kind: Ints
 
 
-def paired_blocks(score: NumericGrid, *, probabilistic: bool) -> list[Block]:
-    """Blocks of a binary model with a challenger: at most 23,000 counters, of which a record fills 5.
+def paired_blocks(score: NumericGrid | None, *, probabilistic: bool) -> list[Block]:
+    """Blocks of a model with a challenger: at most 23,000 counters, of which a record fills 5.
 
     Parameters
     ----------
     score
-        of the champion: both scores are counted between some of its edges.
+        of the champion: both scores are counted between some of its edges. None: classes are compared.
     probabilistic
         scores are probabilities, which have a log loss.
     """
+    right = Block("paired", (2, 2), grids.content_hash("champion, challenger"))
+    if score is None:
+        return [right]
     grid, k, j = grids.to_json(score), _count(score, SCORE_CELLS), _count(score, JOINT_CELLS)
     fine = (2, k), grids.content_hash([grid, SCORE_CELLS])
     blocks = [
-        Block("paired", (2, 2), grids.content_hash("champion, challenger")),
+        right,
         Block("champion_scores", *fine),
         Block("challenger_scores", *fine),
         Block("paired_joint", (2, j, j), grids.content_hash([grid, JOINT_CELLS])),
@@ -58,10 +63,26 @@ def paired_blocks(score: NumericGrid, *, probabilistic: bool) -> list[Block]:
     return blocks
 
 
-def challenger_of(table: pa.Table, challenger: Challenger) -> Predicted:
-    """What the challenger says of each row."""
+def class_cells(
+    champion: Categories, challenger: pa.ChunkedArray, labels: _Cells, classes: Classes
+) -> _Cells:
+    """Who was right of each row: cells of the block "paired". A class that nobody knows is wrong.
+
+    Parameters
+    ----------
+    labels
+        class of each row, and whether it is one of the model's.
+    """
+    (label, known), both = labels, (champion, categories(challenger))
+    kinds = [one.positions(classes, len(classes)) for one in both]
+    right = [(kind == label).astype(np.int64) for kind in kinds]
+    return 2 * right[0] + right[1], known & (kinds[0] >= 0) & (kinds[1] >= 0)
+
+
+def challenger_of(table: pa.Table, threshold: float) -> Predicted:
+    """What the challenger's score says of each row."""
     score = numbers(table["challenger"])
-    return Predicted(score, np.where(score.finite, score.values >= challenger.threshold, -1))
+    return Predicted(score, np.where(score.finite, score.values >= threshold, -1))
 
 
 def paired_cells(

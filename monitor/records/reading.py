@@ -43,10 +43,21 @@ class Serving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenger:
-    """Another model's score of the same records, from the threshold on positive."""
+    """Another model's score of the same records, positive from the threshold on; or its predicted class.
+
+    Parameters
+    ----------
+    threshold
+        None: the column holds a class.
+    """
 
     column: str
-    threshold: float
+    threshold: float | None = None
+
+    @property
+    def told(self) -> list[object]:
+        """What tells it from another challenger, in JSON."""
+        return [self.column, self.threshold]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +78,7 @@ class Reading:
     serving
         None: every row serves.
     challenger
-        of a binary model with a score; None: there is none.
+        its score, of a binary model with a score; its class, of a multi-class model; None: there is none.
     zone
         IANA name of the zone of naive times.
     time_units

@@ -292,5 +292,8 @@ def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints]) -> list[In
         for name, grid in counting.features
         if f"feature:{name}" in table.column_names
     ]
-    others = [numbers(table["challenger"]).rank()] if "challenger" in table.column_names else []
+    others = []
+    if "challenger" in table.column_names:
+        of_number = counting.scored
+        others = [(numbers if of_number else categories)(table["challenger"]).rank()]
     return [*outputs, *known, *others, *features]

@@ -35,7 +35,7 @@ from monitor.sources.indexes import (
 from monitor.sources.moments import comparable
 from monitor.sources.reference import load_reference
 from monitor.sources.samples import odd_times, sample_labels, sample_records, sample_times
-from monitor.sources.scan import feature_column, has_own_table, outcome
+from monitor.sources.scan import feature_column, has_own_table, of_challenger, outcome
 from monitor.sources.source import SqlSource
 from monitor.sources.statements import Output, Session, Statement
 from monitor.specs.model import ModelSpec, Relation
@@ -177,7 +177,7 @@ def _predictions(session: Session, looking: _Looking) -> None:
     wanted = {role: Want.TEXT for role, _ in relation.id_columns}
     wanted |= {"event_time": Want.TIME, "logged_at": Want.TIME, "version": Want.TEXT}
     wanted |= {"score": Want.NUMBER, "prediction": outcome(reading), "arm": Want.TEXT, "serving": Want.TEXT}
-    wanted |= {"challenger": Want.NUMBER}
+    wanted |= {"challenger": of_challenger(reading)}
     wanted |= {f"probability:{name}": Want.NUMBER for name in reading.probabilities}
     columns = dict(relation.columns)
     if reading.serving is not None:

@@ -78,7 +78,7 @@ def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
 
 
 def challenger_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
-    """The challenger's score, which labels alone are counted with.
+    """The challenger's score, or class, which labels alone are counted with.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def challenger_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
     challenger = model.reading.challenger
     if challenger is None:
         return ()
-    return (_output(looked, "challenger", Want.NUMBER, challenger.column, model.reading),)
+    return (_output(looked, "challenger", of_challenger(model.reading), challenger.column, model.reading),)
 
 
 def label_outputs(looked: Looked, relation: Relation, reading: Reading) -> tuple[Output, ...]:
@@ -118,6 +118,11 @@ def feature_column(model: ModelSpec, name: str) -> str:
 def outcome(reading: Reading) -> Want:
     """What predictions and labels are."""
     return Want.NUMBER if reading.task is Task.REGRESSION else Want.TEXT
+
+
+def of_challenger(reading: Reading) -> Want:
+    """What a challenger's column holds: scores of a binary model, classes of another."""
+    return Want.NUMBER if reading.task is Task.BINARY else Want.TEXT
 
 
 def look_labels(session: Session, dialect: Dialect, labels: Relation, predictions: Looked) -> Looked:

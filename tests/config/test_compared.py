@@ -11,6 +11,7 @@ SCORED = 'score = "score"\nthreshold = 0.4\n'
 LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"\n'
 ARMS = '[models.control]\narm_column = "group"\ncontrol_value = "c"\ntreatment_value = "t"\n'
 CHALLENGER = '[models.challenger]\nscore = "score_2"\n'
+CLASSES = '[models.classes]\nvalues = ["a", "b", "c"]\n'
 LATE = 'models[0] "late".challenger'
 
 
@@ -47,6 +48,16 @@ def test_what_is_compared_and_since_when(file: File) -> None:
     assert spec.predictions.column("challenger") == "score_2"
 
 
+def test_several_classes_are_compared_by_the_challengers_class(file: File) -> None:
+    challenger = '[models.challenger]\nprediction = "p_2"\n'
+
+    spec = file.spec(
+        model("multiclass", predictions='prediction = "p"', tables=LABELS + CLASSES + challenger)
+    )
+    assert spec.reading.challenger == Challenger(column="p_2")
+    assert spec.predictions.column("challenger") == "p_2"
+
+
 def test_a_challengers_threshold_is_the_models_own_unless_it_has_one(file: File) -> None:
     spec = file.spec(model(predictions=SCORED, tables=LABELS + CHALLENGER))
 
@@ -58,7 +69,7 @@ def test_a_challengers_threshold_is_the_models_own_unless_it_has_one(file: File)
     [
         (
             model(tables=CHALLENGER),
-            [f"{LATE}: scores are compared by their labels: give [models.labels]"],
+            [f"{LATE}: challengers are compared by labels: give [models.labels]"],
         ),
         (
             model(tables=LABELS + "[models.challenger]\n"),
@@ -85,6 +96,17 @@ def test_a_challengers_threshold_is_the_models_own_unless_it_has_one(file: File)
         (
             model("regression", predictions='prediction = "p"', tables=LABELS + CHALLENGER),
             [f"{LATE}: a regression model has none"],
+        ),
+        (
+            model(tables=LABELS + '[models.challenger]\nprediction = "p_2"\n'),
+            [f"{LATE}.prediction: of multi-class models only: give the column of the score as score"],
+        ),
+        (
+            model("multiclass", predictions='prediction = "p"', tables=LABELS + CLASSES + CHALLENGER),
+            [
+                f"{LATE}.score: of binary models only: give the column of the predicted class as prediction",
+                f"{LATE}.prediction: required: the column of the class that the challenger predicted",
+            ],
         ),
         (
             model(tables=LABELS + ARMS + "control_share = 1.0\n"),

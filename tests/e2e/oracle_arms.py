@@ -12,34 +12,46 @@ FEW = 10
 
 def of_arms(log: Log, told: pd.DataFrame) -> dict[Key, Expected]:
     """Outcomes of the arms, and treatment's against control's."""
-    rows = with_outcome(log, told)
-    if log.binary:
-        return dict(_rates(rows))
-    return {} if log.classes else dict(_means(rows))
+    if not log.classes:
+        return dict(_means(with_outcome(log, told)))
+    return {
+        key: one for name in outcomes(log) for key, one in _rates(with_outcome(log, told, name), name, log)
+    }
 
 
-def with_outcome(log: Log, told: pd.DataFrame) -> pd.DataFrame:
+def outcomes(log: Log) -> tuple[str, ...]:
+    """Classes whose rates are compared: the positive one, or each of several."""
+    return log.classes[-1:] if log.binary else log.classes
+
+
+def subject_of(log: Log, name: str) -> str:
+    """What the comparison of a class is of: of two classes the model itself."""
+    return "" if log.binary else f"class:{name}"
+
+
+def with_outcome(log: Log, told: pd.DataFrame, name: str | None = None) -> pd.DataFrame:
     """Records that have an outcome: a class, or a number that was predicted, too."""
     if log.classes:
         rows = told[told["known"] & told["label"].isin(log.classes)]
-        return rows.assign(outcome=(rows["label"] == log.classes[-1]).astype(float))
+        return rows.assign(outcome=(rows["label"] == name).astype(float))
     rows = told[told["known"] & valid(told, "prediction", log)]
     return rows.assign(outcome=rows["label"].astype(float))
 
 
-def _rates(rows: pd.DataFrame) -> Found:
+def _rates(rows: pd.DataFrame, name: str, log: Log) -> Found:
+    subject = subject_of(log, name)
     of_arm = [rows.loc[rows["arm"] == arm, "outcome"] for arm in ARMS]
     sides = [(int(side.sum()), len(side)) for side in of_arm]
     for arm, side in zip(ARMS, sides, strict=True):
-        yield (f"{arm}_outcome_rate", ""), rate(*side)
-    yield ("outcome_rate_difference", ""), difference(*sides)
+        yield (f"{arm}_outcome_rate", subject), rate(*side)
+    yield ("outcome_rate_difference", subject), difference(*sides)
     ratio = NONE
     if sides[0][1] and sides[1][0]:
         found = stats.contingency.relative_risk(*sides[0], *sides[1])
         interval = found.confidence_interval(LEVEL)
         bounds = (float(interval.low), float(interval.high)) if sides[0][0] else None
         ratio = Expected(float(found.relative_risk), n=len(of_arm[0]) + len(of_arm[1]), bounds=bounds)
-    yield ("outcome_rate_ratio", ""), ratio
+    yield ("outcome_rate_ratio", subject), ratio
 
 
 def _means(rows: pd.DataFrame) -> Found:
@@ -71,12 +83,19 @@ def _sd(side: Floats) -> Expected:
 
 
 def of_challenger(log: Log, told: pd.DataFrame) -> dict[Key, Expected]:
-    """Both models on the records that both scored; nothing where there is one model."""
-    return {} if log.threshold is None else dict(_agreement(log, told)) | dict(_paired(log, told))
+    """Both models on the records that both predicted; nothing where there is one model."""
+    if "challenger" not in told.columns:
+        return {}
+    return dict(_agreement(log, told)) | (dict(_paired(log, told)) if log.binary else {})
 
 
 def discordant(log: Log, told: pd.DataFrame) -> pd.DataFrame:
     """Records that both models predicted, and which of the two was right."""
+    if not log.binary:
+        rows = told[told["known"] & told["label"].isin(log.classes)]
+        rows = rows[rows["prediction"].notna() & rows["challenger"].notna()]
+        right = [rows[name] == rows["label"] for name in ("prediction", "challenger")]
+        return rows.assign(champion_right=right[0], challenger_right=right[1])
     rows = told[told["actual"].isin((0, 1)) & (told["said"] >= 0) & told["challenger"].between(0.0, 1.0)]
     said = (rows["challenger"] >= log.threshold).astype(int)
     return rows.assign(champion_right=rows["said"] == rows["actual"], challenger_right=said == rows["actual"])

@@ -8,7 +8,7 @@ import numpy as np
 import oracle
 import pandas as pd
 from oracle import DAY, LEVEL, NONE, Expected, Floats, Key, Log
-from oracle_arms import discordant, with_outcome
+from oracle_arms import discordant, outcomes, subject_of, with_outcome
 from scipy import stats
 from scipy.optimize import brentq
 
@@ -52,7 +52,7 @@ class Ledgers:
 
     log: Log
     first: int
-    outcome: Ledger = field(default_factory=Ledger)
+    outcome: dict[str, Ledger] = field(default_factory=dict)
     shares: Ledger = field(default_factory=Ledger)
     challenger: Ledger = field(default_factory=Ledger)
 
@@ -62,20 +62,21 @@ class Ledgers:
         Parameters
         ----------
         ends
-            end of what has entered by measure: the cycle decides which days are settled.
+            end of what has entered by measure, 0 where nothing has: the cycle decides which days are settled.
         """
-        found: dict[str, Expected] = {}
+        found: dict[Key, Expected] = {}
         log = self.log
         if log.planned is not None:
             rows = self._records(self.shares, as_of, ends["control_record_share"])
-            found |= self._of_shares(rows)
-        if log.detect is not None:
-            rows = self._told(self.outcome, as_of, ends["control_p_value_always_valid"])
-            found |= self._of_outcomes(with_outcome(log, rows))
-        if log.threshold is not None:
+            found |= _of("", self._of_shares(rows))
+        for name in () if log.detect is None else outcomes(log) or ("",):
+            ledger, subject = self.outcome.setdefault(name, Ledger()), subject_of(log, name) if name else ""
+            rows = self._told(ledger, as_of, ends["control_p_value_always_valid"])
+            found |= _of(subject, self._of_outcomes(ledger, with_outcome(log, rows, name)))
+        if "challenger" in log.predictions.columns:
             rows = self._told(self.challenger, as_of, ends["challenger_log_evidence"])
-            found |= self._of_challenger(discordant(log, rows))
-        return {(name, ""): expected for name, expected in found.items()}
+            found |= _of("", self._of_challenger(discordant(log, rows)))
+        return found
 
     def _records(self, ledger: Ledger, as_of: int, end: int) -> pd.DataFrame:
         return oracle.records(self.log, ledger.entered(self.log, as_of, self.first, end), as_of)
@@ -108,23 +109,23 @@ class Ledgers:
             "sample_ratio_p_value_always_valid": _p_value(ledger, n),
         }
 
-    def _of_outcomes(self, rows: pd.DataFrame) -> dict[str, Expected]:
-        detect, ledger = self.log.detect or 0.0, self.outcome
+    def _of_outcomes(self, ledger: Ledger, rows: pd.DataFrame) -> dict[str, Expected]:
+        detect = self.log.detect or 0.0
         columns = []
         for arm in ("treatment", "control"):
             one = rows["arm"] == arm
             columns += [one.astype(int), rows["outcome"] * one, rows["outcome"] ** 2 * one]
-        binary = self.log.binary
+        rates = bool(self.log.classes)
 
         def evidence(sums: Floats) -> Floats:
-            n, means, variance = _moments(sums, binary=binary)
+            n, means, variance = _moments(sums, rates=rates)
             known = (n.min(axis=0) >= ENOUGH) & (variance > 0)
             return np.where(known, _mixture(means[0] - means[1], 0.0, variance, detect), 0.0)
 
         ledger.add(_by_pane(rows, columns), evidence)
-        name = "outcome_rate_difference" if binary else "outcome_mean_difference"
+        name = "outcome_rate_difference" if rates else "outcome_mean_difference"
         names = f"{name}_always_valid", "control_p_value_always_valid"
-        n, means, variance = _moments(ledger.total, binary=binary)
+        n, means, variance = _moments(ledger.total, rates=rates)
         if n.min() < ENOUGH:
             return dict.fromkeys(names, NONE)
         value, spread = float(means[0] - means[1]), float(variance)
@@ -154,18 +155,22 @@ class Ledgers:
         return {"challenger_log_evidence": found, "challenger_p_value_always_valid": _p_value(ledger, n)}
 
 
+def _of(subject: str, found: dict[str, Expected]) -> dict[Key, Expected]:
+    return {(name, subject): expected for name, expected in found.items()}
+
+
 def _by_pane(rows: pd.DataFrame, columns: list[pd.Series]) -> pd.DataFrame:
     return pd.concat(columns, axis=1, keys=range(len(columns))).groupby(rows["pane"]).sum()
 
 
-def _moments(sums: Floats, *, binary: bool) -> tuple[Floats, Floats, Floats]:
+def _moments(sums: Floats, *, rates: bool) -> tuple[Floats, Floats, Floats]:
     """Of both arms' n, sum and sum of squares: n, means, and the variance of the means' difference."""
     sums = sums.reshape(*sums.shape[:-1], 2, 3)
     n, first, second = (np.moveaxis(sums[..., at], -1, 0) for at in range(3))
     with np.errstate(divide="ignore", invalid="ignore"):
         means = first / n
         spread = second / n - means**2
-        of_one = spread if binary else spread * n / (n - 1)
+        of_one = spread if rates else spread * n / (n - 1)
         return n, means, (of_one / n).sum(axis=0)
 
 

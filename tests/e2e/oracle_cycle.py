@@ -71,7 +71,7 @@ class Run:
         result, where = self.result, f"as of {to_iso(as_of)}"
         result.compare(where, by_window.pop(("", as_of)), oracle_shift.of_cycle(self.log, as_of))
         going_on = by_window.pop((CUMULATIVE, as_of), [])
-        ends = {row.measure: row.window_end for row in going_on}
+        ends = {row.measure: row.window_end if row.measurement.n else 0 for row in going_on}
         result.compare(f"all up to {to_iso(as_of)}", going_on, self.ledgers.measured(as_of, ends))
         for (name, end), found in by_window.items():
             window = WindowOracle(self, as_of, windows[name], end)

@@ -18,7 +18,7 @@ from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Unit
 from monitor.measures.challenger import evidence_results
 from monitor.measures.comparison import mean_of as mean_of_arm
-from monitor.measures.comparison import rate_of
+from monitor.measures.comparison import outcomes, rates_of
 from monitor.measures.documentation import markdown
 from monitor.measures.evaluate import (
     best_threshold,
@@ -74,7 +74,8 @@ def reading_of(task: Task) -> Reading:
         return replace(reading, challenger=Challenger(column="other", threshold=0.5))
     if task is Task.MULTICLASS:
         classes = ("ant", "bee", "cat")
-        return replace(reading, classes=classes, probabilities=classes, threshold=None)
+        challenger = Challenger(column="other")
+        return replace(reading, classes=classes, probabilities=classes, threshold=None, challenger=challenger)
     return replace(reading, classes=(), has_score=False, threshold=None, score_range=(-math.inf, math.inf))
 
 
@@ -96,6 +97,7 @@ def rows_of(task: Task, seed: int, n: int) -> pa.Table:
         case Task.MULTICLASS:
             names = rng.choice(["ant", "bee", "cat"], n)
             columns["label"] = pa.array(names.tolist(), mask=none)
+            columns["challenger"] = pa.array(np.where(rng.random(n) < 0.6, names, "bee").tolist())
             odds = rng.gamma(1, size=(3, n)) + (names == np.asarray([["ant"], ["bee"], ["cat"]]))
             columns["prediction"] = pa.array(np.asarray(["ant", "bee", "cat"])[odds.argmax(axis=0)].tolist())
             for name, column in zip(("ant", "bee", "cat"), odds / odds.sum(axis=0), strict=True):
@@ -167,11 +169,13 @@ def going_on(case: Example, n: int) -> list[Result]:
     if counting.reading.task is Task.REGRESSION:
         means = [mean_of_arm(counting.errors(arm)) for arm in arms]
         found += outcome_results(means[0], means[1], detect=0.5, most=0.0, level=0.95)
-    if counting.reading.task is Task.BINARY:
-        rates = [rate_of(counting.histogram(arm, "label")) for arm in arms]
-        found += outcome_results(rates[0], rates[1], detect=0.02, most=0.0, level=0.95)
-        found += evidence_results(agreement(case.labels), 0.0)
-    return found
+        return found
+    classes = counting.reading.classes
+    rates = [rates_of(counting.histogram(arm, "label"), len(classes)) for arm in arms]
+    for at, subject in outcomes(classes):
+        pair = rates[0][at], rates[1][at]
+        found += outcome_results(*pair, detect=0.02, most=0.0, level=0.95, subject=subject)
+    return [*found, *evidence_results(agreement(case.labels), 0.0)]
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -9,6 +9,7 @@ from measure_states import (
     binary_reading,
     by_name,
     class_counting,
+    classified,
     number_counting,
     numbered,
     scored,
@@ -120,9 +121,29 @@ def test_labels_out_of_range_are_a_reason() -> None:
     assert measured["outcome_mean_difference"].reason is Reason.OUT_OF_RANGE
 
 
-def test_several_classes_and_models_without_arms_are_not_compared() -> None:
-    several, binary = class_counting(("a", "b", "c")), binary_counting()
-    counters = Counters.empty(several.labels)
+def test_of_several_classes_each_is_compared_with_the_others() -> None:
+    counting = class_counting(("a", "b", "c"))
+    labels = [["a"] * 5 + ["b"] * 15 + ["c"] * 20 + ["unseen"] * 3, ["a"] * 2 + ["b"] * 8 + ["c"] * 40]
+    control, treatment = (classified(arm, arm, counting) for arm in labels)
 
-    assert comparison(several, counters, counters, Ask()) == []
-    assert comparison(binary, None, None, Ask()) == []
+    found = comparison(counting, control, treatment, Ask())
+
+    assert len(found) == 12
+    measured = {(one.measure, one.subject): one.measurement for one in found}
+    for name, (before, after) in {"a": (5, 2), "b": (15, 8), "c": (20, 40)}.items():
+        subject = f"class:{name}"
+        ratio, expected = (
+            measured["outcome_rate_ratio", subject],
+            stats.contingency.relative_risk(after, 50, before, 40),
+        )
+        assert measured["control_outcome_rate", subject].value == before / 40
+        assert measured["treatment_outcome_rate", subject].n == 50
+        assert measured["outcome_rate_difference", subject].value == pytest.approx(after / 50 - before / 40)
+        assert ratio.value == pytest.approx(expected.relative_risk)
+        assert ratio.interval is not None
+        interval = expected.confidence_interval(0.95)
+        assert (ratio.interval.lower, ratio.interval.upper) == pytest.approx((interval.low, interval.high))
+
+
+def test_models_without_arms_are_not_compared() -> None:
+    assert comparison(binary_counting(), None, None, Ask()) == []

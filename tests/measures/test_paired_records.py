@@ -14,10 +14,11 @@ from monitor.measures.evaluate import Ask, challenge
 from monitor.records import pairing
 from monitor.records.counting import Counting
 from monitor.records.pairing import merged_cells
-from monitor.records.reading import Challenger
+from monitor.records.reading import Challenger, Task
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid
+from monitor.states.paired import Agreement
 
 READING = replace(binary_reading(), challenger=Challenger(column="other", threshold=0.5))
 PLAIN = counting_without_reference(READING)
@@ -140,6 +141,40 @@ def test_a_challengers_column_or_threshold_that_changes_is_counted_again() -> No
     }
 
     assert len(hashes) == 4
+
+
+def test_several_classes_are_compared_by_who_was_right() -> None:
+    reading = replace(
+        binary_reading(),
+        task=Task.MULTICLASS,
+        classes=("a", "b", "c"),
+        has_score=False,
+        threshold=None,
+        challenger=Challenger(column="other"),
+    )
+    counting = counting_without_reference(reading)
+    rows = [  # label, champion, challenger
+        *[("a", "a", "a")] * 3,
+        *[("b", "b", "c")] * 2,
+        *[("c", "a", "c")] * 5,
+        ("a", "b", "no class"),
+        *[("unseen", "a", "a"), (None, "a", "a"), ("a", None, "a"), ("a", "a", None)],  # no pairs
+    ]
+    columns = dict(zip(("label", "prediction", "challenger"), zip(*rows, strict=True), strict=True))
+
+    counters = labels_part(
+        table(**{name: pa.array(one, pa.string()) for name, one in columns.items()}), counting
+    )
+
+    assert pairing.agreement(counters) == Agreement(3, 2, 5, 1)
+    measured = {one.measure: one.measurement for one in challenge(counting, counters, Ask())}
+    assert set(measured) == {
+        "challenger_accuracy_difference",
+        "sign_test_p_value",
+        "sign_test_p_value_one_sided",
+    }
+    assert measured["challenger_accuracy_difference"].value == pytest.approx(3 / 11)
+    assert measured["sign_test_p_value"].value == pytest.approx(stats.binomtest(5, 7).pvalue)
 
 
 def test_models_without_a_challenger_are_not_compared() -> None:

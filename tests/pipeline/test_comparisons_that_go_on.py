@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 from synthetic import READING, START, Log, log_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR, to_iso
@@ -251,3 +252,41 @@ def test_outcomes_of_numbers_are_summed_exactly(fresh_store: SqlStore) -> None:
     assert found.detail is not None
     assert found.detail.columns[:4] == ("week", "control", "control_sd", "control_n")
     assert found.detail.rows[0][2] == pytest.approx(value[joined["arm"] == "c"].std())
+
+
+def test_of_several_classes_each_is_compared_and_the_challengers_class(fresh_store: SqlStore) -> None:
+    log, names = compared_log(), np.asarray(["a", "b", "c"])
+    rng = np.random.default_rng(3)
+    champion, challenger = (rng.choice(names, log.predictions.num_rows) for _ in range(2))
+    truth = rng.choice(names, log.labels.num_rows, p=[0.2, 0.3, 0.5])
+    predictions = log.predictions.drop_columns(["score", "challenger"])
+    predictions = predictions.append_column("prediction", pa.array(champion.tolist()))
+    predictions = predictions.append_column("challenger", pa.array(challenger.tolist()))
+    several = Log(predictions, log.labels.set_column(3, "label", pa.array(truth.tolist())))
+    reading = replace(
+        COMPARED,
+        task=Task.MULTICLASS,
+        classes=("a", "b", "c"),
+        has_score=False,
+        threshold=None,
+        challenger=Challenger(column="other"),
+    )
+    monitored = monitored_of(
+        several.source(), fresh_store, reference=False, reading=reading, settle_after=2 * DAY, compared=SPEC
+    )
+
+    _, rows = run_cycle(monitored, START + 7 * DAY)
+
+    found = {(row.measure, row.subject): row.measurement for row in rows if row.window == CUMULATIVE}
+    joined = several.predictions.to_pandas().merge(several.labels.to_pandas(), on="id")
+    joined = joined[joined["event_time"] < START + 5 * DAY]
+    for name in names.tolist():
+        rate = (joined["label"] == name).groupby(joined["arm"]).mean()
+        difference = found["outcome_rate_difference_always_valid", f"class:{name}"]
+        assert difference.value == pytest.approx(rate["t"] - rate["c"])
+        assert (difference.n, difference.interval is not None) == (len(joined), True)
+        assert (found["control_p_value_always_valid", f"class:{name}"].value or 0.0) > 0.05
+    right = [joined[who] == joined["label"] for who in ("prediction", "challenger")]
+    b, c = int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum())
+    evidence = stats.betabinom.logpmf(c, b + c, 0.5, 0.5) - stats.binom.logpmf(c, b + c, 0.5)
+    assert found["challenger_log_evidence", ""].value == pytest.approx(evidence)
