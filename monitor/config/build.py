@@ -116,6 +116,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         rate_interval=model.rate_interval,
         dependence=model.dependence,
         resamples=model.resamples,
+        resample_segments=model.resample_segments,
         families=_families(model),
         against=tuple(model.against),
         max_series=model.max_series,

@@ -253,6 +253,7 @@ class Model(BaseModel):
     rate_interval: RateMethod = "wilson"
     dependence: Dependence = "none"
     resamples: Count = 400
+    resample_segments: bool = False
     measures: list[FamilyName] | None = None
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     against: list[Against] = []

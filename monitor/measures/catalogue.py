@@ -42,7 +42,7 @@ CATALOGUE: tuple[Measure, ...] = (
         ALL,
         "Value that the index exceeds with probability 1 - level if nothing has shifted: (1/n + "
         "1/m)·χ²(B - 1), B the cells with reference records; simulated where a cell expects fewer "
-        "than 50 records.",
+        "than 50 records. Detail: m, the records of the reference.",
         "none",
         "Siddiqi (2006), Credit Risk Scorecards; Yurdakul & Naranjo (2020), J. Risk Model Validation 14(4)",
         headline=True,

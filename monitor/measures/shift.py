@@ -22,6 +22,7 @@ from monitor.states.views import Histogram
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
 SIMULATIONS = 1_000
 MOVED = 5  # cells that are told to have moved most
+_COMPARED_WITH = ("reference_records",)
 NAMES = ("stability_index", "stability_index_critical", "stability_index_bias")
 
 
@@ -158,6 +159,11 @@ def critical_indices(sides: Sides, ask: Ask) -> list[Measurement]:
     Where a cell expects fewer than 50 records, 1,000 pairs of samples are drawn from the reference's shares,
     all rounded to two digits, so that windows of about one size share one simulation.
 
+    Returns
+    -------
+    list of Measurement
+        of the whole its detail is m, the records of the reference.
+
     References
     ----------
     .. [1] Yurdakul & Naranjo (2020). Statistical properties of the population stability index.
@@ -173,7 +179,8 @@ def critical_indices(sides: Sides, ask: Ask) -> list[Measurement]:
         if sides.reason(row) is None:
             sizes = int(_two_digits(sides.n[row])), int(_two_digits(expected.m[row]))
             values[row] = simulated_critical(*sizes, expected.shares(row), ask.pseudocount, ask.level)
-    return [_unless(sides, row, value) for row, value in enumerate(values)]
+    told = [Detail(_COMPARED_WITH, ((m,),)) if ask.whole else None for m in expected.m.tolist()]
+    return [_unless(sides, row, value, told[row]) for row, value in enumerate(values)]
 
 
 @lru_cache(maxsize=4096)
@@ -223,10 +230,10 @@ def _moved(
     return Detail(("cell", "expected", "actual", "contribution"), tuple(rows)) if rows else None
 
 
-def _unless(sides: Sides, row: int, value: float) -> Measurement:
+def _unless(sides: Sides, row: int, value: float, detail: Detail | None = None) -> Measurement:
     reason = sides.reason(row) or (None if math.isfinite(value) else Reason.UNDEFINED)
     n = int(sides.n[row])
-    return Measurement(value=value, n=n) if reason is None else Measurement.absent(reason, n=n)
+    return Measurement(value=value, n=n, detail=detail) if reason is None else Measurement.absent(reason, n=n)
 
 
 def _two_digits(number: float) -> float:

@@ -67,13 +67,15 @@ def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = T
     challenged = challenge(counting, folded[WHOLE], ask)
     rows += [target.row(result, truth, WHOLE, coverage) for result in challenged]
     if strata:
-        closed, everyone = replace(ask, resamples=0, whole=False), counting.tally(folded[WHOLE]).records
+        everyone = counting.tally(folded[WHOLE]).records
+        resampled = target.monitored.spec.resample_segments
+        of_stratum = ask if resampled else replace(ask, resamples=0, whole=False)
         for stratum, counters in in_order(with_frequent_versions(counting.labels, folded, "tally")):
             if stratum == WHOLE:
                 continue
             # if all rows serve, a stratum is a part of the whole: with as many records it is the whole
             same = counting.reading.serving is None and counting.tally(counters).records == everyone
-            measured = whole if same else performance(counting, counters, closed)
+            measured = whole if same else performance(counting, counters, of_stratum)
             rows += _of_stratum(target, truth, stratum, counters, measured)
         rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, ask)]
     rows = by_day(

@@ -121,6 +121,8 @@ class ModelSpec:
         method of the intervals of accuracy, recall and the other rates of classes.
     dependence
         "none": records are independent; "day": those of one day may depend on one another.
+    resample_segments
+        versions, segments and arms have bootstrap intervals too; else those of closed forms alone.
     families
         of measures that are wanted, of those that a model may leave out.
     against
@@ -156,6 +158,7 @@ class ModelSpec:
     rate_interval: RateMethod = "wilson"
     dependence: Dependence = "none"
     resamples: int = 400
+    resample_segments: bool = False
     families: frozenset[Family] = OPTIONAL_FAMILIES
     against: tuple[str, ...] = ()
     max_series: int = 2_000

@@ -12,7 +12,7 @@ from measure_states import binary_reading, by_name, raw_distance, records_part, 
 from scipy import stats
 
 from monitor.core.errors import GridMismatch
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.cells import Expected
 from monitor.measures.evaluate import Ask, expectation, shift
@@ -211,6 +211,17 @@ def test_windows_of_about_one_size_share_a_simulation() -> None:
     other = compare(*both([300, 100], [80, 22]), Ask())["stability_index_critical"]
 
     assert one.value == other.value
+
+
+def test_a_critical_value_tells_the_records_of_the_reference() -> None:
+    reference, current = both([100, 300], [21, 80])
+
+    of_whole, of_segment = (
+        compare(reference, current, Ask(whole=whole))["stability_index_critical"] for whole in (True, False)
+    )
+
+    assert of_whole.detail == Detail(("reference_records",), ((400,),))
+    assert of_segment.detail is None
 
 
 def test_one_cell_can_not_shift() -> None:

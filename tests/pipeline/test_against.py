@@ -372,3 +372,15 @@ def test_without_the_family_there_is_no_shift_against_anything(
     for end in (START + 10 * DAY, START + 21 * DAY):
         _, rows = run_cycle(monitored, end)
         assert {row.truth for row in rows if row.against} == {Truth.PROVISIONAL, Truth.SETTLED}
+
+
+def test_segments_are_resampled_where_that_is_asked_for(
+    fresh_store: SqlStore, collapsed: pd.DataFrame
+) -> None:
+    def with_intervals(end: int, *, resampled: bool) -> set[str]:
+        monitored = model(collapsed, fresh_store, "7d", resamples=30, resample_segments=resampled)
+        _, rows = run_cycle(monitored, end)
+        return {row.measure for row in rows if row.segment and row.measurement.interval}
+
+    closed = with_intervals(START + 20 * DAY, resampled=False)
+    assert with_intervals(START + 21 * DAY, resampled=True) > closed > set()
