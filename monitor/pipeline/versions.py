@@ -1,11 +1,13 @@
 """Versions of a model: when each was first seen."""
 
 import json
+from dataclasses import replace
 
 from monitor.core.clock import SECOND, to_iso
 from monitor.core.measurement import Measurement
+from monitor.pipeline.figures import log_row
 from monitor.pipeline.monitored import FIRST_SEEN, Monitored
-from monitor.specs.rows import Event, MeasurementRow, Truth
+from monitor.specs.rows import Event, MeasurementRow
 from monitor.states.strata import NONE
 from monitor.windows.fold import VERSIONS
 
@@ -33,15 +35,6 @@ def first_seen_rows(monitored: Monitored) -> list[MeasurementRow]:
     """When the versions that came last were first seen."""
     newest = sorted(monitored.first_seen.items(), key=lambda item: (-item[1], item[0]))[:VERSIONS]
     return [
-        MeasurementRow(
-            window="",
-            window_end=at,
-            truth=Truth.NONE,
-            version=version,
-            segment=None,
-            measure=MEASURE,
-            subject="",
-            measurement=Measurement(value=at / SECOND, n=0),
-        )
+        replace(log_row(at, MEASURE, Measurement(value=at / SECOND, n=0)), version=version)
         for version, at in newest
     ]
