@@ -1,13 +1,16 @@
 """Rows of figures that no window has: of the log, and of the cycle itself."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Measurement
 from monitor.pipeline.dirty import Changes
 from monitor.pipeline.monitored import LATE, WAITING, Monitored
-from monitor.pipeline.versions import first_seen_rows
 from monitor.specs.rows import MeasurementRow, Truth, WaitingPane
+from monitor.windows.fold import VERSIONS
+
+VERSION_SEEN = "version_first_seen_timestamp"
 
 
 def cycle_rows(
@@ -38,6 +41,15 @@ def waiting_rows(as_of: int, waiting: list[WaitingPane]) -> tuple[MeasurementRow
     longest = max((as_of - pane.since for pane in waiting), default=0)
     found = zip(WAITING, (float(len(panes)), longest / SECOND), strict=True)
     return tuple(log_row(as_of, name, Measurement(value, n=len(panes))) for name, value in found)
+
+
+def first_seen_rows(monitored: Monitored) -> list[MeasurementRow]:
+    """When the versions that came last were first seen."""
+    newest = sorted(monitored.first_seen.items(), key=lambda item: (-item[1], item[0]))[:VERSIONS]
+    return [
+        replace(log_row(at, VERSION_SEEN, Measurement(value=at / SECOND, n=0)), version=version)
+        for version, at in newest
+    ]
 
 
 def log_row(as_of: int, name: str, measurement: Measurement) -> MeasurementRow:

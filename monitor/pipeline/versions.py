@@ -1,17 +1,11 @@
 """Versions of a model: when each was first seen."""
 
 import json
-from dataclasses import replace
 
-from monitor.core.clock import SECOND, to_iso
-from monitor.core.measurement import Measurement
-from monitor.pipeline.figures import log_row
+from monitor.core.clock import to_iso
 from monitor.pipeline.monitored import FIRST_SEEN, Monitored
-from monitor.specs.rows import Event, MeasurementRow
+from monitor.specs.rows import Event
 from monitor.states.strata import NONE
-from monitor.windows.fold import VERSIONS
-
-MEASURE = "version_first_seen_timestamp"
 
 
 def newly_seen(monitored: Monitored, as_of: int) -> list[Event]:
@@ -28,13 +22,4 @@ def newly_seen(monitored: Monitored, as_of: int) -> list[Event]:
             detail=json.dumps({"oldest_pane": to_iso(found[version])}),
         )
         for version in new
-    ]
-
-
-def first_seen_rows(monitored: Monitored) -> list[MeasurementRow]:
-    """When the versions that came last were first seen."""
-    newest = sorted(monitored.first_seen.items(), key=lambda item: (-item[1], item[0]))[:VERSIONS]
-    return [
-        replace(log_row(at, MEASURE, Measurement(value=at / SECOND, n=0)), version=version)
-        for version, at in newest
     ]
