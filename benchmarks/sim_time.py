@@ -2,8 +2,8 @@
 
 Each sequence draws a mix of faults, days, cycles, delays of cycles and restarts from its number. A quarter of
 them has rows that are only added: of these the history must be that of a replay over the same ticks. Prints
-progress, what differs, and figures; ends with 1 where anything differs. Twenty minutes on two cores. Databases
-are SQLite files, or those of servers started for it; days are those of a log, at least and at most.
+progress, what differs, and figures; ends with 1 where anything differs. Twenty minutes on two cores.
+Databases are SQLite files, or of servers started for it; days are those of a log, at least and at most.
 python benchmarks/sim_time.py [SEQUENCES] [FIRST] [--source ENGINE] [--store ENGINE] [--days FROM TO]
 """
 
