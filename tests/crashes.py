@@ -24,7 +24,7 @@ HISTORY = (
     *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
     *(tables.provenance, tables.events, tables.entries),
 )
-OF_ITS_OWN = {"rows_read", "id"}  # a cycle that is begun twice reads less the second time
+OF_ITS_OWN = {"run", "rows_read", "id"}  # a cycle that is begun twice reads less the second time
 
 Contents = dict[str, list[str]]
 
@@ -37,14 +37,16 @@ class Seen(NamedTuple):
     ended: bool
 
 
-def contents(url: str) -> Contents:
-    """All that a store keeps of a history."""
+def contents(url: str, run: str = "live") -> Contents:
+    """All that a store keeps of a history, but its name."""
     engine = sa.create_engine(url)
     with engine.connect() as connection:
         found = {
             table.name: sorted(
                 repr(tuple(bytes(value) if isinstance(value, memoryview) else value for value in row))
-                for row in connection.execute(sa.select(*(c for c in table.c if c.name not in OF_ITS_OWN)))
+                for row in connection.execute(
+                    sa.select(*(c for c in table.c if c.name not in OF_ITS_OWN)).where(table.c.run == run)
+                )
             )
             for table in HISTORY
         }

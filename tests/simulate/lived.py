@@ -208,14 +208,14 @@ class Lived:
             (self.directory / "scratch.db").unlink()
 
     def comparable_from(self) -> int:
-        """Start of what is not frozen: panes within the horizon, from the oldest row of the log on."""
+        """Start of what is not frozen: panes within the horizon, from the log's oldest row on, if any."""
         oldest = "SELECT min(event_time) FROM predictions WHERE logged_at <= :now AND event_time <= :latest"
         given = {"now": self.as_of, "latest": self.as_of + TOLERANCE}
         cut = self.monitored.oldest_pane(self.as_of)
         since = f" AND event_time >= {2 * cut - self.as_of - DAY}"
         with self.engine.connect() as connection:
             found = connection.execute(sa.text(oldest + since), given).scalar()
-        return cut if found is None else max(cut, int(found))
+        return self.as_of + DAY if found is None else max(cut, int(found))
 
     def _opened(self, store_url: str) -> App:
         made = settings(self.url, store_url, self.horizon, self.pane)
