@@ -3,50 +3,88 @@
 Each sequence draws a mix of faults, days, cycles, delays of cycles and restarts from its number. A quarter of
 them has rows that are only added: of these the history must be that of a replay over the same ticks. Prints
 progress, what differs, and figures; ends with 1 where anything differs. Twenty minutes on two cores.
-python benchmarks/sim_time.py [SEQUENCES] [FIRST]
+Databases are SQLite files, or of servers started for it; days are those of a log, at least and at most.
+python benchmarks/sim_time.py [SEQUENCES] [FIRST] [--source ENGINE] [--store ENGINE] [--days FROM TO]
 """
 
+import argparse
+import contextlib
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "simulate"))
 
+import servers
 from lived import START, Lived, differing, differing_history, simulated
 from mixes import added, drawn
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.simulate import Mix
 
-SEQUENCES = 200
+ENGINES = "sqlite", "postgresql", "mariadb"
+Databases = Callable[[], AbstractContextManager[str | None]]
 
 
 def main() -> int:
     """Run the sequences, print, count those that differ."""
-    sequences, first = (int(text) for text in (sys.argv[1:] + [SEQUENCES, 0][len(sys.argv) - 1 :]))
+    asked = arguments()
     began, wrong, totals = time.monotonic(), 0, Counter[str]()
-    for number in range(first, first + sequences):
-        mix, words = sequence(number, totals)
-        if words:
-            wrong += 1
-            print(f"sequence {number}: {mix}\n  " + "\n  ".join(words[:6]), flush=True)
-        done = number - first + 1
-        if done % 10 == 0 or done == sequences:
-            left = (time.monotonic() - began) / done * (sequences - done) / 60
-            print(f"{done}/{sequences}, {wrong} differ, {dict(totals)}, {left:.0f} min left", flush=True)
+    with contextlib.ExitStack() as stack:
+        servers_ = {name: stack.enter_context(databases(name)) for name in {asked.source, asked.store}}
+        for done, number in enumerate(range(asked.first, asked.first + asked.sequences), start=1):
+            with servers_[asked.source]() as source, servers_[asked.store]() as store:
+                mix, words = sequence(number, asked.days, totals, source=source, store=store)
+            if words:
+                wrong += 1
+                print(f"sequence {number}: {mix}\n  " + "\n  ".join(words[:6]), flush=True)
+            if done % 10 == 0 or done == asked.sequences:
+                left = (time.monotonic() - began) / done * (asked.sequences - done) / 60
+                told = f"{done}/{asked.sequences}, {wrong} differ, {dict(totals)}, {left:.0f} min left"
+                print(told, flush=True)
     return int(wrong > 0)
 
 
-def sequence(number: int, totals: Counter[str]) -> tuple[Mix, list[str]]:
+def arguments() -> argparse.Namespace:
+    """Which sequences, of how many days, on which databases."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sequences", type=int, nargs="?", default=200)
+    parser.add_argument("first", type=int, nargs="?", default=0)
+    parser.add_argument("--source", choices=ENGINES, default="sqlite")
+    parser.add_argument("--store", choices=ENGINES[:2], default="sqlite")
+    parser.add_argument("--days", type=int, nargs=2, default=(4, 8), help="at least, at most")
+    return parser.parse_args()
+
+
+@contextlib.contextmanager
+def databases(engine: str) -> Iterator[Databases]:
+    """Makes empty databases of an engine; None: a file."""
+    if engine == "postgresql":
+        with servers.postgres() as postgres:
+            yield postgres.database
+    elif engine == "mariadb":
+        with servers.mariadb() as mariadb:
+            yield mariadb.database
+    else:
+        yield contextlib.nullcontext
+
+
+def sequence(
+    number: int, between: Sequence[int], totals: Counter[str], *, source: str | None, store: str | None
+) -> tuple[Mix, list[str]]:
     """One sequence; what differs."""
     rng = np.random.default_rng(number)
-    days, history = int(rng.integers(4, 9)), number % 4 == 0
+    days, history = int(rng.integers(between[0], between[1] + 1)), number % 4 == 0
     mix = added(drawn(rng, days)) if history else drawn(rng, days)
     pane = str(rng.choice(["1h", "6h", "1d"]))
-    with simulated(mix, number, days, horizon=f"{rng.integers(5, 12)}d", pane=pane) as lived:
+    horizon = f"{rng.integers(5, 12)}d"
+    with simulated(mix, number, days, horizon=horizon, pane=pane, source=source, store=store) as lived:
         live(lived, rng, days)
         if history:
             lived.advance(START + 100 * DAY)
@@ -60,6 +98,7 @@ def sequence(number: int, totals: Counter[str]) -> tuple[Mix, list[str]]:
         totals.update(
             sequences=1,
             histories=history,
+            days=days,
             cycles=len(lived.ticks),
             restarts=lived.steps.count("restart"),
             changes=len(lived.log.plan.predictions) + len(lived.log.plan.labels),

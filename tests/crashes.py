@@ -1,46 +1,52 @@
-"""Daemons that are killed at random moments, and what their store holds in the end."""
+"""`monitor run`, killed at random moments while it runs missed ticks, and what its store holds."""
 
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from crash_logs import OPTIONS, fill, late_predictions
 from serving import Bench, Database, model
 
+from monitor.app.clocks import system_clock
 from monitor.app.running import cycle_once
-from monitor.core.clock import HOUR, MINUTE, from_iso
+from monitor.core.clock import HOUR, MINUTE, floor_to
 from monitor.store import tables
 
-SCRIPT = Path(__file__).with_name("crash_daemon.py")
-START, EVERY = from_iso("2024-03-01"), 10 * MINUTE
-FIRST = START + 30 * HOUR
+EVERY = 10 * MINUTE
 PATIENCE = 180.0
-MOST_MISSED = 4
 HISTORY = (
     *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
     *(tables.provenance, tables.events, tables.entries),
 )
-OF_ITS_OWN = {"rows_read", "id"}  # a cycle that is begun twice reads less the second time
+OF_ITS_OWN = {"run", "rows_read", "id"}  # a cycle that is begun twice reads less the second time
 
 Contents = dict[str, list[str]]
 
 
-def contents(url: str) -> Contents:
-    """All that a store keeps of a history."""
+class Seen(NamedTuple):
+    """As of of the last cycle, token of the newest one, whether it has come to its end."""
+
+    as_of: int
+    token: int
+    ended: bool
+
+
+def contents(url: str, run: str = "live") -> Contents:
+    """All that a store keeps of a history, but its name."""
     engine = sa.create_engine(url)
     with engine.connect() as connection:
         found = {
             table.name: sorted(
                 repr(tuple(bytes(value) if isinstance(value, memoryview) else value for value in row))
-                for row in connection.execute(sa.select(*(c for c in table.c if c.name not in OF_ITS_OWN)))
+                for row in connection.execute(
+                    sa.select(*(c for c in table.c if c.name not in OF_ITS_OWN)).where(table.c.run == run)
+                )
             )
             for table in HISTORY
         }
@@ -50,12 +56,14 @@ def contents(url: str) -> Contents:
 
 @dataclass(slots=True)
 class Crashes:
-    """A log, a store, and daemons on it that are killed.
+    """A store whose model has had one cycle, long ago, and daemons that run what was missed since.
 
     Parameters
     ----------
-    ticks
-        of the whole history.
+    directory
+        beside the log.
+    first
+        as of of that cycle.
     longest
         seconds that a daemon is left alive after its first cycle has begun.
     inside
@@ -64,8 +72,7 @@ class Crashes:
 
     directory: Path
     store_url: str
-    ticks: int
-    rng: random.Random
+    first: int
     longest: float = 1.0
     kills: int = 0
     inside: int = 0
@@ -82,90 +89,71 @@ class Crashes:
         daemon = '[http]\nport = 0\n[log]\nformat = "json"\n[daemon]\nlease_ttl = "1s"\n'
         self.bench.configure(daemon, model(options=options))
 
-    @property
-    def last(self) -> int:
-        """As of of the last tick."""
-        return FIRST + (self.ticks - 1) * EVERY
-
-    def undisturbed(self) -> Contents:
-        """What a process that nobody disturbs leaves."""
+    def undisturbed(self, until: int) -> Contents:
+        """What a process that nobody disturbs leaves; asked again it goes on."""
         with self.bench.app() as app:
-            for tick in range(FIRST, self.last + 1, EVERY):
+            done = app.store.state("late").as_of
+            for tick in range(self.first if done is None else done + EVERY, until + 1, EVERY):
                 report = cycle_once(app, "late", tick)
                 assert report.error is None, report.error
         return contents(self.store_url)
 
-    def disturbed(self, most: int) -> Iterator[int]:
-        """Kill daemons, after `most` only one that is done, until the history is whole; yield the kills."""
-        with self.bench.app() as app:  # migrates
-            app.store.state("late")
-        with self._server() as server:
-            while (reached := self._as_of()) is None or reached < self.last:
-                missed = self.rng.randint(1, MOST_MISSED) * EVERY
-                now = FIRST if reached is None else min(self.last, reached + missed)
-                within = self.rng.uniform(0.0, self.longest)
-                if reached is not None and self.kills >= most:
-                    now, within = self.last, PATIENCE
-                self._kill(self._started(server, now), now, within)
-                yield self.kills
+    def disturbed(self, most: int, rng: random.Random) -> Iterator[int]:
+        """Kill daemons, after `most` only one that has run all missed ticks; yield the kills."""
+        assert self.bench.cycle(self.first).error is None
+        engine = sa.create_engine(self.store_url, isolation_level="AUTOCOMMIT")
+        while self.as_of < floor_to(system_clock(), EVERY):
+            with engine.connect() as connection:
+                self._killed(connection, rng.uniform(0.0, self.longest) if self.kills < most else PATIENCE)
+            yield self.kills
+        engine.dispose()
 
-    def _kill(self, pid: int, now: int, within: float) -> None:
-        """Kill a daemon some time after it has begun its cycles, or once nothing is left to do."""
-        until = time.monotonic() + PATIENCE
-        begun, before = None, self._cycles()
-        while time.monotonic() < until:
-            cycles, as_of = self._cycles(), self._as_of()
-            if begun is None and cycles != before and not self._free():
-                begun = time.monotonic()
-            if begun is not None and time.monotonic() - begun > within:
-                break
-            if as_of is not None and as_of >= now and self._free():
-                break
-            time.sleep(0.01)
-        os.kill(pid, signal.SIGKILL)
+    @property
+    def as_of(self) -> int:
+        """As of of the last cycle."""
+        with sa.create_engine(self.store_url, poolclass=sa.NullPool).connect() as connection:
+            return self._seen(connection).as_of
+
+    def _killed(self, connection: sa.Connection, within: float) -> None:
+        """Start a daemon; kill it some time after it has begun its cycles, or once nothing is left to do."""
+        before, begun, until = self._seen(connection), None, time.monotonic() + PATIENCE
+        config, log_file = self.directory / "config.toml", self.directory / "daemon.log"
+        command = [sys.executable, "-m", "monitor.cli", "run", "--config", str(config)]
+        with log_file.open("ab") as log, subprocess.Popen(command, stdout=log, stderr=log) as daemon:
+            while time.monotonic() < until and daemon.poll() is None:
+                seen = self._seen(connection)
+                if begun is None and seen.token != before.token:
+                    begun = time.monotonic()
+                if begun is not None and time.monotonic() - begun > within:
+                    break
+                if seen.ended and seen.as_of >= floor_to(system_clock(), EVERY):
+                    break
+                time.sleep(0.02)
+            assert daemon.poll() is None, log_file.read_text(encoding="utf-8")[-2_000:]
+            daemon.kill()
         self.kills += 1
-        self.inside += not self._free()
+        self.inside += not self._seen(connection).ended
 
-    def _as_of(self) -> int | None:
-        return self._asked("SELECT as_of FROM models WHERE run = 'live' AND model = 'late'")
-
-    def _cycles(self) -> int | None:
-        return self._asked("SELECT token FROM leases WHERE run = 'live' AND model = 'late'")
-
-    def _free(self) -> bool:
-        """Whether no cycle runs: a lease that is given back expires with its last renewal."""
-        expires = self._asked("SELECT expires_at FROM leases WHERE run = 'live' AND model = 'late'")
-        return expires is not None and expires <= time.time_ns() // 1_000
-
-    def _asked(self, query: str) -> int | None:
-        engine = sa.create_engine(self.store_url, poolclass=sa.NullPool)
-        with engine.connect() as connection:
-            found = connection.exec_driver_sql(query).scalar()
-        return None if found is None else int(found)
-
-    def _started(self, server: subprocess.Popen[str], now: int) -> int:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.write(f"{now} {self.directory / 'daemon.log'}\n")
-        server.stdin.flush()
-        return int(server.stdout.readline())
-
-    @contextmanager
-    def _server(self) -> Iterator[subprocess.Popen[str]]:
-        command = [sys.executable, str(SCRIPT), str(self.directory / "config.toml")]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-            try:
-                yield server
-            finally:
-                server.kill()
+    def _seen(self, connection: sa.Connection) -> Seen:
+        """What stands in the store: a lease that is given back expires with its last renewal."""
+        query = (
+            "SELECT as_of, token, expires_at FROM models JOIN leases USING (run, model) "
+            "WHERE run = 'live' AND model = 'late'"
+        )
+        as_of, token, expires = connection.exec_driver_sql(query).one()
+        return Seen(int(as_of), int(token), int(expires) <= system_clock())
 
 
-def write_log(directory: Path, ticks: int, rows: int = 100) -> None:
-    """Write the log of all ticks, so many rows an hour; what comes after a cycle's as of it does not see."""
-    end = FIRST + ticks * EVERY
-    count = int(rows * (end - START) / HOUR)
-    predictions = late_predictions(count, START, end, longest=3 * HOUR)
+def write_log(directory: Path, ticks: int, rows: int = 100) -> int:
+    """Write a log, so many rows an hour, up to now and on; the as of from which on so many ticks are missed.
+
+    What comes after a cycle's as of it does not see.
+    """
+    first = floor_to(system_clock(), EVERY) - ticks * EVERY
+    start, end = first - 30 * HOUR, first + ticks * EVERY + HOUR
+    predictions = late_predictions(int(rows * (end - start) / HOUR), start, end, longest=3 * HOUR)
     fill(Database(f"sqlite:///{directory / 'log.db'}"), predictions, typical=5 * HOUR)
+    return first
 
 
 def differences(expected: Contents, actual: Contents) -> dict[str, int]:

@@ -1,8 +1,12 @@
 """Rows, panes and references for tests of the store."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from sqlalchemy import event
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.interval import Interval
@@ -16,6 +20,7 @@ from monitor.specs.rows import Entry, MeasurementRow, ModelState, Provenance, Tr
 from monitor.states.counters import Counters, Layout
 from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.states.strata import WHOLE, Stratum
+from monitor.store.adapter import SqlStore
 
 START = 10_000 * DAY
 BEHIND = Provenance(
@@ -132,3 +137,19 @@ def commit(
         windows=windows,
         entries=entries,
     )
+
+
+@contextmanager
+def read_only(store: SqlStore) -> Iterator[None]:
+    """A SQLite store that cannot be written, as by a file's permissions, which bind no root.
+
+    As of such a file, what is connected meanwhile cannot write afterwards either.
+    """
+
+    def refused(connection: Any, _record: object) -> None:
+        connection.execute("PRAGMA query_only = ON")
+
+    event.listen(store.engine, "connect", refused)
+    store.engine.dispose()
+    yield
+    event.remove(store.engine, "connect", refused)

@@ -42,7 +42,9 @@ class Held:
     def claimed(self) -> bool:
         """Whether the run is this process's now."""
         if self._lock is not None:
-            return self._lock.taken()
+            if taken := self._lock.taken():
+                self._app.store.inherit(self._app.owner)
+            return taken
         if self._token is None:
             self._token = self._app.store.hold(self._app.owner, self._app.settings.daemon.lease_ttl)
         return self._token is not None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from monitor.pipeline.dirty import ranges_of
 from monitor.pipeline.monitored import Monitored
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
+from monitor.records.pane import PanePart
 from monitor.specs.protocols import Lease
 from monitor.specs.rows import Part, WaitingPane
 from monitor.windows.recount import Budget, Candidate, choose
@@ -113,6 +115,7 @@ def count_waiting(
     chosen = choose(candidates(monitored, [*waiting, *outdated], expected), as_of, budget)
     merely = {one.start for one in outdated}.difference(one.start for one in waiting)
     by_records = [one.start for one in chosen if one.records_changed]
+    relabelled = {one.start for one in chosen if not one.records_changed}
     rows = {one.start: one.rows for one in chosen}
     counted = Counted()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
@@ -124,7 +127,7 @@ def count_waiting(
             if stopping():
                 raise Stopped
             renew(monitored, lease)
-            counted = _count_chunk(monitored, part, chunk, as_of, counted, lease)
+            counted = _count_chunk(monitored, part, chunk, as_of, counted, lease, relabelled)
     return counted
 
 
@@ -155,7 +158,13 @@ def chunks(starts: list[int], rows: dict[int, int]) -> Iterator[list[int]]:
 
 
 def _count_chunk(
-    monitored: Monitored, part: Part, chunk: list[int], as_of: int, counted: Counted, lease: Lease | None
+    monitored: Monitored,
+    part: Part,
+    chunk: list[int],
+    as_of: int,
+    counted: Counted,
+    lease: Lease | None,
+    relabelled: set[int],
 ) -> Counted:
     token = None if lease is None else lease.token
     reading = monitored.counting.reading
@@ -165,6 +174,7 @@ def _count_chunk(
     if part is Part.LABELS:
         table = monitored.source.labelled(monitored.spec, ranges)
         parts = count_labels(table, monitored.counting, panes=panes, as_of=as_of)
+        parts = _unpurged(monitored, parts, relabelled, as_of)
         monitored.panes.put(part, parts, as_of, token=token)
         return Counted(
             counted.rows, counted.label_rows + table.num_rows, counted.panes, counted.missing_columns
@@ -180,3 +190,30 @@ def _count_chunk(
         counted.panes + len(parts),
         tuple(sorted(missing | set(counted.missing_columns))),
     )
+
+
+def _unpurged(
+    monitored: Monitored, parts: list[PanePart], relabelled: set[int], as_of: int
+) -> list[PanePart]:
+    """The parts; as they were where only labels changed and the log's own retention took records since.
+
+    That is so of panes with fewer records and nothing before them: those at the old end of the log.
+    """
+    facts, since = monitored.panes.facts(Part.LABELS), as_of - 2 * monitored.counting.reading.horizon
+    fewer = [
+        pane.start
+        for pane in parts
+        if pane.start in relabelled and pane.start in facts and pane.records < facts[pane.start].records
+    ]
+    purged = list(
+        takewhile(
+            lambda start: (
+                not monitored.source.has_records(monitored.spec, as_of=as_of, bounds=(since, start))
+            ),
+            fewer,
+        )
+    )
+    if not purged:
+        return parts
+    kept = monitored.store.load_panes(monitored.name, Part.LABELS, purged, monitored.counting)
+    return [kept.get(pane.start, pane) for pane in parts]

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from monitor.core.clock import SECOND
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.records.checksum import Bits, bits_of_numbers, bits_of_texts, checksum
+from monitor.records.checksum import Bits, bits_of_numbers, bits_of_texts, checksum, mix
 from monitor.records.count_records import by_stratum, cells_of, newest_by_pane
 from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.dedupe import distinct, smallest
@@ -325,10 +325,12 @@ def _parts(
 
 
 def _checksums(table: pa.Table, rows: Rows, labels: Labels) -> Ints:
-    """Of each pane's records with a label, be it a value or not."""
+    """Of each pane's records with a label, be it a value or not: the label, corrections, the first report."""
     at = np.flatnonzero(labels.known | labels.retracted | labels.invalid)
     members = bits_of_texts(table["id"].take(pa.array(rows.rows[at])))
-    return checksum(members, _values(labels)[at], rows.event_time[at], rows.pane[at], len(rows.panes))
+    reports = mix(labels.delay[at].view(np.uint64) + mix(labels.corrections[at].view(np.uint64)))
+    values = _values(labels)[at] ^ reports
+    return checksum(members, values, rows.event_time[at], rows.pane[at], len(rows.panes))
 
 
 def _values(labels: Labels) -> Bits:

@@ -98,7 +98,7 @@ def hiding(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
 
 
 def changes_in_place(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
-    """Rows updated and deleted, hours to days after they came; labels only where they are their id's one."""
+    """Rows updated and deleted, hours to days after they came."""
     rows, labels = draft.predictions, draft.labels
     rewritten = _later(_some(rows, mix.rewrites, rng), rng)
     rewritten = rewritten.having(score=1.0 - rewritten.columns["score"], logged_at=rewritten.at)
@@ -106,9 +106,8 @@ def changes_in_place(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
     event = moved.columns["event_time"] - rng.integers(0, 6 * HOUR, len(moved))
     moved = moved.having(event_time=event, logged_at=moved.at)
     gone = _later(_some(rows, mix.deletions, rng), rng)
-    single = labels.take(_alone(labels.columns["id"]))
-    updated = _flipped(_later(_some(single, mix.updates, rng), rng))
-    unlabelled = _later(_some(single, mix.label_deletions, rng), rng)
+    updated = _flipped(_later(_some(labels, mix.updates, rng), rng))
+    unlabelled = _later(_some(labels, mix.label_deletions, rng), rng)
     return replace(
         draft,
         predictions=joined([rows, rewritten.doing(UPDATE), moved.doing(UPDATE), gone.doing(DELETE)]),
@@ -165,12 +164,6 @@ def _flipped(labels: Changes) -> Changes:
 
 def _later(rows: Changes, rng: np.random.Generator) -> Changes:
     return rows.seen(rows.at + MINUTE + (rng.exponential(1.5, len(rows)) * DAY).astype(np.int64))
-
-
-def _alone(ids: Ints) -> Ints:
-    """Positions of the ids that occur once."""
-    _, first, counts = np.unique(ids, return_index=True, return_counts=True)
-    return np.sort(first[counts == 1])
 
 
 def _night(moment: Ints, there: Ints) -> Ints:

@@ -301,6 +301,11 @@ class SqlStore:
         with writing(self.engine) as connection:
             return daemons.join(connection, self.run, owner, config, ttl, alone=alone)
 
+    def inherit(self, owner: str) -> None:
+        """Have a run whose file's lock was taken; what killed owners of it left is free."""
+        with writing(self.engine) as connection:
+            daemons.inherit(connection, self.run, owner)
+
     def beat(self, owner: str, config: str, generation: int, ttl: int) -> None:
         """Say that a daemon lives."""
         with writing(self.engine) as connection:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, ExceptionContext, StaticPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from monitor.core.errors import StoreError
@@ -109,9 +109,17 @@ def _sqlite(url: URL) -> Engine:
         engine = create_engine(url, hide_parameters=True, poolclass=StaticPool, connect_args=arguments)
     else:
         engine = create_engine(url, hide_parameters=True)
+        event.listen(engine, "handle_error", _drop_read_only)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _drop_read_only(context: ExceptionContext) -> None:
+    """What was opened while the file was read-only stays so: the next try opens it anew."""
+    code = getattr(context.original_exception, "sqlite_errorcode", 0)
+    if code & 0xFF == sqlite3.SQLITE_READONLY:
+        context.is_disconnect = True
 
 
 def _prepare(connection: Any, _record: object) -> None:

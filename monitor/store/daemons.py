@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from sqlalchemy import Connection, delete, select, text, update
+from sqlalchemy import Connection, delete, select, text, union, update
 
 from monitor.core.clock import DAY
 from monitor.core.errors import StoreError
@@ -59,7 +59,7 @@ def join(
     Parameters
     ----------
     alone
-        the daemon has the run for itself: what is left of others are rows of dead ones.
+        the daemon has the run for itself: what is left of others are rows of dead ones, and their leases.
     """
     _serialized(connection, run)
     if _is_held(connection, run):
@@ -67,6 +67,7 @@ def join(
     now = database_now(connection)
     others = daemons.c.run == run, daemons.c.owner != owner
     if alone:
+        inherit(connection, run, owner)
         connection.execute(update(daemons).where(*others, daemons.c.expires_at > now).values(expires_at=now))
     connection.execute(delete(daemons).where(*others, daemons.c.expires_at < now - _KEPT))
     known = connection.execute(
@@ -75,6 +76,19 @@ def join(
     generation = generation_of(config, [(one, number, bool(alive)) for one, number, alive in known])
     _put(connection, run, owner, config, generation, ttl)
     return generation, all(number != generation for _, number, _ in known)
+
+
+def inherit(connection: Connection, run: str, owner: str) -> None:
+    """Note who has a run by the lock on its file, and free the cycles of those who had it before: they died.
+
+    A cycle by hand needs no lock: it goes on.
+    """
+    _serialized(connection, run)
+    now, whole = database_now(connection), (held.c.run == run, held.c.model == WHOLE_RUN)
+    before = union(select(daemons.c.owner).where(daemons.c.run == run), select(held.c.owner).where(*whole))
+    died = held.c.run == run, held.c.owner.in_(before), held.c.owner != owner, held.c.expires_at > now
+    connection.execute(update(held).where(*died).values(expires_at=now))
+    connection.execute(update(held).where(*whole).values(owner=owner))
 
 
 def beat(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> None:

@@ -169,6 +169,28 @@ def test_a_killed_process_leaves_a_run_in_a_file_free_at_once(bench: Bench) -> N
             pass
 
 
+@pytest.mark.parametrize("before", [Held, Joined])
+@pytest.mark.parametrize("after", [Held, Joined])
+def test_who_has_a_run_in_a_file_frees_the_cycles_of_killed_ones_and_of_nobody_else(
+    before: type[Held | Joined], after: type[Held | Joined], bench: Bench
+) -> None:
+    """Whoever had the run has died, as its lock is free; a cycle by hand has no lock."""
+    with bench.app() as killed, bench.app() as by_hand, bench.app() as app:
+        with taken(before(killed)):
+            killed.store.claim("late", killed.owner, DAY)
+        by_hand.store.claim("other", by_hand.owner, DAY)
+
+        with taken(after(app)):
+            assert cycle_once(app, "late", END).error is None
+            assert app.store.claim("other", app.owner, DAY) is None
+
+
+def taken(run: Held | Joined) -> Held | Joined:
+    """The run, taken."""
+    assert run.claimed() if isinstance(run, Held) else run.joined()
+    return run
+
+
 @pytest.mark.postgres
 def test_daemons_share_a_run_and_of_two_configurations_the_newer_one_claims(
     bench: Bench, postgres_url: str

@@ -1,45 +1,55 @@
-"""A daemon that is killed leaves, in the end, what one leaves that nobody disturbs."""
+"""`monitor run` that is killed leaves, in the end, what a process leaves that nobody disturbs."""
 
 import random
 from pathlib import Path
 
 import pytest
-from crashes import EVERY, FIRST, Crashes, contents, differences, write_log
+from crashes import EVERY, Crashes, contents, differences, write_log
 
-TICKS, MOST = 8, 8
+TICKS = 3
 
 
-@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def test_killed_daemons_leave_what_an_undisturbed_one_leaves(
-    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """Directory of a log, and the as of from which on ticks are missed."""
+    directory = tmp_path_factory.mktemp("crashes")
+    return directory, write_log(directory, TICKS)
+
+
+@pytest.fixture(scope="module")
+def whole(log: tuple[Path, int]) -> Crashes:
+    """What nobody disturbs."""
+    directory, first = log
+    return Crashes(directory / "whole", f"sqlite:///{directory / 'whole.db'}", first)
+
+
+@pytest.mark.parametrize(
+    ("engine", "most"), [("sqlite", 2), pytest.param("postgresql", 1, marks=pytest.mark.postgres)]
+)
+def test_killed_daemons_leave_what_an_undisturbed_process_leaves(
+    engine: str, most: int, log: tuple[Path, int], whole: Crashes, request: pytest.FixtureRequest
 ) -> None:
-    rng = random.Random(7)  # noqa: S311 -- moments, no secrets
-    write_log(tmp_path, TICKS)
-    whole = Crashes(tmp_path / "whole", f"sqlite:///{tmp_path / 'whole.db'}", TICKS, rng)
-    expected = whole.undisturbed()
-    url = (
-        f"sqlite:///{tmp_path / 'killed.db'}"
-        if engine == "sqlite"
-        else request.getfixturevalue("postgres_url")
-    )
-    killed = Crashes(tmp_path / "killed", url, TICKS, rng, longest=2.0)
+    directory, first = log
+    file = f"sqlite:///{directory / 'killed.db'}"
+    url = file if engine == "sqlite" else request.getfixturevalue("postgres_url")
+    killed = Crashes(directory / engine, url, first)
 
-    for _ in killed.disturbed(MOST):
+    for _ in killed.disturbed(most, random.Random(7)):  # noqa: S311 -- moments, no secrets
         pass
 
-    assert differences(expected, contents(killed.store_url)) == {}
-    assert killed.kills >= 3
+    assert differences(whole.undisturbed(killed.as_of), contents(url)) == {}
+    assert killed.kills >= most
 
 
-def test_a_process_for_each_cycle_leaves_what_one_process_leaves(tmp_path: Path) -> None:
+def test_a_process_for_each_cycle_leaves_what_one_process_leaves(
+    log: tuple[Path, int], whole: Crashes
+) -> None:
     """Labels within the overlap, seen before a restart, are not taken for new ones after it."""
-    rng = random.Random(7)  # noqa: S311 -- moments, no secrets
-    write_log(tmp_path, TICKS)
-    one = Crashes(tmp_path / "one", f"sqlite:///{tmp_path / 'one.db'}", TICKS, rng)
-    many = Crashes(tmp_path / "many", f"sqlite:///{tmp_path / 'many.db'}", TICKS, rng)
-    expected = one.undisturbed()
+    directory, first = log
+    expected = whole.undisturbed(first + TICKS * EVERY)
+    many = Crashes(directory / "many", f"sqlite:///{directory / 'many.db'}", first)
 
-    for tick in range(FIRST, many.last + 1, EVERY):
+    for tick in range(first, whole.as_of + 1, EVERY):
         assert many.bench.cycle(tick).error is None
 
     assert differences(expected, contents(many.store_url)) == {}

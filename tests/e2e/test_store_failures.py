@@ -87,6 +87,40 @@ def test_a_full_disk_fails_cycles_with_its_name_until_there_is_room(tmp_path: Pa
         subprocess.run(["umount", "--lazy", str(disk)], check=False)
 
 
+def test_a_daemon_says_that_its_file_is_read_only_and_starts_once_it_is_not(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    file = disk / "monitor.db"
+    url = f"sqlite:///{file}"
+    with daemon(tmp_path, url) as running:
+        running.stop()
+        kept = file.read_bytes()
+        with _read_only(file):
+            done = subprocess.run(running.command, capture_output=True, text=True, check=False, timeout=60)
+            assert done.returncode == 1
+            assert done.stderr == f"monitor: store {url}: attempt to write a readonly database\n"
+            assert file.read_bytes() == kept
+        running.started()
+        goes_on(running, url)
+        running.stop()
+
+
+@contextmanager
+def _read_only(file: Path) -> Iterator[None]:
+    """Nobody writes a file: of root by an attribute, permissions do not bind it."""
+    if os.geteuid() != 0:
+        file.chmod(0o444)
+        yield
+        file.chmod(0o644)
+        return
+    if subprocess.run(["chattr", "+i", str(file)], check=False, capture_output=True).returncode != 0:
+        pytest.skip("a file cannot be made immutable here")
+    try:
+        yield
+    finally:
+        subprocess.run(["chattr", "-i", str(file)], check=True)
+
+
 @pytest.mark.postgres
 def test_a_store_that_becomes_read_only_fails_cycles_until_it_is_not(
     tmp_path: Path, postgres_url: str

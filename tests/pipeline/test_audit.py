@@ -182,6 +182,37 @@ def test_rows_gone_at_the_old_end_are_the_logs_own_retention(fresh_store: SqlSto
     assert facts(fresh_store, START + DAY)[Part.RECORDS] == (10, 10, 0)
 
 
+@pytest.mark.parametrize(("counted", "labelled"), [("from the start on", 9), ("not before", 5)])
+def test_a_label_of_a_pane_whose_first_rows_the_retention_took_empties_nothing(
+    counted: str, labelled: int, fresh_store: SqlStore, log: Log
+) -> None:
+    """The pane is left alone, unless nothing else is known of it."""
+    last, kept = at_noon(log)[-1:], log.predictions["event_time"]
+    before = log.without(labels_of=last)
+    purged = Log(log.predictions.filter(pc.greater_equal(kept, NOON + 25 * MINUTE)), before.labels)
+    monitored, _ = audited(fresh_store, before if counted == "from the start on" else purged, purged)
+    monitored.source = purged.with_labels((last[0], START + 7 * DAY + HOUR, 0, "1")).source()
+
+    run_cycle(monitored, START + 7 * DAY + 2 * HOUR)
+
+    assert facts(fresh_store, NOON)[Part.LABELS][2] == labelled
+    assert NOON not in {one.start for one in fresh_store.waiting("late")}
+
+
+def test_a_superseded_label_that_is_deleted_is_found(fresh_store: SqlStore, log: Log) -> None:
+    """The winner and the newest report stay; the number of corrections, and the delay, do not."""
+    first, *_ = at_noon(log)
+    corrected = log.with_labels((first, START + 5 * DAY, 1, "1"))
+    superseded = pc.and_(pc.equal(corrected.labels["id"], first), pc.equal(corrected.labels["revision"], 0))
+    after = Log(corrected.predictions, corrected.labels.filter(pc.invert(superseded)))
+
+    _, report = audited(fresh_store, corrected, after)
+
+    assert report.label_rows_read
+    counted = {(one.start, one.part): one.counted_as_of for one in fresh_store.facts("late", NOON)}
+    assert counted[NOON, Part.LABELS] == START + 7 * DAY
+
+
 def test_a_log_that_is_gone_altogether_empties_nothing(fresh_store: SqlStore, log: Log) -> None:
     audited(fresh_store, log, Log(log.predictions.slice(0, 0), log.labels.slice(0, 0)))
 

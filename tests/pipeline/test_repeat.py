@@ -1,15 +1,17 @@
 """Cycles are idempotent: repeated, interrupted after any commit, refused."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 from memory import MemorySource
+from store_examples import read_only
 from synthetic import READING, START, log_of, monitored_of, rows_of
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.errors import MonitorError
+from monitor.core.errors import MonitorError, StoreError
 from monitor.pipeline import count
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import run_cycle
@@ -130,6 +132,25 @@ def test_a_crash_after_any_commit_leaves_what_an_undisturbed_run_leaves(
         assert rows_of(store, without=without) == expected
 
     assert 4 <= crashes < 100
+
+
+def test_a_store_that_is_read_only_for_a_while_loses_nothing(
+    new_store: NewStore, source: MemorySource
+) -> None:
+    before = grown(new_store(), source, until=LAST)
+    store, undisturbed = (copied(before, new_store()) for _ in range(2))
+    run_cycle(monitored_of(source, undisturbed, reading=WIDE, audit_every=DAY), LAST)
+    with read_only(store):
+        for _ in range(2):
+            with pytest.raises(StoreError, match="attempt to write a readonly database"):
+                run_cycle(monitored_of(source, store, reading=WIDE, audit_every=DAY), LAST)
+        assert rows_of(store) == rows_of(before)
+    with suppress(StoreError):
+        store.claim("late", "a", 1)  # what was opened meanwhile is dropped
+
+    run_cycle(monitored_of(source, store, reading=WIDE, audit_every=DAY), LAST)
+
+    assert rows_of(store) == rows_of(undisturbed)
 
 
 def test_a_cycle_that_is_stopped_between_two_chunks_is_completed_by_the_next_try(

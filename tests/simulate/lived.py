@@ -96,15 +96,25 @@ def settings(source: str, store: str, horizon: str, pane: str) -> Settings:
 
 @contextmanager
 def simulated(
-    mix: Mix, seed: int, days: int, *, horizon: str = "10d", pane: str = "1h", source: str | None = None
+    mix: Mix,
+    seed: int,
+    days: int,
+    *,
+    horizon: str = "10d",
+    pane: str = "1h",
+    source: str | None = None,
+    store: str | None = None,
 ) -> Iterator["Lived"]:
-    """A log of so many days and a monitor beside it; without a URL in a SQLite file."""
+    """A log of so many days and a monitor beside it; without URLs of empty databases in SQLite files."""
     planned = plan(mix, seed, (START, START + days * DAY))
     with tempfile.TemporaryDirectory(prefix="simulated-", ignore_cleanup_errors=True) as name:
         directory = Path(name)
         url = source or f"sqlite:///{directory / 'log.db'}"
         engine = sa.create_engine(url, poolclass=sa.NullPool)
-        lived = Lived(directory, url, horizon, pane, Log(planned), engine)
+        if store is not None:
+            migrate(store)
+        live = store or _made(directory / "live.db")
+        lived = Lived(directory, url, live, horizon, pane, Log(planned), engine)
         with engine.begin() as connection:
             lived.log.create(connection)
         try:
@@ -119,6 +129,7 @@ class Lived:
 
     directory: Path
     url: str
+    store_url: str
     horizon: str
     pane: str
     log: Log
@@ -132,7 +143,7 @@ class Lived:
     def app(self) -> App:
         """The application, started when it is asked for."""
         if self._app is None:
-            self._app = self._opened("live.db")
+            self._app = self._opened(self.store_url)
         return self._app
 
     @property
@@ -186,7 +197,7 @@ class Lived:
     @contextmanager
     def from_scratch(self, *ticks: int) -> Iterator[App]:
         """An application that first looks at the log now, as of some ticks."""
-        app = self._opened("scratch.db")
+        app = self._opened(_made(self.directory / "scratch.db"))
         try:
             for tick in ticks:
                 report = cycle_once(app, MODEL, tick)
@@ -197,21 +208,24 @@ class Lived:
             (self.directory / "scratch.db").unlink()
 
     def comparable_from(self) -> int:
-        """Start of what is not frozen: panes within the horizon, from the oldest row of the log on."""
+        """Start of what is not frozen: panes within the horizon, from the log's oldest row on, if any."""
         oldest = "SELECT min(event_time) FROM predictions WHERE logged_at <= :now AND event_time <= :latest"
         given = {"now": self.as_of, "latest": self.as_of + TOLERANCE}
         cut = self.monitored.oldest_pane(self.as_of)
         since = f" AND event_time >= {2 * cut - self.as_of - DAY}"
         with self.engine.connect() as connection:
             found = connection.execute(sa.text(oldest + since), given).scalar()
-        return cut if found is None else max(cut, int(found))
+        return self.as_of + DAY if found is None else max(cut, int(found))
 
-    def _opened(self, store: str) -> App:
-        path = self.directory / store
-        if not path.exists():
-            shutil.copy(template() / "empty.db", path)
-        made = settings(self.url, f"sqlite:///{path}", self.horizon, self.pane)
-        return App(made, template(), open_store(made.store_url, "live"))
+    def _opened(self, store_url: str) -> App:
+        made = settings(self.url, store_url, self.horizon, self.pane)
+        return App(made, template(), open_store(store_url, "live"))
+
+
+def _made(file: Path) -> str:
+    """URL of a migrated store in a new file."""
+    shutil.copy(template() / "empty.db", file)
+    return f"sqlite:///{file}"
 
 
 def panes_of(

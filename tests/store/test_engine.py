@@ -1,11 +1,12 @@
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
-from store_examples import START, commit, row
+from store_examples import START, commit, read_only, row
 
 from monitor.core.errors import StoreError
 from monitor.specs.rows import ModelState
@@ -151,6 +152,21 @@ def test_connections_that_the_server_ended_are_replaced(postgres_url: str) -> No
     assert store.state("late").as_of == START
     store.close()
     other.close()
+
+
+def test_a_file_that_was_read_only_is_written_again_by_the_second_try(tmp_path: Path) -> None:
+    """What SQLite opens while a file is read-only stays so, and so does a connection in a pool."""
+    store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}", "live")
+    store.commit("late", commit())
+    with read_only(store):
+        with pytest.raises(StoreError, match="attempt to write a readonly database"):
+            store.claim("late", "a", 1)
+        assert store.state("late").as_of == START  # opens another connection
+    with suppress(StoreError):
+        store.claim("late", "a", 1)
+
+    assert store.claim("late", "a", 1) is not None
+    store.close()
 
 
 def test_writers_wait_for_one_another(store: SqlStore) -> None:
