@@ -85,7 +85,8 @@ class Held:
 class Joined:
     """The daemon is one of those that share the run, or on SQLite its only one, as long as this is open.
 
-    `generation` is that of its configuration, `is_new` tells whether no daemon had it before.
+    `generation` is that of its configuration; `before` the as of of each model's last cycle when it came
+    into use, None if a daemon had it before.
     """
 
     def __init__(self, app: App) -> None:
@@ -96,7 +97,7 @@ class Joined:
         self._aside: Aside | None = None
         self._told: Callable[[Aside | None], None] = lambda _aside: None
         self.generation = 0
-        self.is_new = False
+        self.before: dict[str, int] | None = None
 
     @property
     def shared(self) -> bool:
@@ -124,7 +125,7 @@ class Joined:
         self._config, ttl = self._app.fingerprint, self._app.settings.daemon.lease_ttl
         found = self._app.store.join(self._app.owner, self._config, ttl, alone=self._lock is not None)
         if found is not None:
-            self.generation, self.is_new = found
+            self.generation, self.before = found
         return found is not None
 
     def renew_and_act(self) -> bool:

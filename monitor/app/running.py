@@ -86,25 +86,32 @@ class Owed:
     Parameters
     ----------
     again
-        models whose last tick is run once more, as they are configured anew; a cycle takes them out.
+        tick of a model that is run once more, as it was run as the model was configured before; a cycle
+        takes it out.
     """
 
     app: App
-    again: set[str] = field(default_factory=set)
+    again: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, name: str, as_of: int) -> list[int]:
         """Ticks up to this one, oldest first."""
         done, every = self.app.store.state(name).as_of, self.app.spec(name).every
-        if done is None or (done == as_of and name in self.again):
+        if done is None or done == as_of == self.again.get(name):
             return [as_of]
         return ticks(max(done, as_of - max(self.app.settings.daemon.catch_up, every)), as_of, every)
 
     def cycle(self, name: str, as_of: int, *, stopping: Callable[[], bool]) -> CycleReport | None:
         """Run one of them; see `cycle_due`."""
-        report = cycle_due(self.app, name, as_of, again=name in self.again, stopping=stopping)
+        report = cycle_due(self.app, name, as_of, again=self.again.get(name) == as_of, stopping=stopping)
         if report is not None and report.error is None:
-            self.again.discard(name)
+            self.again.pop(name, None)
         return report
+
+
+def last_ticks(app: App, names: Iterable[str]) -> dict[str, int]:
+    """As of of the last cycle of each model that had one."""
+    done = {name: app.store.state(name).as_of for name in names}
+    return {name: as_of for name, as_of in done.items() if as_of is not None}
 
 
 def replay_model(

@@ -13,7 +13,7 @@ from monitor.app.following import Following
 from monitor.app.histories import rename_models
 from monitor.app.holding import Held, Joined, join_when_free
 from monitor.app.reloading import Reloading, limits
-from monitor.app.running import Owed
+from monitor.app.running import Owed, last_ticks
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND, Clock
 from monitor.daemon.cycles import Cycles
@@ -83,7 +83,7 @@ def _service(
     health = Health(limits(every, pace), now=time.monotonic)
     exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time(), app.usage))
     following = Following(app, partial(_publish, app, exposition), partial(_followed, health, exposition))
-    owed = Owed(app, {*app.names()} if joined is None or joined.is_new else set())
+    owed = Owed(app, last_ticks(app, app.names()) if joined is None else joined.before or {})
     cycles = _cycles(owed, following, health, exposition, joined, stopping)
     schedule = Schedule(
         every,
@@ -176,5 +176,7 @@ def _stands_aside(exposition: Exposition, aside: Aside | None) -> None:
 
 def _changed(owed: Owed, joined: Joined | None, models: set[str]) -> None:
     """Run changed models at once, unless another daemon has this configuration already, and did."""
-    if joined is None or not joined.shared or joined.is_new:
-        owed.again.update(models)
+    if joined is None or not joined.shared:
+        owed.again.update(last_ticks(owed.app, models))
+    elif joined.before is not None:
+        owed.again.update({name: at for name, at in joined.before.items() if name in models})

@@ -296,8 +296,10 @@ class SqlStore:
         with writing(self.engine) as connection:
             return daemons.hold(connection, self.run, owner, ttl)
 
-    def join(self, owner: str, config: str, ttl: int, *, alone: bool = False) -> tuple[int, bool] | None:
-        """Generation of a daemon's configuration, and whether it is new; None: another has the whole run."""
+    def join(
+        self, owner: str, config: str, ttl: int, *, alone: bool = False
+    ) -> tuple[int, dict[str, int] | None] | None:
+        """Generation of a daemon's configuration, of a new one the last cycles; None: another has the run."""
         with writing(self.engine) as connection:
             return daemons.join(connection, self.run, owner, config, ttl, alone=alone)
 

@@ -53,13 +53,19 @@ def generation_of(config: str, known: Sequence[tuple[str, int, bool]]) -> int:
 
 def join(
     connection: Connection, run: str, owner: str, config: str, ttl: int, *, alone: bool
-) -> tuple[int, bool] | None:
-    """Generation of the daemon's configuration, and whether it is a new one; None: another has the run.
+) -> tuple[int, dict[str, int] | None] | None:
+    """Join a run, unless another process has it for itself.
 
     Parameters
     ----------
     alone
         the daemon has the run for itself: what is left of others are rows of dead ones, and their leases.
+
+    Returns
+    -------
+    tuple or None
+        generation of the daemon's configuration; of a new one the as of of the last cycle by model: nobody
+        has run a later one by this configuration. None: another process has the run.
     """
     _serialized(connection, run)
     if _is_held(connection, run):
@@ -75,7 +81,10 @@ def join(
     ).all()
     generation = generation_of(config, [(one, number, bool(alive)) for one, number, alive in known])
     _put(connection, run, owner, config, generation, ttl)
-    return generation, all(number != generation for _, number, _ in known)
+    if any(number == generation for _, number, _ in known):
+        return generation, None
+    cycles = select(models.c.model, models.c.as_of).where(models.c.run == run, models.c.as_of.is_not(None))
+    return generation, {row.model: row.as_of for row in connection.execute(cycles)}
 
 
 def inherit(connection: Connection, run: str, owner: str) -> None:

@@ -199,13 +199,14 @@ def test_daemons_share_a_run_and_of_two_configurations_the_newer_one_claims(
     bench.configure(model(options=OPTIONS))
     with bench.app() as one, bench.app() as same:
         first, second = Joined(one), Joined(same)
-        assert (first.joined(), first.is_new) == (True, True)
-        assert (second.joined(), second.is_new) == (True, False)
+        cycle_once(one, "late", END)
+        assert (first.joined(), first.before) == (True, {"late": END})
+        assert (second.joined(), second.before) == (True, None)
         bench.configure(model(options=OPTIONS.replace("20", "30")))
         with bench.app() as newer, bench.app() as third:
             third.settings = one.settings
             latest, late = Joined(newer), Joined(third)
-            assert (latest.joined(), latest.is_new) == (True, True)
+            assert (latest.joined(), latest.before) == (True, {"late": END})
             assert late.joined()  # an old file that is started again does not displace the newer one
 
             assert [each.aside() for each in (first, second, latest, late)] == [
@@ -243,7 +244,7 @@ def test_ticks_missed_for_no_longer_than_catch_up_are_owed(bench: Bench) -> None
         assert owed("late", END) == []
         assert owed("late", END + 2 * HOUR) == [END + HOUR, END + 2 * HOUR]
         assert owed("late", END + 9 * HOUR) == [END + 7 * HOUR, END + 8 * HOUR, END + 9 * HOUR]
-        assert Owed(app, {"late"})("late", END) == [END]
+        assert Owed(app, {"late": END})("late", END) == [END]
 
 
 def test_a_tick_that_was_run_is_run_again_only_for_another_configuration(bench: Bench) -> None:
@@ -251,12 +252,22 @@ def test_a_tick_that_was_run_is_run_again_only_for_another_configuration(bench: 
         assert cycle_due(one, "late", END) is not None
 
         assert cycle_due(other, "late", END) is None
-        owed = Owed(other, {"late"})
+        owed = Owed(other, {"late": END})
         again = owed.cycle("late", END, stopping=lambda: False)
         assert again is not None
-        assert (again.error, owed.again) == (None, set())
+        assert (again.error, owed.again) == (None, {})
         with one.leased("late"):
             assert cycle_due(other, "late", END + HOUR) is None
+
+
+def test_a_tick_that_another_daemon_of_the_same_configuration_has_run_is_not_run_again(bench: Bench) -> None:
+    with bench.app() as one, bench.app() as other:
+        assert cycle_once(one, "late", END).error is None
+        owed = Owed(one, {"late": END})  # configured anew after that cycle
+        assert cycle_due(other, "late", END + HOUR) is not None
+
+        assert owed("late", END + HOUR) == []
+        assert owed.cycle("late", END + HOUR, stopping=lambda: False) is None
 
 
 def test_sources_are_opened_once_and_closed(bench: Bench) -> None:
