@@ -16,7 +16,7 @@ help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
 	@echo "make demo ARGS=--exit   the same, ending after the table"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
-	@echo "make test-long          what takes minutes: replicas, stores that fail, settling of simulated logs"
+	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make check              ruff, mypy --strict, import-linter"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"

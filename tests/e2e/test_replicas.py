@@ -18,7 +18,7 @@ from serving import Bench, Database, create_tables, labels, model, predictions
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso
 from monitor.store.engine import migrate
 
-pytestmark = [pytest.mark.postgres, pytest.mark.long]
+pytestmark = pytest.mark.postgres
 EVERY, TTL, MODELS = 3 * SECOND, 3.0, ("late", "early")
 OPTIONS = """
 every = "3s"
@@ -158,6 +158,7 @@ def test_a_killed_owner_is_replaced_within_its_lease(replicas: Replicas) -> None
     assert max(Counter(replicas.cycles(name)).values()) == 1
 
 
+@pytest.mark.long
 def test_a_paused_owner_commits_nothing_of_a_cycle_that_was_taken_over(replicas: Replicas) -> None:
     paused, name, token = replicas.caught(signal.SIGSTOP)
     failures = len(paused.logged("cycle failed"))
@@ -174,6 +175,7 @@ def test_a_paused_owner_commits_nothing_of_a_cycle_that_was_taken_over(replicas:
     assert max(Counter(replicas.cycles(name)).values()) == 1
 
 
+@pytest.mark.long
 def test_daemons_of_an_older_configuration_stand_aside_and_serve_on(replicas: Replicas) -> None:
     old, new = replicas.daemons[:2], replicas.daemons[2]
     replicas.configure(2, resamples=21)
@@ -200,6 +202,7 @@ def test_daemons_of_an_older_configuration_stand_aside_and_serve_on(replicas: Re
     new.started()
 
 
+@pytest.mark.long
 def test_daemons_older_than_the_schema_stand_aside_and_serve_on(replicas: Replicas) -> None:
     database, first = Database(replicas.store_urls[0]), replicas.daemons[0]
     (version,) = _asked(replicas.store_urls[0], "SELECT version_num FROM alembic_version")

@@ -16,8 +16,6 @@ from serving import Bench, Database, create_tables, labels, model, predictions
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.store.engine import migrate
 
-pytestmark = pytest.mark.long
-
 OPTIONS = """
 every = "2s"
 pane = "10m"
@@ -87,6 +85,7 @@ def test_a_full_disk_fails_cycles_with_its_name_until_there_is_room(tmp_path: Pa
         subprocess.run(["umount", "--lazy", str(disk)], check=False)
 
 
+@pytest.mark.long
 def test_a_daemon_says_that_its_file_is_read_only_and_starts_once_it_is_not(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -122,6 +121,7 @@ def _read_only(file: Path) -> Iterator[None]:
 
 
 @pytest.mark.postgres
+@pytest.mark.long
 def test_a_store_that_becomes_read_only_fails_cycles_until_it_is_not(
     tmp_path: Path, postgres_url: str
 ) -> None:
@@ -151,6 +151,7 @@ def _others_ended() -> str:
 
 
 @pytest.mark.postgres
+@pytest.mark.long
 def test_a_database_that_restarts_fails_cycles_until_it_is_back(tmp_path: Path) -> None:
     with servers.restartable() as server:
         migrate(server.url)

@@ -21,8 +21,6 @@ from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
-pytestmark = pytest.mark.long
-
 SHARE = 0.95
 LONG_AFTER = START + 2_000 * DAY
 
