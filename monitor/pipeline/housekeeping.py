@@ -185,5 +185,5 @@ def _labels_of(monitored: Monitored, starts: list[int], as_of: int) -> Iterator[
 
 
 def _labels_differ(stored: PaneFacts, found: PanePart) -> bool:
-    kept = (stored.records, stored.labelled, stored.newest, stored.checksum)
-    return kept != (found.records, found.labelled, found.newest, found.checksum)
+    kept = (stored.rows, stored.records, stored.labelled, stored.newest, stored.checksum)
+    return kept != (found.rows, found.records, found.labelled, found.newest, found.checksum)

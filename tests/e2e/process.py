@@ -25,7 +25,7 @@ _parse: Callable[[str], Iterable[Metric]] = text_parser.text_string_to_metric_fa
 
 @dataclass(slots=True)
 class Process:
-    """A command that serves over HTTP and logs JSON to a file."""
+    """A command that serves over HTTP and logs JSON to a file; it runs beside that file."""
 
     command: list[str]
     port: int
@@ -35,7 +35,9 @@ class Process:
     def start(self) -> None:
         """Start it; the log goes on where it ended."""
         with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.log_file.parent
+            )
 
     def started(self) -> None:
         """Start it, and wait until it is ready."""

@@ -199,6 +199,20 @@ def test_a_label_of_a_pane_whose_first_rows_the_retention_took_empties_nothing(
     assert NOON not in {one.start for one in fresh_store.waiting("late")}
 
 
+def test_a_row_that_comes_late_into_such_a_pane_leaves_what_the_log_has_of_it(
+    fresh_store: SqlStore, log: Log
+) -> None:
+    purged = log.predictions.filter(pc.greater_equal(log.predictions["event_time"], NOON + 25 * MINUTE))
+    monitored, _ = audited(fresh_store, log, Log(purged, log.labels))
+    logged = np.asarray([START + 7 * DAY + HOUR])
+    late = predictions_of(np.asarray([NOON + 40 * MINUTE]), first_id=90_000, logged=logged)
+    monitored.source = Log(pa.concat_tables([purged, late]), log.labels).source()
+
+    run_cycle(monitored, START + 7 * DAY + 2 * HOUR)
+
+    assert facts(fresh_store, NOON)[Part.RECORDS] == (6, 6, 0)
+
+
 def test_a_superseded_label_that_is_deleted_is_found(fresh_store: SqlStore, log: Log) -> None:
     """The winner and the newest report stay; the number of corrections, and the delay, do not."""
     first, *_ = at_noon(log)
