@@ -9,7 +9,7 @@ from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Cells, predicted_cells, probabilities_of
-from monitor.records.rows import Rows, prediction_of, read_rows, score_of
+from monitor.records.rows import Rows, outputs_of, prediction_of, read_rows, score_of
 from monitor.records.tabulate import Table
 from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states.counters import Counters, Layout
@@ -30,7 +30,7 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         int64 starts, ascending.
     """
     rows = read_rows(table, counting, panes, as_of)
-    chosen = table.take(pa.array(rows.rows))
+    chosen = outputs_of(table, rows.rows)
     values = output_values(chosen, counting)
     probable = _probable(chosen, values.get("prediction"), counting)
     cells = {name: cells_of(column, counting.outputs[name]) for name, column in values.items()}
