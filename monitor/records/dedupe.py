@@ -46,9 +46,12 @@ def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tupl
 
 def distinct(group: Ints, keys: list[Ints], groups: int) -> Ints:
     """How many different keys each of the groups 0 … groups - 1 has."""
+    rows = np.bincount(group, minlength=groups)
+    several = rows[group] > 1
+    group, keys = group[several], [key[several] for key in keys]
     order = np.lexsort((*reversed(keys), group))
     new = np.logical_or.reduce([_changes(column[order]) for column in (group, *keys)])
-    return np.bincount(group[order][new], minlength=groups)
+    return np.where(rows > 1, np.bincount(group[order][new], minlength=groups), rows)
 
 
 def combine(codes: list[Ints]) -> Ints:

@@ -34,7 +34,9 @@ def pack_many(values: Ints, lengths: Sequence[int]) -> list[bytes]:
 def _packed(values: Ints) -> tuple[NDArray[np.uint8], Ints]:
     """Bytes of the values, and where each ends."""
     zigzag = ((values << 1) ^ (values >> 63)).view(np.uint64)
-    lengths = np.searchsorted(_STEPS, zigzag, side="right") + 1
+    lengths = np.ones(len(zigzag), dtype=np.int64)
+    for step in _STEPS[zigzag.max(initial=0) >= _STEPS]:
+        lengths += zigzag >= step
     ends = np.cumsum(lengths)
     place = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
     packed = (np.repeat(zigzag, lengths) >> _SHIFTS[place]).astype(np.uint8) | np.uint8(_MORE)
