@@ -59,7 +59,7 @@ class AdbcSession:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query."""
         table = self._fetch(sql, _SMALL)
-        return [tuple(row.values()) for row in table.to_pylist()]
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def described(self, sql: str) -> dict[str, object]:
         """Names and Arrow types of a query's columns."""
