@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.counting import Counting
+from monitor.records.dedupe import numbered
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Cells, predicted_cells, probabilities_of
 from monitor.records.rows import Rows, outputs_of, prediction_of, read_rows, score_of
@@ -88,7 +89,7 @@ def by_stratum(
             continue
         inside = code >= 0
         group = np.full(len(code), -1)
-        present, group[inside] = np.unique(rows.pane[inside] * len(names) + code[inside], return_inverse=True)
+        present, group[inside] = numbered(rows.pane[inside] * len(names) + code[inside])
         tabulated = Table(layout, group, len(present), frozenset() if is_whole else whole_only)
         fill(tabulated)
         for at, counters in tabulated.counters():
