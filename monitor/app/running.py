@@ -17,7 +17,7 @@ from monitor.pipeline.replay import ticks
 from monitor.show import ALIASES, Shown
 from monitor.specs.protocols import CycleReport, Lease
 
-SHOWN_EVERY = 20  # ticks of a replay
+SHOWN_EVERY = 100  # ticks of a replay
 
 
 def cycle_once(
@@ -119,7 +119,7 @@ def replay_model(
 ) -> tuple[list[int], Iterator[CycleReport]]:
     """Moments of a replay that are still to come, and the cycles at them; it stops at a failure.
 
-    Current rows, which the next tick replaces, are written with every twentieth and the last tick.
+    Current rows, which the next tick replaces, are written with every hundredth and the last tick.
     """
     done = app.store.state(name).as_of
     moments = [

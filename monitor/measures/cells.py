@@ -133,8 +133,9 @@ class Expected:
         if slot >= regular:
             return EXTRA[slot - regular]
         if isinstance(grid, NumericGrid):
-            borders = ["-∞", *(f"{grid.edges[at]:.6g}" for at in grid.deciles), "∞"]
-            return f"[{borders[slot]}, {borders[slot + 1]})"
+            lower = f"{grid.edges[grid.deciles[slot - 1]]:.6g}" if slot else "-∞"
+            upper = f"{grid.edges[grid.deciles[slot]]:.6g}" if slot < len(grid.deciles) else "∞"
+            return f"[{lower}, {upper})"
         return OTHER if slot == regular - 1 else grid.levels[int(self._order(row)[slot])]
 
     def _cells(self, grid: Grid) -> int:

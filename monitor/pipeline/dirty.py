@@ -59,9 +59,9 @@ def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes
     again = Again(spec.overlap, span.cursor or 0)
     found = _found(dated(batches, "logged_at", reading), span, reading.pane, again)
     late = _late(found, state.rows_seen_again) if has_logged_at else None
+    unseen = _unseen(monitored, Part.RECORDS, found, state.rows_seen_again)
     state = replace(state, rows_seen_again=again.by_pane() if has_logged_at else ())
-    always = _tail(monitored, state, as_of, bounds[0])
-    starts = sorted({*_unseen(monitored, Part.RECORDS, found), *always})
+    starts = sorted({*unseen, *_tail(monitored, state, as_of, bounds[0])})
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in starts]
     if state.oldest is None and found.changed:
         state = replace(state, oldest=oldest_of(monitored, found.oldest, bounds[0], as_of), first_as_of=as_of)
@@ -173,21 +173,31 @@ def _found(batches: Iterator[Dated], span: _Span, pane: int, again: Again | None
     return Found(dict(changed), dict(new), dict(behind), last, read, invalid, oldest, newest)
 
 
-def _unseen(monitored: Monitored, part: Part, found: Found) -> list[int]:
+def _unseen(monitored: Monitored, part: Part, found: Found, before: SeenAgain = None) -> list[int]:
     """Panes, ascending, with changed rows that their last count may not have seen.
 
     While a log or a label feed is quiet its cursor stands, and so does the overlap: its panes would be
     counted in every cycle. A count later than the newest of these rows by the overlap and a cycle has seen
     them.
+
+    Parameters
+    ----------
+    before
+        rows of the overlap that the search before this one saw, by start: where there are no more now, they
+        were counted since then, or wait to be.
     """
     facts, rest = monitored.panes.facts(part), monitored.spec.overlap + monitored.spec.every
+    known = dict(before or ())
     return [
         start
         for start in sorted(found.changed)
         if start in found.new
         or start not in found.last
         or start not in facts
-        or facts[start].counted_as_of < found.last[start] + rest
+        or (
+            found.changed[start] > known.get(start, 0)
+            and facts[start].counted_as_of < found.last[start] + rest
+        )
     ]
 
 

@@ -23,7 +23,7 @@ from monitor.records.pairing import PAIRED, Predicted, challenger_of, class_cell
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Probabilities, loss_terms, probabilities_of, probability_terms
 from monitor.records.reading import Reading, Task
-from monitor.records.rows import Rows, prediction_of, read_rows, score_of, times
+from monitor.records.rows import Rows, outputs_of, prediction_of, read_rows, score_of, times
 from monitor.records.tabulate import Table
 from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states.counters import Counters
@@ -100,8 +100,7 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
     labels, terms = _no_labels(len(rows.rows)), Terms({}, {}, np.zeros(len(rows.rows), dtype=bool))
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, as_of)
-        outputs = table.select([name for name in table.column_names if name not in _OF_LABELS])
-        terms = label_terms(outputs.take(pa.array(rows.rows)), labels, counting)
+        terms = label_terms(outputs_of(table, rows.rows), labels, counting)
     tally: list[Ints | Bools] = [
         np.ones_like(rows.pane),
         labels.known,

@@ -7,9 +7,10 @@ import pyarrow as pa
 
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.counting import Counting
+from monitor.records.dedupe import numbered
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Cells, predicted_cells, probabilities_of
-from monitor.records.rows import Rows, prediction_of, read_rows, score_of
+from monitor.records.rows import Rows, outputs_of, prediction_of, read_rows, score_of
 from monitor.records.tabulate import Table
 from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states.counters import Counters, Layout
@@ -30,7 +31,7 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         int64 starts, ascending.
     """
     rows = read_rows(table, counting, panes, as_of)
-    chosen = table.take(pa.array(rows.rows))
+    chosen = outputs_of(table, rows.rows)
     values = output_values(chosen, counting)
     probable = _probable(chosen, values.get("prediction"), counting)
     cells = {name: cells_of(column, counting.outputs[name]) for name, column in values.items()}
@@ -88,7 +89,7 @@ def by_stratum(
             continue
         inside = code >= 0
         group = np.full(len(code), -1)
-        present, group[inside] = np.unique(rows.pane[inside] * len(names) + code[inside], return_inverse=True)
+        present, group[inside] = numbered(rows.pane[inside] * len(names) + code[inside])
         tabulated = Table(layout, group, len(present), frozenset() if is_whole else whole_only)
         fill(tabulated)
         for at, counters in tabulated.counters():

@@ -27,9 +27,12 @@ def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tupl
     rows, counts
         row number and number of rows of each group, by ascending group.
     """
-    order = np.lexsort((*reversed(keys), group))
+    order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(_changes(group[order]))
     counts = np.diff(np.append(starts, len(order)))
+    several = np.repeat(counts > 1, counts)  # no other group has anything to compare
+    among = order[several]
+    order[several] = among[np.lexsort((*(key[among] for key in reversed(keys)), group[among]))]
     rows = order[starts]
     if ties is None or len(rows) == len(order):
         return rows, counts
@@ -46,9 +49,12 @@ def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tupl
 
 def distinct(group: Ints, keys: list[Ints], groups: int) -> Ints:
     """How many different keys each of the groups 0 … groups - 1 has."""
+    rows = np.bincount(group, minlength=groups)
+    several = rows[group] > 1
+    group, keys = group[several], [key[several] for key in keys]
     order = np.lexsort((*reversed(keys), group))
     new = np.logical_or.reduce([_changes(column[order]) for column in (group, *keys)])
-    return np.bincount(group[order][new], minlength=groups)
+    return np.where(rows > 1, np.bincount(group[order][new], minlength=groups), rows)
 
 
 def combine(codes: list[Ints]) -> Ints:
@@ -60,6 +66,12 @@ def combine(codes: list[Ints]) -> Ints:
             pair = _dense(combined), _dense(code)
         combined = pair[0] * (int(pair[1].max(initial=0)) + 1) + pair[1]
     return combined
+
+
+def numbered(codes: Ints) -> tuple[Ints, Ints]:
+    """Small non-negative codes that occur, ascending, and the position of each one among them."""
+    there = np.bincount(codes) > 0
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
 
 
 def _dense(codes: Ints) -> Ints:

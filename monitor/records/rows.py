@@ -21,6 +21,8 @@ from monitor.states.grids import NumericGrid
 from monitor.states.strata import NONE, OTHER, WHOLE, Stratum
 
 MOST_VERSIONS = 1_000
+_MARKS = ("id", "version", "arm", "serving", "segment:")  # columns that say which rows count, and where
+_OUTPUTS = ("score", "prediction", "challenger", "probability:", "feature:")
 
 Batches = Generator[pa.Table, None, None]
 """Role-named columns of rows, some thousand at a time; closing it ends the reading."""
@@ -124,7 +126,7 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     logged, no_logged_at = logged_times(table, event, reading)
     place, visible = _places(event, logged, panes, reading, as_of)
     member = np.flatnonzero(visible & np.asarray(table["id"].is_valid().combine_chunks()))
-    chosen = table if len(member) == table.num_rows else table.take(pa.array(member))
+    chosen = table if len(member) == table.num_rows else _of(table, _MARKS, member)
     version = texts(chosen["version"]) if reading.versioned else None
     arm = categories(chosen["arm"]) if reading.arms is not None else None
     segments = _segment_columns(chosen, counting)
@@ -135,7 +137,8 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     known += [values.codes for values in (*([] if arm is None else [arm]), *segments.values())]
 
     def ties(tied: Ints) -> list[Ints]:
-        return _tie_keys(chosen.take(pa.array(tied)), counting, [key[tied].astype(np.int64) for key in known])
+        outputs = outputs_of(table, member[tied])
+        return _tie_keys(outputs, counting, [key[tied].astype(np.int64) for key in known])
 
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
@@ -197,6 +200,15 @@ def dated(batches: Batches, role: str, reading: Reading) -> Iterator[Dated]:
                 seen.update(parsed.formats)
                 refuse_mixed_formats(seen, reading.column(column))
             yield Dated(event, np.where(other.known, other.us, event.us))
+
+
+def outputs_of(table: pa.Table, rows: Ints) -> pa.Table:
+    """Outputs and features of chosen rows."""
+    return _of(table, _OUTPUTS, rows)
+
+
+def _of(table: pa.Table, roles: tuple[str, ...], rows: Ints) -> pa.Table:
+    return table.select([name for name in table.column_names if name.startswith(roles)]).take(pa.array(rows))
 
 
 def times(table: pa.Table, role: str, reading: Reading) -> Times:

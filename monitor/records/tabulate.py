@@ -1,6 +1,7 @@
 """Rows to sparse counters: one pass of bincounts for many panes and strata at once."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -109,13 +110,13 @@ class Table:
         if not self._parts:
             return
         key, value = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        order = np.argsort(key)
-        key, value = key[order], value[order]
-        group, index = np.divmod(key, self._layout.size)
-        present, starts = np.unique(group, return_index=True)
-        ends = np.append(starts, len(group))[1:]
-        for number, first, last in zip(present.tolist(), starts.tolist(), ends.tolist(), strict=True):
-            yield number, Counters(self._layout, index[first:last].copy(), value[first:last].copy())
+        order = np.argsort(key, kind="stable")  # a few ascending runs
+        key, value, size = key[order], value[order], self._layout.size
+        bounds = np.searchsorted(key, np.arange(self._groups + 1) * size)
+        for number, (first, last) in enumerate(pairwise(bounds.tolist())):
+            if first < last:
+                index = key[first:last] - number * size
+                yield number, Counters(self._layout, index, value[first:last].copy())
 
     def _counted(self, mask: Bools | None) -> Bools | None:
         """Rows of a mask that have a group; None: all rows."""
@@ -129,5 +130,6 @@ class Table:
 
     def _keep(self, block: str, keys: Ints, counts: Ints) -> None:
         """Keep non-zero counts by group x size of the block + cell."""
-        group, cell = np.divmod(keys, self._layout.by_name[block].size)
-        self._parts.append((group * self._layout.size + cell + self._layout.offsets[block], counts))
+        size = self._layout.by_name[block].size
+        further = keys // size * (self._layout.size - size) + self._layout.offsets[block]
+        self._parts.append((keys + further, counts))

@@ -23,6 +23,7 @@ from monitor.sources.statements import Statement
 from monitor.specs.model import SourceSpec
 
 _BUSY_TIMEOUT_MS = 10_000
+_SMALL = 1_000  # rows of a batch of a small query: SQLite's driver makes room for all of them
 _BYTES_A_ROW = 200  # of a batch in memory: PostgreSQL's batches are asked for by size
 _LOST = (
     adbc_driver_manager.AdbcStatusCode.IO,
@@ -57,39 +58,39 @@ class AdbcSession:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query."""
-        table = self._fetch(sql)
-        return [tuple(row.values()) for row in table.to_pylist()]
+        table = self._fetch(sql, _SMALL)
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def described(self, sql: str) -> dict[str, object]:
         """Names and Arrow types of a query's columns."""
-        return {field.name: field.type for field in self._fetch(sql).schema}
+        return {field.name: field.type for field in self._fetch(sql, _SMALL).schema}
 
     def settle(self, sql: str) -> None:
         """Run a statement without rows."""
         with self.connection.cursor() as cursor:
             cursor.execute(sql)
 
-    def _fetch(self, sql: str) -> pa.Table:
+    def _fetch(self, sql: str, rows: int | None = None) -> pa.Table:
         with self.connection.cursor() as cursor, _driver_errors():
-            cursor.adbc_statement.set_options(**self._options(sql))
+            cursor.adbc_statement.set_options(**self._options(sql, rows or self.batch_rows))
             cursor.execute(sql)
             return cursor.fetch_arrow_table()
 
     def _stream(self, sql: str) -> Batches:
         with self.connection.cursor() as cursor, _driver_errors():
-            cursor.adbc_statement.set_options(**self._options(sql))
+            cursor.adbc_statement.set_options(**self._options(sql, self.batch_rows))
             cursor.execute(sql)
             with cursor.fetch_record_batch() as reader:
                 yield reader.schema.empty_table()
                 for batch in reader:
                     yield pa.Table.from_batches([batch])
 
-    def _options(self, sql: str) -> dict[str, str]:
+    def _options(self, sql: str, rows: int) -> dict[str, str]:
         if self.dialect == "sqlite":
-            return {"adbc.sqlite.query.batch_rows": str(self.batch_rows)}
+            return {"adbc.sqlite.query.batch_rows": str(rows)}
         copied = not sql.startswith("EXPLAIN")  # COPY takes queries only
         return {
-            "adbc.postgresql.batch_size_hint_bytes": str(self.batch_rows * _BYTES_A_ROW),
+            "adbc.postgresql.batch_size_hint_bytes": str(rows * _BYTES_A_ROW),
             "adbc.postgresql.use_copy": "true" if copied else "false",
         }
 

@@ -2,7 +2,7 @@
 
 The driver infers a column's type from its first batch, and raises or changes values where later ones differ.
 Hence the first row is made of typed literals, every expression has one type, and numbers and texts that stand
-in one column are fetched apart.
+in one column are fetched apart. Numbers sort before '', texts and blobs do not.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,68 +10,71 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from monitor.sources.statements import Kind, Output, Statement, join_numbers, join_texts
+from monitor.sources.statements import Kind, Output, Statement, join_numbers, join_texts, or_nulls
 
-_MARK = -1.797e308  # stands for a text among numbers; one that is meant costs a second read, no more
+# stand for a text among numbers, a number among texts; one that is meant costs a second read, no more
+_MARKS = {Kind.NUMBER: -1.797e308, Kind.MOMENT: "#"}  # not the least number: -inf may be there too
 
 
 def read(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table:
     """All rows of a statement.
 
-    Texts among numbers are rare: they are looked for first, at two thirds of the cost of reading them.
+    Texts among numbers, and numbers among times that are text, are rare: they are looked for first, at two
+    thirds of the cost of reading them.
     """
-    table = unguarded(statement, fetch(guarded(statement, texts=False)).slice(1), texts=False)
-    if any(_marked(table[output.name]) for output in statement.outputs if output.kind is Kind.NUMBER):
+    table = unguarded(statement, fetch(guarded(statement, mixed=False)).slice(1), mixed=False)
+    if any(_marked(table[output.name], output.kind) for output in statement.outputs):
         return unguarded(statement, fetch(guarded(statement)).slice(1))
     return table
 
 
 def batches(statement: Statement, fetch: Callable[[str], Iterator[pa.Table]]) -> Iterator[pa.Table]:
-    """Rows of a statement batch by batch, texts among numbers read at once."""
+    """Rows of a statement batch by batch, texts and numbers of one column read at once."""
     literals = 1
     for table in fetch(guarded(statement)):
         yield unguarded(statement, table.slice(literals))
         literals = max(0, literals - table.num_rows)
 
 
-def guarded(statement: Statement, *, texts: bool = True) -> str:
-    """SQL with a row of literals first; without `texts`, a number that is text is marked, not read."""
+def guarded(statement: Statement, *, mixed: bool = True) -> str:
+    """SQL with a row of literals first; unless `mixed`, what is of the other type is marked, not read."""
     literals: list[str] = []
     selected: list[str] = []
     for output in statement.outputs:
-        for literal, sql in _guards(output, texts=texts):
+        for literal, sql in _guards(output, mixed=mixed):
             selected.append(f"{sql} AS c{len(literals)}")
             literals.append(literal)
     first = f"SELECT {', '.join(literals)}"
     return f"{statement.before}{first} UNION ALL SELECT {', '.join(selected)} {statement.body}"
 
 
-def unguarded(statement: Statement, table: pa.Table, *, texts: bool = True) -> pa.Table:
+def unguarded(statement: Statement, table: pa.Table, *, mixed: bool = True) -> pa.Table:
     """Columns of the statement, of those of its guarded form."""
     columns: dict[str, pa.ChunkedArray] = {}
     at = 0
     for output in statement.outputs:
-        width = len(_guards(output, texts=texts))
+        width = len(_guards(output, mixed=mixed))
         columns[output.name] = _joined(output.kind, [table.column(at + place) for place in range(width)])
         at += width
     return pa.table(columns)
 
 
-def _guards(output: Output, *, texts: bool) -> list[tuple[str, str]]:
+def _guards(output: Output, *, mixed: bool) -> list[tuple[str, str]]:
     """(Literal of the type, expression) of each column that is fetched for an output."""
     sql = output.sql
-    is_text = f"typeof({sql}) IN ('text', 'blob')"
-    text = ("''", f"CASE WHEN {is_text} THEN CAST({sql} AS TEXT) END")
-    number = f"CASE WHEN typeof({sql}) IN ('real', 'integer') THEN CAST({sql} AS "
+    text, number = f"CASE WHEN {sql} >= '' THEN", f"CASE WHEN {sql} < '' THEN"
+    apart = ("''", f"{text} CAST({sql} AS TEXT) END")
     match output.kind:
         case Kind.TEXT:
             return [("''", f"CAST({sql} AS TEXT)")]
-        case Kind.NUMBER if not texts:
-            return [("0.0", f"CASE WHEN {is_text} THEN {_MARK!r} ELSE CAST({sql} AS REAL) END")]
+        case Kind.NUMBER if not mixed:
+            return [("0.0", f"{text} {_MARKS[output.kind]!r} ELSE CAST({sql} AS REAL) END")]
+        case Kind.MOMENT if not mixed:
+            return [("''", f"{number} {_MARKS[output.kind]!r} ELSE CAST({sql} AS TEXT) END")]
         case Kind.NUMBER | Kind.VALUE:
-            return [("0.0", f"{number}REAL) END"), text]
+            return [("0.0", f"{number} CAST({sql} AS REAL) END"), apart]
         case _:
-            return [("0", f"{number}INTEGER) END"), text]
+            return [("0", f"{number} CAST({sql} AS INTEGER) END"), apart]
 
 
 def _joined(kind: Kind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
@@ -80,6 +83,8 @@ def _joined(kind: Kind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
             return _decoded(columns[0])
         case Kind.NUMBER if len(columns) == 1:
             return columns[0]
+        case Kind.MOMENT if len(columns) == 1:
+            return or_nulls(_decoded(columns[0]))
         case Kind.NUMBER:
             return join_numbers(columns[0], _decoded(columns[1]))
         case _:
@@ -102,5 +107,7 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _marked(column: pa.ChunkedArray) -> bool:
-    return bool(pc.any(pc.equal(column, _MARK)).as_py())  # not the least one: -inf may be there too
+def _marked(column: pa.ChunkedArray, kind: Kind) -> bool:
+    if kind not in _MARKS or pa.types.is_null(column.type):
+        return False
+    return bool(pc.any(pc.equal(column, _MARKS[kind])).as_py())

@@ -132,7 +132,12 @@ def join_texts(other: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArra
         return pa.chunked_array(
             [pc.coalesce(texts.combine_chunks(), other.combine_chunks().cast(pa.string()))]
         )
-    return other if other.null_count < len(other) else pa.chunked_array([pa.nulls(len(other))])
+    return or_nulls(other)
+
+
+def or_nulls(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column, of the type null where there is nothing in it."""
+    return column if column.null_count < len(column) else pa.chunked_array([pa.nulls(len(column))])
 
 
 def concat(tables: list[pa.Table]) -> pa.Table:

@@ -89,7 +89,11 @@ def writing(engine: Engine) -> Iterator[Connection]:
     StoreError
         if the database refuses.
     """
-    with _translated(engine), engine.execution_options(**{_BEGIN: "IMMEDIATE"}).begin() as connection:
+    with (
+        _translated(engine),
+        engine.connect() as connection,
+        connection.execution_options(**{_BEGIN: "IMMEDIATE"}).begin(),
+    ):
         yield connection
 
 

@@ -1,36 +1,38 @@
 """Which process runs a model's cycles: a row, its expiry by the database's clock, and a fencing token."""
 
-from sqlalchemy import ColumnElement, Connection, or_, update
+from functools import lru_cache
+
+from sqlalchemy import BigInteger, Connection, Text, Update, bindparam, or_, update
+from sqlalchemy.sql.dml import ReturningInsert
 
 from monitor.core.errors import LeaseLost
-from monitor.store.statements import database_now, insert
+from monitor.store.statements import clock_of, insert_of
 from monitor.store.tables import leases
+
+_TTL = bindparam("ttl", type_=BigInteger)
+_MINE = update(leases).where(
+    leases.c.run == bindparam("of_run"),
+    leases.c.model == bindparam("of_model"),
+    leases.c.token == bindparam("of_token"),
+)
+_HELD = _MINE.values(expires_at=leases.c.expires_at)
 
 
 def claim(connection: Connection, run: str, model: str, owner: str, ttl: int) -> int | None:
     """Token of the lease, or None while another owner has it. The token grows with every claim."""
-    now = database_now(connection)
-    statement = insert(connection, leases).values(
-        run=run, model=model, owner=owner, token=1, expires_at=now + ttl
-    )
-    claimed = connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["run", "model"],
-            set_={"owner": owner, "token": leases.c.token + 1, "expires_at": now + ttl},
-            where=or_(leases.c.expires_at <= now, leases.c.owner == owner),
-        ).returning(leases.c.token)
-    ).scalar()
+    mine = {"of_run": run, "of_model": model, "of_owner": owner, "ttl": ttl}
+    claimed = connection.execute(_claimed(connection.dialect.name), mine).scalar()
     return None if claimed is None else int(claimed)
 
 
 def renew(connection: Connection, run: str, model: str, token: int, ttl: int) -> bool:
     """Move the expiry; False if the token is no longer the lease's."""
-    return _touch(connection, run, model, token, expires_at=database_now(connection) + ttl)
+    return _is_mine(connection, _moved(connection.dialect.name), run, model, token, ttl=ttl)
 
 
 def release(connection: Connection, run: str, model: str, token: int) -> bool:
     """Let others claim at once; False if the token is no longer the lease's."""
-    return _touch(connection, run, model, token, expires_at=database_now(connection))
+    return renew(connection, run, model, token, 0)
 
 
 def check(connection: Connection, run: str, model: str, token: int) -> None:
@@ -41,16 +43,32 @@ def check(connection: Connection, run: str, model: str, token: int) -> None:
     LeaseLost
         if the token is no longer the lease's. An expired lease that nobody took over is still held.
     """
-    if not _touch(connection, run, model, token, expires_at=leases.c.expires_at):
+    if not _is_mine(connection, _HELD, run, model, token):
         raise LeaseLost(f'model "{model}" of run "{run}": token {token} was taken over by another process')
 
 
-def _touch(
-    connection: Connection, run: str, model: str, token: int, *, expires_at: ColumnElement[int]
-) -> bool:
-    touched = connection.execute(
-        update(leases)
-        .where(leases.c.run == run, leases.c.model == model, leases.c.token == token)
-        .values(expires_at=expires_at)
+@lru_cache
+def _claimed(dialect: str) -> ReturningInsert[int]:
+    now, owner = clock_of(dialect), bindparam("of_owner", type_=Text)
+    expires_at = now + _TTL
+    statement = insert_of(dialect, leases).values(
+        run=bindparam("of_run"), model=bindparam("of_model"), owner=owner, token=1, expires_at=expires_at
     )
-    return touched.rowcount == 1
+    return statement.on_conflict_do_update(
+        index_elements=["run", "model"],
+        set_={"owner": owner, "token": leases.c.token + 1, "expires_at": expires_at},
+        where=or_(leases.c.expires_at <= now, leases.c.owner == owner),
+    ).returning(leases.c.token)
+
+
+@lru_cache
+def _moved(dialect: str) -> Update:
+    return _MINE.values(expires_at=clock_of(dialect) + _TTL)
+
+
+def _is_mine(
+    connection: Connection, statement: Update, run: str, model: str, token: int, **more: int
+) -> bool:
+    """Run an update of the lease; whether it is there."""
+    key = {"of_run": run, "of_model": model, "of_token": token}
+    return connection.execute(statement, key | more).rowcount == 1

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, select, tuple_
+from sqlalchemy import Connection, Select, bindparam, delete, func, null, select, tuple_
 
 from monitor.specs.rows import MeasurementRow, Provenance
 from monitor.store.measured import columns_of, is_sure_or_absent, key_of, row_of, values_of
@@ -11,6 +11,21 @@ from monitor.store.statements import add, write_many
 from monitor.store.tables import provenance, snapshots
 
 Kept = tuple[str, int, MeasurementRow]
+
+_WHOLE_PERFORMANCE = (
+    select(*(null() if column is snapshots.c.detail else column for column in columns_of(snapshots)))
+    .where(
+        snapshots.c.run == bindparam("run"),
+        snapshots.c.model == bindparam("model"),
+        snapshots.c.window == bindparam("window"),
+        snapshots.c.window_end.in_(bindparam("ends", expanding=True)),
+        snapshots.c.segment == "",
+        snapshots.c.version == "",
+        snapshots.c.truth != "",
+        snapshots.c.against == "",
+    )
+    .order_by(snapshots.c.window_end, snapshots.c.as_of, snapshots.c.truth)
+)
 
 
 def append(
@@ -70,21 +85,9 @@ def prune(connection: Connection, run: str, model: str, since: int, before: int)
 def last_kept(
     connection: Connection, run: str, model: str, window: str, ends: Sequence[int]
 ) -> dict[tuple[int, str, str], MeasurementRow]:
-    """Newest whole-model performance rows of the given ends with an interval or a reason."""
-    found = connection.execute(
-        select(*columns_of(snapshots))
-        .where(
-            snapshots.c.run == run,
-            snapshots.c.model == model,
-            snapshots.c.window == window,
-            snapshots.c.window_end.in_([int(end) for end in ends]),
-            snapshots.c.segment == "",
-            snapshots.c.version == "",
-            snapshots.c.truth != "",
-            snapshots.c.against == "",
-        )
-        .order_by(snapshots.c.window_end, snapshots.c.as_of, snapshots.c.truth)
-    )
+    """Newest whole-model performance rows of the given ends with an interval or a reason, without details."""
+    wanted = {"run": run, "model": model, "window": window, "ends": [int(end) for end in ends]}
+    found = connection.execute(_WHOLE_PERFORMANCE, wanted)
     newest = {key_of(row): row for row in found}
     return {key: row_of(row) for key, row in newest.items() if is_sure_or_absent(row)}
 

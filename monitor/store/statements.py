@@ -1,6 +1,10 @@
-"""Statements that SQLite and PostgreSQL spell alike but SQLAlchemy builds by dialect."""
+"""Statements that SQLite and PostgreSQL spell alike but SQLAlchemy builds by dialect.
+
+What every cycle runs is built once: building a statement costs more than SQLite's running it.
+"""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, func, literal, literal_column, select
@@ -18,22 +22,36 @@ _NOW = {
 
 def database_now(connection: Connection) -> ColumnElement[int]:
     """The database's own clock, microseconds UTC; exact to 0.1 ms."""
-    return literal_column(_NOW[connection.dialect.name], BigInteger)
+    return clock_of(connection.dialect.name)
+
+
+def clock_of(dialect: str) -> ColumnElement[int]:
+    """Clock of the databases of a dialect."""
+    return literal_column(_NOW[dialect], BigInteger)
 
 
 def insert(connection: Connection, table: Table) -> Insert:
     """An insert that knows `on_conflict_do_…`."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    return insert_of(connection.dialect.name, table)
+
+
+def insert_of(dialect: str, table: Table) -> Insert:
+    """Insert of a dialect."""
+    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 
 def put(connection: Connection, table: Table, rows: Sequence[Params]) -> None:
     """Insert rows, or replace those of the same primary key."""
-    if not rows:
-        return
-    statement = insert(connection, table)
+    if rows:
+        connection.execute(_replacing(connection.dialect.name, table, tuple(rows[0])), rows)
+
+
+@lru_cache(maxsize=64)
+def _replacing(dialect: str, table: Table, names: tuple[str, ...]) -> Insert:
+    statement = insert_of(dialect, table)
     key = [column.name for column in table.primary_key]
-    rest = {name: statement.excluded[name] for name in rows[0] if name not in key}
-    connection.execute(statement.on_conflict_do_update(index_elements=key, set_=rest), rows)
+    rest = {name: statement.excluded[name] for name in names if name not in key}
+    return statement.on_conflict_do_update(index_elements=key, set_=rest)
 
 
 def add(connection: Connection, table: Table, rows: Sequence[Params]) -> None:
@@ -63,11 +81,14 @@ def write_many(
         statement = postgresql.insert(table).from_select(table.columns.keys(), _unnested(table, rows))
         connection.execute(statement.on_conflict_do_nothing() if keep else statement)
         return
+    connection.exec_driver_sql(_plain_insert(table, keep=keep), list(rows))
+
+
+@lru_cache(maxsize=16)
+def _plain_insert(table: Table, *, keep: bool) -> str:
     plain = sqlite.insert(table)
-    written = (plain.on_conflict_do_nothing() if keep else plain).compile(
-        dialect=connection.dialect, column_keys=table.columns.keys()
-    )
-    connection.exec_driver_sql(str(written), list(rows))
+    statement = plain.on_conflict_do_nothing() if keep else plain
+    return str(statement.compile(dialect=sqlite.dialect(), column_keys=table.columns.keys()))
 
 
 def _unnested(table: Table, rows: Sequence[tuple[Any, ...]]) -> Select[Any]:

@@ -4,16 +4,27 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from monitor.specs.rows import ModelState, SeenAgain, WindowState
 from monitor.store.statements import put
 from monitor.store.tables import models, windows
 
+_STATE = select(models).where(models.c.run == bindparam("run"), models.c.model == bindparam("model"))
+_WINDOWS = (
+    select(windows)
+    .where(
+        windows.c.run == bindparam("run"),
+        windows.c.model == bindparam("model"),
+        windows.c.window_end >= bindparam("since"),
+    )
+    .order_by(windows.c.window, windows.c.window_end)
+)
+
 
 def read(connection: Connection, run: str, model: str) -> ModelState:
     """State of a model; empty before its first cycle."""
-    found = connection.execute(select(models).where(models.c.run == run, models.c.model == model)).first()
+    found = connection.execute(_STATE, {"run": run, "model": model}).first()
     if found is None:
         return ModelState()
     _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, labels, rows = found
@@ -47,11 +58,7 @@ def write(connection: Connection, run: str, model: str, state: ModelState) -> No
 
 def read_windows(connection: Connection, run: str, model: str, since: int) -> list[WindowState]:
     """States of kept windows that end at or after `since`, by window and end."""
-    found = connection.execute(
-        select(windows)
-        .where(windows.c.run == run, windows.c.model == model, windows.c.window_end >= since)
-        .order_by(windows.c.window, windows.c.window_end)
-    )
+    found = connection.execute(_WINDOWS, {"run": run, "model": model, "since": since})
     return [
         WindowState(
             window=window,

@@ -15,7 +15,6 @@ from monitor.core.typing import Ints
 _MORE = 0x80
 _LONGEST = 10  # bytes of a 64-bit integer
 _SHIFTS = np.arange(_LONGEST, dtype=np.uint64) * np.uint64(7)
-_STEPS = np.uint64(1) << _SHIFTS[1:]
 
 
 def pack(values: Ints) -> bytes:
@@ -33,11 +32,17 @@ def pack_many(values: Ints, lengths: Sequence[int]) -> list[bytes]:
 
 def _packed(values: Ints) -> tuple[NDArray[np.uint8], Ints]:
     """Bytes of the values, and where each ends."""
-    zigzag = ((values << 1) ^ (values >> 63)).view(np.uint64)
-    lengths = np.searchsorted(_STEPS, zigzag, side="right") + 1
+    rest = ((values << 1) ^ (values >> 63)).view(np.uint64)
+    lengths, at = np.ones(len(values), dtype=np.int64), np.arange(len(values))
+    rounds = [(at, rest)]  # of values that have a first byte, a second one, …
+    while len(more := np.flatnonzero(rest >= _MORE)):
+        at, rest = at[more], rest[more] >> np.uint64(7)
+        lengths[at] += 1
+        rounds.append((at, rest))
     ends = np.cumsum(lengths)
-    place = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
-    packed = (np.repeat(zigzag, lengths) >> _SHIFTS[place]).astype(np.uint8) | np.uint8(_MORE)
+    packed = np.empty(lengths.sum(), dtype=np.uint8)
+    for place, (at, rest) in enumerate(rounds):
+        packed[ends[at] - lengths[at] + place] = rest.astype(np.uint8) | np.uint8(_MORE)
     packed[ends - 1] &= _MORE - 1
     return packed, ends
 

@@ -1,12 +1,19 @@
 """Panes that changed in the source and are not yet counted again."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
-from sqlalchemy import Connection, case, select
+from sqlalchemy import Connection, bindparam, case, select
 
 from monitor.specs.rows import Part, WaitingPane
-from monitor.store.statements import insert
+from monitor.store.statements import Insert, insert_of
 from monitor.store.tables import waiting
+
+_WAITING = (
+    select(waiting.c.start, waiting.c.part, waiting.c.since, waiting.c.labels)
+    .where(waiting.c.run == bindparam("run"), waiting.c.model == bindparam("model"))
+    .order_by(waiting.c.since, waiting.c.start, waiting.c.part)
+)
 
 
 def note(connection: Connection, run: str, model: str, panes: Iterable[WaitingPane]) -> None:
@@ -22,29 +29,26 @@ def note(connection: Connection, run: str, model: str, panes: Iterable[WaitingPa
         }
         for pane in panes
     ]
-    if not rows:
-        return
-    statement = insert(connection, waiting)
+    if rows:
+        connection.execute(_noted(connection.dialect.name), rows)
+
+
+@lru_cache
+def _noted(dialect: str) -> Insert:
+    statement = insert_of(dialect, waiting)
     new = statement.excluded
-    connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["run", "model", "part", "start"],
-            set_={
-                "since": case((new.since < waiting.c.since, new.since), else_=waiting.c.since),
-                "labels": waiting.c.labels + new.labels,
-            },
-        ),
-        rows,
+    return statement.on_conflict_do_update(
+        index_elements=["run", "model", "part", "start"],
+        set_={
+            "since": case((new.since < waiting.c.since, new.since), else_=waiting.c.since),
+            "labels": waiting.c.labels + new.labels,
+        },
     )
 
 
 def read(connection: Connection, run: str, model: str) -> list[WaitingPane]:
     """Panes that wait, longest waiting first."""
-    found = connection.execute(
-        select(waiting.c.start, waiting.c.part, waiting.c.since, waiting.c.labels)
-        .where(waiting.c.run == run, waiting.c.model == model)
-        .order_by(waiting.c.since, waiting.c.start, waiting.c.part)
-    )
+    found = connection.execute(_WAITING, {"run": run, "model": model})
     return [
         WaitingPane(start=start, part=Part(part), since=since, labels=labels)
         for start, part, since, labels in found

@@ -250,6 +250,16 @@ def test_a_row_that_becomes_visible_within_the_overlap_is_found(fresh_store: Sql
     assert volume(fresh_store, monitored, NOON)["records"] == 3
 
 
+def test_rows_that_are_seen_again_in_the_overlap_are_counted_once(fresh_store: SqlStore) -> None:
+    """Logged 5 minutes before the tick of 13 o'clock: that of 14 o'clock sees it again, and reads no row."""
+    source = MemorySource(hour_of(5, 55), labels_of(()))
+    monitored = monitored_of(source, fresh_store, windows=DAYS, every=HOUR)
+
+    reports = [run_cycle(monitored, NOON + hours * HOUR)[0] for hours in (1, 2)]
+
+    assert [report.rows_read for report in reports] == [2, 0]
+
+
 def test_an_empty_log_is_a_cycle_without_windows(fresh_store: SqlStore) -> None:
     empty = Log(predictions_of(np.empty(0, np.int64)), labels_of(()))
     monitored = monitored_of(empty.source(), fresh_store, audit_every=DAY)
