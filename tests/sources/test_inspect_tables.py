@@ -84,10 +84,10 @@ def test_numbers_that_are_texts_are_told(database: Database, tmp_path: Path) -> 
     found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
 
     assert found.faults == (
-        'table "predictions": score is configured as a number, but none of 5 values looked at is one',
+        'table "predictions": "score" (score) is configured as a number, but none of 5 values looked at is one',
     )
     assert found.warnings == (
-        'table "predictions": feature:temp is configured as a number, but none of 5 values looked at is one',
+        'table "predictions": "temp" (feature) is configured as a number, but none of 5 values looked at is one',
     )
 
 
