@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from process import Process
 from servers import free_port
@@ -18,6 +19,19 @@ BEFORE, DAEMON = PAGE.split("## The daemon")
 NOW = "2026-11-22T03:00"  # of the page
 BLOCK = re.compile(r"^```(toml|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+PROGRESS = re.compile(r"^.*: \d+ of \d+, .* left\n", re.MULTILINE)  # of a command that takes half a minute
+CYCLE = re.compile(r"\] cycle +\[monitor\.daemon\] (.*)$", re.MULTILINE)
+METRICS, HEALTH = "http://127.0.0.1:9839/metrics", "http://127.0.0.1:9839/healthz"
+STARTED = "2026-11-22T03:49:33"
+AT_THAT_TIME = """
+import sys, time
+from datetime import datetime
+real = time.time_ns
+ahead = int(datetime.fromisoformat(sys.argv.pop(1) + "+00:00").timestamp()) * 10**9 - real()
+time.time_ns = lambda: real() + ahead
+from monitor.cli import main
+main()
+"""
 
 pytestmark = pytest.mark.postgres
 
@@ -68,7 +82,7 @@ def run(command: str, directory: Path, environment: dict[str, str]) -> str:
         text=True,
         check=False,
     )
-    return done.stdout
+    return PROGRESS.sub("", done.stdout)
 
 
 def test_every_command_says_what_the_page_shows(directory: Path, environment: dict[str, str]) -> None:
@@ -82,19 +96,33 @@ def test_every_command_says_what_the_page_shows(directory: Path, environment: di
 
 
 def served(directory: Path, environment: dict[str, str]) -> None:
-    """The daemon's cycles succeed, and its page has the series that the tutorial shows, whatever the day."""
+    """The daemon, started when the page's was, runs the cycles and serves the figures that the page shows."""
+    said = {command.partition("|")[0].split()[-1]: (command, text) for command, text in steps(DAEMON)}
     config, port = directory / "config.toml", free_port()
     more = f'[http]\nport = {port}\n[log]\nformat = "json"\n'
     config.write_text(f"{config.read_text(encoding='utf-8')}\n{more}", encoding="utf-8")
-    command = ["env", f"SERVING_URL={environment['SERVING_URL']}", sys.executable, "-m", "monitor.cli", "run"]
-    running = Process([*command, "--config", str(config)], port, directory / "run.log")
+    command = ["env", f"SERVING_URL={environment['SERVING_URL']}", sys.executable, "-c", AT_THAT_TIME]
+    running = Process([*command, STARTED, "run", "--config", str(config)], port, directory / "run.log")
     try:
         running.started()
-        for model in ("flight-risk", "species", "delay"):
-            running.first_cycle(model)
-        shown = set(re.findall(r"^(model_monitor_cycles_total\{.*\}) ", DAEMON, re.MULTILINE))
-        assert shown
-        assert shown <= {line.rpartition(" ")[0] for line in running.page().splitlines()}
+        cycles = [
+            dict(field.split("=") for field in line.split()) for line in CYCLE.findall(said["run.log"][1])
+        ]
+        assert len(cycles) == 3
+        for shown in cycles:
+            found = running.first_cycle(shown["model"])
+            del shown["seconds"]
+            assert shown == {name: str(found[name]) for name in shown}
+        command_of_figures, figures = said[METRICS]
+        (wanted,) = re.findall("grep -E '(.*)'", command_of_figures)
+        page = "".join(f"{line}\n" for line in running.page().splitlines() if re.search(wanted, line))
+        assert values(page) == pytest.approx(values(figures), rel=1e-9)
+        assert httpx.get(f"http://127.0.0.1:{port}/healthz").text.strip() == said[HEALTH][1].strip()
         assert running.stop(signal.SIGTERM)[0] == 0
     finally:
         running.kill()
+
+
+def values(lines: str) -> dict[str, float]:
+    """Value of each series."""
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines.splitlines())}
