@@ -14,8 +14,10 @@ _POWERS = 2  # sums of a number: of its deviation, and of the square
 def places(old: Counting, new: Counting) -> Ints | None:
     """Where each counter of the old layout of records stands in the new one, -1 if nowhere.
 
-    None where the new layout counts what the old one does not, or on other grids.
+    None where the new layout counts what the old one does not, on other grids, or by other segments.
     """
+    if old.segments != new.segments:
+        return None
     found = np.full(old.records.size, _GONE, dtype=np.int64)
     for block in new.records.blocks:
         before = old.records.by_name.get(block.name)

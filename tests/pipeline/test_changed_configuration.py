@@ -62,6 +62,20 @@ def test_a_new_feature_reads_the_records_again_and_no_labels(tmp_path: Path) -> 
     assert report.label_rows_read <= NEWEST
 
 
+def test_a_new_segment_reads_all_rows_again(bench: Bench, tmp_path: Path) -> None:
+    text = model(options=f'{OPTIONS}segments = ["group"]\n').replace('numeric = ["amount"]', "numeric = []")
+    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
+    scratch.directory.mkdir()
+    scratch.configure(text)
+    scratch.cycle(END + HOUR)
+
+    report = changed(bench, text)
+
+    assert (report.rows_read, report.label_rows_read) == (ROWS, ROWS)
+    with bench.app() as app, scratch.app() as other:
+        assert in_windows(app) == in_windows(other)
+
+
 def test_a_feature_that_is_taken_out_and_comes_back_reads_no_row_again(bench: Bench, tmp_path: Path) -> None:
     text = model(options=OPTIONS)
     scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")

@@ -43,7 +43,10 @@ def test_counts_without_a_feature_are_those_of_a_model_that_never_had_it(log: Lo
 def test_what_was_not_counted_or_otherwise_comes_out_of_nothing(kind: str) -> None:
     all_of_them = counting_of(kind)
     other = replace(all_of_them, features=(("color", CategoryGrid(("green",))),))
+    sliced = replace(all_of_them, segments=(("town", ("Graz",)),))
 
     assert places(with_features(all_of_them, "color"), all_of_them) is None
     assert places(with_features(all_of_them), with_features(all_of_them, "width")) is None
     assert places(all_of_them, other) is None
+    assert places(all_of_them, sliced) is None
+    assert places(sliced, with_features(all_of_them)) is None
