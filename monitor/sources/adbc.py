@@ -138,7 +138,7 @@ class PostgresReader:
     def __init__(self, spec: SourceSpec, address: Address) -> None:
         self.dialect: Dialect = dialect_of(address.url)
         self._address, self._batch_rows = address, spec.batch_rows
-        self._timeout_ms = spec.statement_timeout * 1000 // SECOND
+        self._timeout = spec.statement_timeout
         self._pool = pool.QueuePool(
             self._connect, pool_size=spec.max_connections, max_overflow=0, reset_on_return=None, timeout=600
         )
@@ -157,7 +157,7 @@ class PostgresReader:
             connection.invalidate()
             if trouble is None:
                 raise refused(self._address, error) from error
-            raise unavailable(self._address, error, trouble) from error
+            raise unavailable(self._address, error, trouble, limit=self._timeout) from error
         except BaseException:
             with suppress(adbc_driver_manager.Error):
                 session.settle("ROLLBACK")
@@ -189,7 +189,7 @@ class PostgresReader:
     def _settled(self, connection: pool.PoolProxiedConnection) -> AdbcSession:
         session = AdbcSession(connection, "postgresql", self._batch_rows)
         session.settle("BEGIN TRANSACTION READ ONLY")
-        session.settle(f"SET LOCAL statement_timeout = {self._timeout_ms}")
+        session.settle(f"SET LOCAL statement_timeout = {self._timeout * 1000 // SECOND}")
         session.settle("SET LOCAL TIME ZONE 'UTC'")
         return session
 

@@ -60,10 +60,22 @@ def look(session: Session, dialect: Dialect, relation: Relation, alias: str) -> 
     Raises
     ------
     SourceError
-        if there is no such table.
+        if there is no such table, or its condition is refused.
     """
     item, title = dialect.relation(relation, alias), title_of(relation)
-    return Looked(alias, item, title, types_of(session, dialect, relation), dialect)
+    types = types_of(session, dialect, relation)
+    if relation.where is not None:
+        _require_condition(session, item, title)
+    return Looked(alias, item, title, types, dialect)
+
+
+def _require_condition(session: Session, item: str, title: str) -> None:
+    """Of a relation that is sound without its condition: what is refused now is the condition."""
+    try:
+        session.described(f"SELECT 1 AS one FROM {item} WHERE 1 = 0 LIMIT 0")
+    except Exception as error:
+        error.add_note(f"the condition `where` of {title}")  # the driver's: its session tells it in our words
+        raise
 
 
 def title_of(relation: Relation) -> str:

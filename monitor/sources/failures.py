@@ -1,5 +1,8 @@
 """Errors of the drivers, told in our own words and without a password."""
 
+from typing import assert_never
+
+from monitor.core.clock import format_duration
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble, without_quotes
 from monitor.sources.address import Address
 from monitor.sources.mysql import unreachable_code
@@ -31,18 +34,38 @@ def trouble_of_mysql(code: int) -> Trouble | None:
 
 
 def unavailable(
-    address: Address, error: BaseException, trouble: Trouble = Trouble.NO_ANSWER
+    address: Address, error: BaseException, trouble: Trouble = Trouble.NO_ANSWER, *, limit: int = 0
 ) -> SourceUnavailable:
-    """The database does not answer."""
-    return SourceUnavailable(f"{address.shown} does not answer: {reason(address, error)}", trouble)
+    """The database does not answer, or ended a query.
+
+    Parameters
+    ----------
+    limit
+        microseconds that a query may take.
+    """
+    told = reason(address, error)
+    match trouble:
+        case Trouble.NO_ANSWER:
+            said = f"does not answer: {told}"
+        case Trouble.CONFLICT:
+            said = f"ended a query for the sake of others: {told}"
+        case Trouble.TIMEOUT:
+            said = (
+                f"ended a query: {told}; the source's statement_timeout is {format_duration(limit)}: "
+                "`monitor check --explain` shows queries and missing indexes; if none is missing, allow more"
+            )
+        case _:
+            assert_never(trouble)
+    return SourceUnavailable(f"{address.shown} {said}", trouble)
 
 
 def refused(address: Address, error: BaseException) -> SourceError:
-    """The database does not run a statement."""
+    """The database does not run a statement, or a part of it that a note of the error names."""
     told = reason(address, error)
     if _may_quote_values(address, error):
         told = without_quotes(told)
-    return SourceError(f"{address.shown} refuses a query: {told}")
+    part = next(iter(getattr(error, "__notes__", ())), "a query")
+    return SourceError(f"{address.shown} refuses {part}: {told}")
 
 
 def _may_quote_values(address: Address, error: BaseException) -> bool:

@@ -75,7 +75,7 @@ class FetchmanyReader:
 
     def __init__(self, spec: SourceSpec, address: Address) -> None:
         self._address, self._batch_rows = address, spec.batch_rows
-        self._timeout_ms = spec.statement_timeout * 1000 // SECOND
+        self._timeout = spec.statement_timeout
         try:
             self.dialect: Dialect = dialect_of(address.url)
             self._engine = _engine(address, spec.max_connections)
@@ -99,7 +99,7 @@ class FetchmanyReader:
             trouble = _trouble(error)
             if trouble is None:
                 raise refused(self._address, error) from error
-            raise unavailable(self._address, error, trouble) from error
+            raise unavailable(self._address, error, trouble, limit=self._timeout) from error
 
     def close(self) -> None:
         """Close the pooled connections."""
@@ -108,11 +108,11 @@ class FetchmanyReader:
     def _settings(self, connection: sa.Connection) -> tuple[str, ...]:
         """Statements that make the transaction a read-only one in UTC with a limit of time."""
         if self.dialect.name == "postgresql":
-            limit = f"SET LOCAL statement_timeout = {self._timeout_ms}"
+            limit = f"SET LOCAL statement_timeout = {self._timeout * 1000 // SECOND}"
             return "SET TRANSACTION READ ONLY", limit, "SET LOCAL TIME ZONE 'UTC'"
         if mysql.is_mysql(self.dialect.name):
             mariadb = bool(getattr(connection.dialect, "is_mariadb", False))
-            return mysql.settings(mariadb=mariadb, timeout_ms=self._timeout_ms)
+            return mysql.settings(mariadb=mariadb, timeout_ms=self._timeout * 1000 // SECOND)
         return ()
 
 

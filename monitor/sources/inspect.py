@@ -336,7 +336,9 @@ def _values(session: Session, looked: Looked, outputs: Iterable[_Asked], looking
         if text is not None:
             is_feature = output.name.startswith("feature:")
             notes = looking.found.warnings if is_feature else looking.found.faults
-            notes.append(f"{looked.title}: {output.name} is configured as a number, but {text}")
+            named = looking.model.reading.column(output.name).removeprefix("feature:")
+            role = "feature" if is_feature else output.name
+            notes.append(f'{looked.title}: "{named}" ({role}) is configured as a number, but {text}')
 
 
 def _text_in(column: pa.ChunkedArray) -> str | None:

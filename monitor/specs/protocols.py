@@ -203,6 +203,10 @@ class Store(Protocol):
         """A kept reference by the hash of its specification."""
         ...
 
+    def countings(self, model: str) -> list[Counting]:
+        """How the records of a model's kept references were counted."""
+        ...
+
     def save_reference(self, key: str, model: str, reference: Reference) -> None:
         """Keep a reference."""
         ...

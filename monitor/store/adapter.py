@@ -220,6 +220,11 @@ class SqlStore:
         with reading(self.engine) as connection:
             return references.keys(connection, model)
 
+    def countings(self, model: str) -> list[Counting]:
+        """How the records of a model's kept references were counted, as far as this version can read it."""
+        with reading(self.engine) as connection:
+            return references.countings(connection, model)
+
     def reference_facts(self, key: str) -> KeptReference | None:
         """What is known of a kept reference beside its counters."""
         with reading(self.engine) as connection:

@@ -5,9 +5,10 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import httpx
 import pytest
 from process import Process
 from servers import free_port
@@ -19,6 +20,21 @@ NOW = "2026-11-22T03:00"  # of the page
 BLOCK = re.compile(r"^```(toml|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRESS = re.compile(r"^.* a second, .* left\n", re.MULTILINE)  # where a machine takes half a minute
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+PROGRESS = re.compile(r"^.*: \d+ of \d+, .* left\n", re.MULTILINE)  # of a command that takes half a minute
+LINE = re.compile(r"\[monitor\.daemon\] (.*=.*)$", re.MULTILINE)
+TOLD = ("as_of", "label_rows", "model", "panes", "rows", "since", "ticks", "waiting")
+METRICS, HEALTH = "http://127.0.0.1:9839/metrics", "http://127.0.0.1:9839/healthz"
+STARTED = "2026-11-22T03:49:33"
+AT_THAT_TIME = """
+import os, sys, time
+from datetime import datetime
+os.chdir(sys.argv.pop(1))
+real = time.time_ns
+ahead = int(datetime.fromisoformat(sys.argv.pop(1) + "+00:00").timestamp()) * 10**9 - real()
+time.time_ns = lambda: real() + ahead
+from monitor.cli import main
+main()
+"""
 
 pytestmark = pytest.mark.postgres
 
@@ -83,19 +99,37 @@ def test_every_command_says_what_the_page_shows(directory: Path, environment: di
 
 
 def served(directory: Path, environment: dict[str, str]) -> None:
-    """The daemon's cycles succeed, and its page has the series that the tutorial shows, whatever the day."""
+    """The daemon, started when the page's was, runs the cycles and serves the figures that the page shows."""
+    said = {command.partition("|")[0].split()[-1]: (command, text) for command, text in steps(DAEMON)}
     config, port = directory / "config.toml", free_port()
     more = f'[http]\nport = {port}\n[log]\nformat = "json"\n'
     config.write_text(f"{config.read_text(encoding='utf-8')}\n{more}", encoding="utf-8")
-    command = ["env", f"SERVING_URL={environment['SERVING_URL']}", sys.executable, "-m", "monitor.cli", "run"]
-    running = Process([*command, "--config", str(config)], port, directory / "run.log")
+    command = ["env", f"SERVING_URL={environment['SERVING_URL']}", sys.executable, "-c", AT_THAT_TIME]
+    running = Process([*command, str(directory), STARTED, "run"], port, directory / "run.log")
     try:
         running.started()
-        for model in ("flight-risk", "species", "delay"):
-            running.first_cycle(model)
-        shown = set(re.findall(r"^(model_monitor_cycles_total\{.*\}) ", DAEMON, re.MULTILINE))
-        assert shown
-        assert shown <= {line.rpartition(" ")[0] for line in running.page().splitlines()}
+        shown = [
+            dict(field.split("=", 1) for field in line.split()) for line in LINE.findall(said["run.log"][1])
+        ]
+        cycles = sum("panes" in line for line in shown)
+        running.wait(lambda: len(running.logged("cycle")) == cycles, "all cycles of the page")
+        found = [*running.logged("cycle"), *running.logged("running missed ticks")]
+        assert told(found) == told(shown)
+        command_of_figures, figures = said[METRICS]
+        (wanted,) = re.findall("grep -E '(.*)'", command_of_figures)
+        page = "".join(f"{line}\n" for line in running.page().splitlines() if re.search(wanted, line))
+        assert values(page) == pytest.approx(values(figures), rel=1e-9)
+        assert httpx.get(f"http://127.0.0.1:{port}/healthz").text.strip() == said[HEALTH][1].strip()
         assert running.stop(signal.SIGTERM)[0] == 0
     finally:
         running.kill()
+
+
+def told(lines: Iterable[Mapping[str, object]]) -> list[list[str]]:
+    """What lines say of cycles, but how long they took, in any order of the models."""
+    return sorted([str(line.get(name)) for name in TOLD] for line in lines)
+
+
+def values(lines: str) -> dict[str, float]:
+    """Value of each series."""
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines.splitlines())}

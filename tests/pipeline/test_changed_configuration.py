@@ -51,11 +51,47 @@ def test_another_window_reads_no_row_again(bench: Bench) -> None:
     assert report.measurements > 0
 
 
-def test_a_new_feature_reads_the_records_again_and_no_labels(bench: Bench) -> None:
-    report = changed(bench, model(options=OPTIONS).replace('numeric = ["amount"]', "numeric = []"))
+def test_a_new_feature_reads_the_records_again_and_no_labels(tmp_path: Path) -> None:
+    without = model(options=OPTIONS).replace('numeric = ["amount"]', "numeric = []")
+    bench = sqlite_bench(tmp_path, predictions(ROWS, START, END), without, labelled=END)
+    bench.cycle(END)
+
+    report = changed(bench, model(options=OPTIONS))
 
     assert report.rows_read == ROWS
     assert report.label_rows_read <= NEWEST
+
+
+def test_a_new_segment_reads_all_rows_again(bench: Bench, tmp_path: Path) -> None:
+    text = model(options=f'{OPTIONS}segments = ["group"]\n').replace('numeric = ["amount"]', "numeric = []")
+    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
+    scratch.directory.mkdir()
+    scratch.configure(text)
+    scratch.cycle(END + HOUR)
+
+    report = changed(bench, text)
+
+    assert (report.rows_read, report.label_rows_read) == (ROWS, ROWS)
+    with bench.app() as app, scratch.app() as other:
+        assert in_windows(app) == in_windows(other)
+
+
+def test_a_feature_that_is_taken_out_and_comes_back_reads_no_row_again(bench: Bench, tmp_path: Path) -> None:
+    text = model(options=OPTIONS)
+    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
+    scratch.directory.mkdir()
+
+    for later, one in enumerate([text.replace('numeric = ["amount"]', "numeric = []"), text], start=1):
+        bench.configure(one)
+        report = bench.cycle(END + later * HOUR).reports["late"]
+        scratch.configure(one)
+        scratch.cycle(END + later * HOUR)
+
+        assert report.error is None
+        assert report.rows_read <= 2 * NEWEST
+        assert report.label_rows_read <= NEWEST
+        with bench.app() as app, scratch.app() as other:
+            assert in_windows(app) == in_windows(other)
 
 
 def test_a_reference_with_the_same_grids_reads_no_row_again(bench: Bench) -> None:

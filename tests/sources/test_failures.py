@@ -6,8 +6,10 @@ import psycopg.errors
 import pytest
 from sqlalchemy.exc import DataError
 
+from monitor.core.clock import SECOND
+from monitor.core.errors import Trouble
 from monitor.sources.address import address_of
-from monitor.sources.failures import refused
+from monitor.sources.failures import refused, unavailable
 
 POSTGRES = address_of("postgresql://ann@db.example/log")
 SQLITE = address_of("sqlite:///log.db")
@@ -55,3 +57,19 @@ def test_sqlite_quotes_no_values_and_is_heard_out() -> None:
     assert str(refused(SQLITE, DriverError('near "SELEC": syntax error'))).endswith(
         'near "SELEC": syntax error'
     )
+
+
+def test_a_query_that_took_too_long_is_told_with_its_limit_and_what_to_do() -> None:
+    error = DriverError("canceling statement due to statement timeout", "57014")
+
+    told = str(unavailable(POSTGRES, error, Trouble.TIMEOUT, limit=30 * SECOND))
+
+    assert told.startswith(f"{POSTGRES.shown} ended a query: canceling statement due to statement timeout;")
+    assert "statement_timeout is 30s" in told
+    assert "monitor check --explain" in told
+
+
+def test_a_query_that_is_ended_for_others_is_no_silence() -> None:
+    error = DriverError("canceling statement due to conflict with recovery", "40001")
+
+    assert "does not answer" not in str(unavailable(POSTGRES, error, Trouble.CONFLICT))

@@ -148,11 +148,11 @@ def test_a_query_that_takes_too_long_is_ended_by_the_server(
         query="SELECT *, pg_sleep(5)::text AS slept FROM predictions",
         columns=(("id", "id"), ("event_time", "event_time"), ("score", "score"), ("prediction", "slept")),
     )
-    spec = SourceSpec(name="source", url=database.url, statement_timeout=SECOND // 5)
+    spec = SourceSpec(name="source", url=database.url, statement_timeout=SECOND)
     source = open_source(spec, reader=reader)
     database.opened.append(source)
 
-    with pytest.raises(SourceUnavailable, match="statement timeout"):
+    with pytest.raises(SourceUnavailable, match="statement_timeout is 1s"):
         source.records(model_of(predictions=slow), WEEK)
 
     assert source.records(model_of(), WEEK).num_rows == 10
@@ -264,3 +264,12 @@ def test_the_uri_of_libpq_keeps_what_was_given() -> None:
     assert libpq_uri(given) == (
         "postgresql://ann:p%40ss@h:5433/d?application_name=mine&connect_timeout=10&sslmode=require"
     )
+
+
+@pytest.mark.parametrize("where", ["score >", "nowhere = 1", "score > 1)"])
+def test_a_condition_that_is_refused_is_named_by_its_key(database: Database, where: str) -> None:
+    database.create("predictions", COLUMNS, rows_of(10))
+    source = database.source()
+
+    with pytest.raises(SourceError, match='refuses the condition `where` of table "predictions"'):
+        source.records(model_of(predictions=replace(PREDICTIONS, where=where)), WEEK)
