@@ -9,7 +9,7 @@ from monitor.core.clock import DAY, SECOND, floor_to
 from monitor.core.typing import Ints
 from monitor.records.checksum import wrapped
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.narrow import narrowed, places
+from monitor.records.narrow import has_repeats, narrowed, places
 from monitor.records.pane import PanePart
 from monitor.specs.protocols import Store
 from monitor.specs.rows import PaneFacts, Part
@@ -202,7 +202,10 @@ class Panes:
         )
 
     def _narrow(self, parts: _Parts) -> None:
-        """Take what is asked for out of records that were counted with more features; the store keeps all."""
+        """Take what is asked for out of records that were counted with more features; the store keeps all.
+
+        Panes in which ids repeat are counted again.
+        """
         for kept in self._store.countings(self._model):
             old = replace(kept, reading=self._counting.reading)
             where, kept_as = places(old, self._counting), old.stored_as(old.records)
@@ -210,8 +213,9 @@ class Panes:
                 continue
             starts = [start for start in parts.outdated if parts.facts[start].layout == kept_as]
             for pane in self._store.load_panes(self._model, Part.RECORDS, starts, old).values():
-                self._keep(Part.RECORDS, narrowed(pane, where, parts.layout))
-            parts.outdated.difference_update(starts)
+                if not has_repeats(pane):
+                    self._keep(Part.RECORDS, narrowed(pane, where, parts.layout))
+                    parts.outdated.discard(pane.start)
 
     def _keep(self, part: Part, pane: PanePart) -> None:
         parts = self._parts[part]

@@ -1,11 +1,15 @@
-"""Counts of more features than are asked for, as counts of those that are: exact, no record is read."""
+"""Counts of more features than are asked for, as counts of those that are: no record is read.
+
+Exact where no id repeats: of rows that tie, one is chosen by all that is counted of them.
+"""
 
 import numpy as np
 
 from monitor.core.typing import Ints
-from monitor.records.counting import Counting
+from monitor.records.counting import VOLUME, Counting
 from monitor.records.pane import PanePart
 from monitor.states.counters import Counters, Layout
+from monitor.states.strata import WHOLE
 
 _GONE = -1
 _POWERS = 2  # sums of a number: of its deviation, and of the square
@@ -32,6 +36,12 @@ def places(old: Counting, new: Counting) -> Ints | None:
         first = new.records.offsets[block.name]
         found[old.records.offsets[block.name] + taken] = np.arange(first, first + block.size)
     return found
+
+
+def has_repeats(part: PanePart) -> bool:
+    """Whether ids repeat in a part of records: which of their rows counts may hang on any feature."""
+    whole = part.strata.get(WHOLE)
+    return whole is not None and bool(whole.block("volume")[VOLUME.index("duplicates")])
 
 
 def narrowed(part: PanePart, where: Ints, layout: Layout) -> PanePart:

@@ -9,7 +9,7 @@ from strategies import AS_OF, PANES, Log, counting_of, logs
 
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
-from monitor.records.narrow import narrowed, places
+from monitor.records.narrow import has_repeats, narrowed, places
 from monitor.states.grids import CategoryGrid
 
 
@@ -33,10 +33,27 @@ def test_counts_without_a_feature_are_those_of_a_model_that_never_had_it(log: Lo
     where = places(old, new)
 
     assert where is not None
-    found = [
-        narrowed(part, where, new.records) for part in count_records(log.table, old, panes=PANES, as_of=AS_OF)
-    ]
-    assert found == count_records(log.table, new, panes=PANES, as_of=AS_OF)
+    before = count_records(log.table, old, panes=PANES, as_of=AS_OF)
+    after = count_records(log.table, new, panes=PANES, as_of=AS_OF)
+    for wide, part in zip(before, after, strict=True):
+        assert has_repeats(wide) or narrowed(wide, where, new.records) == part
+
+
+def test_of_rows_that_tie_a_feature_that_is_gone_may_have_chosen() -> None:
+    first = {
+        "id": "a", "event_time": PANES[0], "logged_at": PANES[0], "score": "0.3",
+        "feature:color": "blue", "feature:width": "2",
+    }  # fmt: skip
+    log = Log("threshold", (first, first | {"feature:color": "red", "feature:width": "1"}), ())
+    old, new = log.counting, with_features(log.counting, "width")
+
+    (wide,) = count_records(log.table, old, panes=PANES[:1], as_of=AS_OF)
+    (part,) = count_records(log.table, new, panes=PANES[:1], as_of=AS_OF)
+
+    where = places(old, new)
+    assert where is not None
+    assert narrowed(wide, where, new.records) != part
+    assert has_repeats(wide)
 
 
 @pytest.mark.parametrize("kind", ["binary", "regression"])
