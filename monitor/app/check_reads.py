@@ -46,7 +46,7 @@ def expected_reads(
     """
     pane = model.reading.pane
     logged = model.predictions.column("logged_at") is not None
-    touched = -(-(model.every + model.overlap if logged else model.lookback) // pane) + 1
+    touched = -(-(model.every if logged else model.lookback) // pane) + 1
     per_cycle = per_hour * touched * pane / HOUR
     records = per_hour * pane / HOUR
     return ExpectedReads(per_hour, per_cycle, _per_label(model, records, labelled, delays, settling))

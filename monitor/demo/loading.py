@@ -1,5 +1,6 @@
 """Load the bundled logs into a database, as a user's service would have written them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import adbc_driver_sqlite.dbapi
@@ -11,11 +12,11 @@ from sqlalchemy.engine import URL, make_url
 
 TABLES = ("predictions", "labels")
 INDEXES = (
-    ("predictions", "event_time"),
-    ("predictions", "logged_at"),
-    ("predictions", "prediction_id"),
-    ("labels", "reported_at"),
-    ("labels", "prediction_id"),
+    ("predictions", ("event_time",)),
+    ("predictions", ("logged_at",)),
+    ("predictions", ("prediction_id",)),
+    ("labels", ("reported_at",)),
+    ("labels", ("prediction_id", "revision", "reported_at", "late")),  # all that is read of a label
 )
 
 
@@ -55,10 +56,18 @@ def _into_sqlite(target: URL, name: str, table: pa.Table) -> int:
             if cursor.fetchone() != (0,):
                 return 0
             cursor.adbc_ingest(name, _as_text(table), mode="create")
-            for _, column in (index for index in INDEXES if index[0] == name):
-                cursor.execute(f'CREATE INDEX "{name}_{column}" ON "{name}" ("{column}")')
+            for index, columns in _indexes(name, table):
+                listed = ", ".join(f'"{column}"' for column in columns)
+                cursor.execute(f'CREATE INDEX "{index}" ON "{name}" ({listed})')
         connection.commit()
     return int(table.num_rows)
+
+
+def _indexes(name: str, table: pa.Table) -> Iterator[tuple[str, list[str]]]:
+    """Name of each index of a table, and its columns as far as they are there."""
+    for owner, columns in INDEXES:
+        if owner == name:
+            yield f"{name}_{columns[0]}", [column for column in columns if column in table.column_names]
 
 
 def _as_text(table: pa.Table) -> pa.Table:
@@ -80,8 +89,8 @@ def _into_database(target: URL, name: str, table: pa.Table) -> int:
         with engine.begin() as connection:
             table.to_pandas().to_sql(name, connection, index=False, chunksize=5_000)
             described = sa.Table(name, sa.MetaData(), autoload_with=connection)
-            for _, column in (index for index in INDEXES if index[0] == name):
-                sa.Index(f"{name}_{column}", described.c[column]).create(connection)
+            for index, columns in _indexes(name, table):
+                sa.Index(index, *(described.c[column] for column in columns)).create(connection)
     finally:
         engine.dispose()
     return int(table.num_rows)

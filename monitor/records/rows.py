@@ -133,12 +133,11 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     serves = serves_of(chosen, reading)
     keys = [place[member], codes_of(chosen["id"]), *([] if version is None else [version.codes + 1])]
     group = np.unique(combine(keys), return_inverse=True)[1].astype(np.int64)
-    known = [event.us[member], ~no_logged_at[member], event.adjusted[member], ~serves]
+    known: list[Ints | Bools] = [event.us[member], ~no_logged_at[member], event.adjusted[member], ~serves]
     known += [values.codes for values in (*([] if arm is None else [arm]), *segments.values())]
 
     def ties(tied: Ints) -> list[Ints]:
-        outputs = outputs_of(table, member[tied])
-        return _tie_keys(outputs, counting, [key[tied].astype(np.int64) for key in known])
+        return _tie_keys(outputs_of(table, member[tied]), counting, [key[tied] for key in known])
 
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
@@ -290,7 +289,7 @@ def _named(names: list[str], codes: Ints) -> tuple[list[str], Ints]:
     return list(position), np.asarray([position[name] for name in filled], dtype=np.int64)[codes]
 
 
-def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints]) -> list[Ints]:
+def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints | Bools]) -> list[Ints]:
     """Rank all that is counted of a row; features last, since the labels part does not read them.
 
     Nor does the records part read the challenger's score, and no counter of it depends on that.
@@ -308,4 +307,4 @@ def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints]) -> list[In
     if "challenger" in table.column_names:
         of_number = counting.scored
         others = [(numbers if of_number else categories)(table["challenger"]).rank()]
-    return [*outputs, *known, *others, *features]
+    return [*outputs, *(key.astype(np.int64) for key in known), *others, *features]
