@@ -1,9 +1,9 @@
 """A checksum of labels: which record has which label, in one number that adds up.
 
-Each labelled record gives 63 mixed bits of its id, its event time and its label; a pane's checksum is their
-sum modulo 2^63. So order, batches and engines cannot change it, panes add up to windows, and labels that
-change, or change places, go unseen with a chance of 2^-63. A sum of the labels themselves would miss small
-changes, and changes that cancel.
+Each labelled record gives 63 mixed bits of its id, its event time and its label, of how many other labels it
+had and when the first was reported; a pane's checksum is their sum modulo 2^63. So order, batches and engines
+cannot change it, panes add up to windows, and labels that change, or change places, go unseen with a chance
+of 2^-63. A sum of the labels themselves would miss small changes, and changes that cancel.
 
 References
 ----------
