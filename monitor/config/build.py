@@ -117,6 +117,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         dependence=model.dependence,
         resamples=model.resamples,
         resample_segments=model.resample_segments,
+        top_shares=tuple(model.top_shares),
         families=_families(model),
         against=tuple(model.against),
         max_series=model.max_series,

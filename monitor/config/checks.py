@@ -9,7 +9,13 @@ from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, id_columns, probabilities_of
 from monitor.config.schema import Labels, Model, Predictions, WindowTable
-from monitor.config.slices import challenger_faults, reference_faults, segment_faults, serving_faults
+from monitor.config.slices import (
+    challenger_faults,
+    reference_faults,
+    segment_faults,
+    serving_faults,
+    top_faults,
+)
 from monitor.core.clock import DAY, format_duration
 from monitor.records.reading import MOST_CLASSES
 from monitor.windows.earlier import PREVIOUS, shifts, weeks_of
@@ -364,5 +370,6 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (
     (frozenset({"task", "predictions", "labels", "challenger"}), challenger_faults),
     (frozenset({"features"}), _features),
     (frozenset({"control"}), _control),
+    (frozenset({"top_shares"}), top_faults),
     (frozenset({"task", "predictions", "classes", "reference", "profit"}), _profit),
 )

@@ -254,6 +254,7 @@ class Model(BaseModel):
     dependence: Dependence = "none"
     resamples: Count = 400
     resample_segments: bool = False
+    top_shares: list[Annotated[float, Field(gt=0, lt=1)]] = [0.01, 0.05, 0.1]
     measures: list[FamilyName] | None = None
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     against: list[Against] = []

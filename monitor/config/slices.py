@@ -71,6 +71,14 @@ def _challengers_score(model: Model, challenger: Challenger) -> Found:
         yield at, f"must lie in score_range [{lower:g}, {upper:g}]: got {threshold:g}"
 
 
+def top_faults(model: Model) -> Found:
+    """Shares of the highest scores that are given twice, as they would be named."""
+    names = [f"{100 * share:g} %" for share in model.top_shares]
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            yield ("top_shares", at), f"every share is given once: got {name} twice"
+
+
 def reference_faults(model: Model) -> Found:
     """References that are not made of exactly one thing."""
     if model.reference is None:

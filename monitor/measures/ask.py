@@ -11,6 +11,8 @@ from monitor.core.measurement import Measurement
 from monitor.measures.measure import OPTIONAL_FAMILIES, Family
 from monitor.states.counters import Counters
 
+TOPS = (0.01, 0.05, 0.1)
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -28,6 +30,8 @@ class Ask:
         added to each cell of the stability index, on both sides; 0 is the textbook's index.
     min_per_cell
         records a cell of the stability index must have on average.
+    tops
+        shares of the records, of the highest scores, that precision and recall are told of.
     rate_interval
         method of the intervals of accuracy, recall and the other rates of classes.
     threshold
@@ -43,6 +47,7 @@ class Ask:
     profit: Mapping[tuple[str, str], float] = field(default_factory=dict)
     pseudocount: float = 0.5
     min_per_cell: float = 10
+    tops: tuple[float, ...] = TOPS
     rate_interval: RateMethod = "wilson"
     threshold: float | None = None
     whole: bool = True

@@ -58,7 +58,7 @@ def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterat
     yield from scores.full_results(ranked, ask, found, at)
     yield Result("average_precision", "", gains.average_precision(ranked, at, ask.level))
     if Family.GAINS in ask.families:
-        yield from gains.top_results(ranked, found)
+        yield from gains.top_results(ranked, ask.tops, found)
     if Family.GAINS in ask.families and amounts is not None:
         yield from profits.results(ranked, amounts, found.get("best_profit"), at)
         yield Result("reference_threshold_profit", "", _chosen_before(ranked, amounts, ask))
@@ -102,7 +102,7 @@ def _statistics(
     if ranked.two:
         drawn |= scores.statistics(resamples)
     if ranked.two and Family.GAINS in ask.families:
-        drawn |= gains.statistics(resamples)
+        drawn |= gains.statistics(resamples, ask.tops)
         if amounts is not None:
             drawn |= profits.statistics(resamples, ranked.n, amounts)
     calibrated = Family.CALIBRATION in ask.families

@@ -13,11 +13,8 @@ from monitor.measures.ranked import Ranked, curve
 from monitor.measures.resampling import Resamples, Spread, at_least_tiny
 from monitor.measures.scores import logit
 
-TOPS = {"top:1%": 0.01, "top:5%": 0.05, "top:10%": 0.1}
 FEW = 50  # positives, below which the delta method's variance of an average precision is too small
-_DECILE, _TENTH = 0.1, "top:10%"
-_SHARES = np.asarray(list(TOPS.values()))
-_WIDTHS = _SHARES.astype(np.float32)[:, None]
+_DECILE = 0.1
 _TENTHS = np.arange(11) / 10
 _CURVE = ("threshold", "precision", "recall")
 _DECILES = ("decile", "records", "positives", "gain", "cumulative_gain", "lift", "cumulative_lift")
@@ -76,22 +73,31 @@ def found_at(ranked: Ranked, shares: Floats) -> tuple[Floats, Floats]:
     return ranked.true[at] - positive + inside, np.maximum(0.0, off)
 
 
-def top_results(ranked: Ranked, spreads: Mapping[str, Spread]) -> Iterator[Result]:
-    """Precision and recall of the highest scores, and gain and lift of the highest decile."""
-    if not ranked.two:
-        yield from _missing(tuple(TOPS), absent(ranked))
-        return
-    found, off = (values.tolist() for values in found_at(ranked, _SHARES))
-    for at, (subject, share) in enumerate(TOPS.items()):
-        size = share * ranked.n
-        if size < 1:
-            yield from _missing((subject,), Measurement.absent(Reason.TOO_FEW, n=ranked.n))
-            continue
-        for name, whole in (("precision_at_top", size), ("recall_at_top", ranked.positives)):
-            spread = spreads.get(f"{name} {subject}")
-            yield Result(name, subject, _share(ranked.n, found[at] / whole, off[at] / whole, spread))
-    if _DECILE * ranked.n >= 1:
-        yield from _decile_results(ranked, found[-1] / ranked.positives, off[-1] / ranked.positives, spreads)
+def top_results(ranked: Ranked, tops: Sequence[float], spreads: Mapping[str, Spread]) -> Iterator[Result]:
+    """Precision and recall of shares of the highest scores, and gain and lift of the highest decile."""
+    shares = _with_decile(tops)
+    nothing = np.zeros(len(shares)), np.zeros(len(shares))
+    found, off = found_at(ranked, np.asarray(shares)) if ranked.two else nothing
+    for share, hits, lost in zip(shares, found.tolist(), off.tolist(), strict=True):
+        missing = None if ranked.two else absent(ranked)
+        if ranked.two and share * ranked.n < 1:
+            missing = Measurement.absent(Reason.TOO_FEW, n=ranked.n)
+        if share in tops:
+            subject = subject_of(share)
+            for name, whole in (("precision_at_top", share * ranked.n), ("recall_at_top", ranked.positives)):
+                spread = spreads.get(f"{name} {subject}")
+                yield Result(name, subject, missing or _share(ranked.n, hits / whole, lost / whole, spread))
+        if share == _DECILE:
+            yield from _decile_results(ranked, hits, lost, spreads, missing)
+
+
+def subject_of(share: float) -> str:
+    """Subject of the measures of a share of the highest scores.
+
+    >>> subject_of(0.05), subject_of(0.001)
+    ('top:5%', 'top:0.1%')
+    """
+    return f"top:{100 * share:g}%"
 
 
 def deciles(ranked: Ranked) -> Detail:
@@ -108,11 +114,14 @@ def deciles(ranked: Ranked) -> Detail:
     return curve(_DECILES, np.arange(1.0, 11.0), *columns)
 
 
-def statistics(resamples: Resamples) -> dict[str, Singles]:
+def statistics(resamples: Resamples, tops: Sequence[float]) -> dict[str, Singles]:
     """Statistics of the counts and of each resample; both classes must be there."""
-    p, found = resamples.true[-1], _found(resamples)
-    drawn = {f"precision_at_top {subject}": row for subject, row in zip(TOPS, found / _WIDTHS, strict=True)}
-    drawn |= {f"recall_at_top {subject}": row for subject, row in zip(TOPS, found / p, strict=True)}
+    shares = _with_decile(tops)
+    widths = np.asarray(shares, dtype=np.float32)[:, None]
+    p, found = resamples.true[-1], _found(resamples, widths)
+    subjects = [subject_of(share) for share in shares]
+    drawn = {f"precision_at_top {name}": row for name, row in zip(subjects, found / widths, strict=True)}
+    drawn |= {f"recall_at_top {name}": row for name, row in zip(subjects, found / p, strict=True)}
     return drawn
 
 
@@ -133,23 +142,24 @@ def _precision_interval(ranked: Ranked, precision: Floats, value: float, level: 
     return logit(value, max(variance, least) if p < FEW else variance, level)
 
 
-def _found(resamples: Resamples) -> Singles:
-    """Shares of all records that are positive and among the highest scores, shape (tops, resamples)."""
-    reach = 1 + int(np.searchsorted(resamples.both[:, 0], 2 * _DECILE))
+def _with_decile(tops: Sequence[float]) -> tuple[float, ...]:
+    return (*tops, *(() if _DECILE in tops else (_DECILE,)))
+
+
+def _found(resamples: Resamples, widths: Singles) -> Singles:
+    """Shares of all records that are positive and among the highest scores, shape (tops, resamples).
+
+    Parameters
+    ----------
+    widths
+        shape (tops, 1): shares that are looked at.
+    """
+    reach = 1 + int(np.searchsorted(resamples.both[:, 0], 2 * float(widths.max())))
     positive = resamples.positive[:reach]
     held = at_least_tiny(positive + resamples.negative[:reach])
-    part = (_WIDTHS[:, None] - (resamples.both[:reach] - held)) / held
+    part = (widths[:, None] - (resamples.both[:reach] - held)) / held
     found: Singles = (positive * np.minimum(np.maximum(part, 0), 1)).sum(axis=1)
     return found
-
-
-def _missing(subjects: tuple[str, ...], measurement: Measurement) -> Iterator[Result]:
-    for subject in subjects:
-        yield Result("precision_at_top", subject, measurement)
-        yield Result("recall_at_top", subject, measurement)
-    if subjects[-1] == _TENTH:
-        yield Result("gain_top_decile", "", measurement)
-        yield Result("lift_top_decile", "", measurement)
 
 
 def _share(n: int, value: float, off: float, spread: Spread | None) -> Measurement:
@@ -158,12 +168,16 @@ def _share(n: int, value: float, off: float, spread: Spread | None) -> Measureme
 
 
 def _decile_results(
-    ranked: Ranked, found: float, off: float, spreads: Mapping[str, Spread]
+    ranked: Ranked, hits: float, lost: float, spreads: Mapping[str, Spread], missing: Measurement | None
 ) -> Iterator[Result]:
-    gain = _share(ranked.n, found, off, spreads.get(f"recall_at_top {_TENTH}"))
+    if missing is not None:
+        yield from (Result(f"{name}_top_decile", "", missing) for name in ("gain", "lift"))
+        return
+    p, spread = ranked.positives, spreads.get(f"recall_at_top {subject_of(_DECILE)}")
+    gain = _share(ranked.n, hits / p, lost / p, spread)
     yield Result("gain_top_decile", "", gain)
-    value, bounds, interval = found / _DECILE, gain.interval, None
+    bounds, interval = gain.interval, None
     if bounds is not None:
         interval = Interval(bounds.lower / _DECILE, bounds.upper / _DECILE, bounds.level)
-    lift = Measurement(value, ranked.n, None, interval, off / _DECILE, deciles(ranked))
+    lift = Measurement(hits / p / _DECILE, ranked.n, None, interval, lost / p / _DECILE, deciles(ranked))
     yield Result("lift_top_decile", "", lift)

@@ -67,9 +67,9 @@ SCORE_ROWS: tuple[Measure, ...] = (
         Direction.HIGHER,
         Family.GAINS,
         BINARY,
-        "Share of positives among the records of the highest scores: subjects `top:1%`, `top:5%`, "
-        "`top:10%`. A cell across the border is split proportionally; resolution: what else may lie "
-        "above it. Less than one record: `too_few`; one class: `one_class`.",
+        "Share of positives among the records of the highest scores: subject `top:SHARE`, of the key "
+        "`top_shares` (1, 5 and 10 %). A cell across the border is split proportionally; resolution: what "
+        "else may lie above it. Less than one record: `too_few`; one class: `one_class`.",
         _BOOTSTRAP
         + "; at 95 % it held the true value in 94 to 97 % of simulated samples with 10 records in the top or "
         "more, in 85 % with 2",

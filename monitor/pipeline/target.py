@@ -68,6 +68,7 @@ def ask_of(monitored: Monitored) -> Ask:
     ask = Ask(
         level=spec.level,
         resamples=spec.resamples,
+        tops=spec.top_shares,
         profit=profit,
         rate_interval=spec.rate_interval,
         families=spec.families,

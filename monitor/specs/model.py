@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.interval import Dependence, RateMethod
+from monitor.measures.ask import TOPS
 from monitor.measures.measure import OPTIONAL_FAMILIES, Family
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
@@ -123,6 +124,8 @@ class ModelSpec:
         "none": records are independent; "day": those of one day may depend on one another.
     resample_segments
         versions, segments and arms have bootstrap intervals too; else those of closed forms alone.
+    top_shares
+        of the records, of the highest scores, that precision and recall are told of.
     families
         of measures that are wanted, of those that a model may leave out.
     against
@@ -159,6 +162,7 @@ class ModelSpec:
     dependence: Dependence = "none"
     resamples: int = 400
     resample_segments: bool = False
+    top_shares: tuple[float, ...] = TOPS
     families: frozenset[Family] = OPTIONAL_FAMILIES
     against: tuple[str, ...] = ()
     max_series: int = 2_000

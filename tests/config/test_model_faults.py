@@ -340,3 +340,14 @@ def test_a_fault_of_a_model_says_what_the_rule_is_and_what_was_got(file: File, c
     text, *expected = case
 
     assert sorted(file.faults_of(text)) == sorted(f'models[0] "late"{fault}' for fault in expected)
+
+
+@pytest.mark.parametrize(
+    ("shares", "fault"),
+    [
+        ("[0.1, 0.05, 0.1]", ".top_shares[2]: every share is given once: got 10 % twice"),
+        ("[0.0]", ".top_shares[0]: must be greater than 0: got 0.0"),
+    ],
+)
+def test_shares_of_the_highest_scores_are_shares(file: File, shares: str, fault: str) -> None:
+    assert file.faults_of(model(keys=f"top_shares = {shares}")) == [f'models[0] "late"{fault}']

@@ -16,7 +16,7 @@ from monitor.core.typing import Floats, Ints
 from monitor.measures.ask import Ask
 from monitor.measures.evaluate import best_threshold as chosen_threshold
 from monitor.measures.evaluate import performance
-from monitor.measures.gains import TOPS, average_precision, deciles, found_at
+from monitor.measures.gains import average_precision, deciles, found_at
 from monitor.measures.profits import amounts_of, best_threshold, profit_at, profits
 from monitor.measures.ranked import Ranked
 from monitor.states.views import ScoreTable
@@ -119,7 +119,7 @@ def test_the_top_is_that_of_sorted_records_within_its_resolution(records: list[t
     scores, labels = ([*column] for column in zip(*records, strict=True))
     found, n, positives = measured(scores, labels), len(records), sum(labels)
 
-    for subject, share in TOPS.items():
+    for subject, share in {"top:1%": 0.01, "top:5%": 0.05, "top:10%": 0.1}.items():
         precision, recall = found[f"precision_at_top {subject}"], found[f"recall_at_top {subject}"]
         if len(set(labels)) == 1:
             assert precision.reason is Reason.ONE_CLASS
@@ -135,6 +135,22 @@ def test_the_top_is_that_of_sorted_records_within_its_resolution(records: list[t
     assert gain.reason == lift.reason
     if gain.value is not None:
         assert lift.value == pytest.approx(10 * gain.value)
+
+
+def test_shares_of_the_highest_scores_are_chosen() -> None:
+    scores, labels = np.linspace(0, 1, 1_000).round(3), (np.arange(1_000) % 3 == 0).astype(int)
+    counters = scored(scores.tolist(), labels.tolist(), binary_counting())
+
+    found = performance(binary_counting(), counters, Ask(tops=(0.002, 0.3), resamples=50))
+
+    named = {(one.measure, one.subject): one.measurement for one in found}
+    assert {subject for _, subject in named if subject.startswith("top:")} == {"top:0.2%", "top:30%"}
+    for share, subject in ((0.002, "top:0.2%"), (0.3, "top:30%")):
+        recall = named["recall_at_top", subject]
+        exact = found_in_raw(scores, labels, share) / labels.sum()
+        assert abs((recall.value or 0) - exact) <= recall.resolution + SLACK
+        assert recall.interval is not None
+    assert named["gain_top_decile", ""].value is not None
 
 
 def test_deciles_add_up_and_split_a_tie_in_proportion() -> None:
