@@ -69,7 +69,10 @@ def test_a_feature_out_of_json_has_its_shift_measured(postgres_url: str, tmp_pat
     assert exact - (found.resolution or 0.0) <= found.value <= exact
     assert rows.shifted(window="7d") == {"feature:age"}
     assert rows.value("records") == 1_400
-    recipe.run("UPDATE predictions SET input = '{\"age\": \"?\"}' WHERE request_id = 'r1599'")
+    logged_again = "created_at = created_at + interval '1 second'"
+    recipe.run(
+        f"UPDATE predictions SET input = '{{\"age\": \"?\"}}', {logged_again} WHERE request_id = 'r1599'"
+    )
     assert recipe.cycle(START + 9 * DAY + HOUR).value("invalid_rate", "feature:age") == 1 / 1_200
 
 

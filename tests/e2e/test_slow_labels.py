@@ -223,5 +223,5 @@ def test_while_a_log_is_quiet_its_last_panes_are_not_counted_for_ever(sqlite_sto
         run_cycle(monitored, as_of)
 
     counted = {one.part: one.counted_as_of for one in sqlite_store.facts("late", START) if one.start == START}
-    assert counted == {Part.RECORDS: START + 12 * HOUR, Part.LABELS: last + 12 * HOUR}
+    assert counted == {Part.RECORDS: START + 6 * HOUR, Part.LABELS: last + 12 * HOUR}
     assert START not in {one.start for one in sqlite_store.waiting("late")}
