@@ -33,7 +33,7 @@ demo: $(VENV)/installed
 	@$(BIN)/monitor demo $(ARGS)
 
 test: $(VENV)/installed-dev
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-long: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -m long $(ARGS)
@@ -52,7 +52,7 @@ fix: $(VENV)/installed-dev
 
 coverage: $(VENV)/installed-dev
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+	@$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report --skip-covered --show-missing
 
@@ -79,7 +79,7 @@ docs: $(VENV)/installed
 	@mv config.schema.json.new config.schema.json
 
 lowest: $(LOWEST)/installed
-	@$(LOWEST)/bin/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+	@$(LOWEST)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(LOWEST) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
