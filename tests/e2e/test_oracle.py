@@ -188,7 +188,7 @@ def test_a_regression_is_measured_as_scikit_learn_and_scipy_do(flights: Example)
     assert_complete(result, Task.REGRESSION)
 
 
-@pytest.mark.parametrize("model", ["level", "species"])
+@pytest.mark.parametrize("model", ["level", pytest.param("species", marks=pytest.mark.long)])
 def test_many_classes_are_measured_as_scikit_learn_and_scipy_do(rodents: Example, model: str) -> None:
     result = compared(rodents, model, MOMENTS["rodents"])
 
