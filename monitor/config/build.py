@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from monitor.config.resolve import classes_of, id_columns, probabilities_of, score_range_of, windows_of
+from monitor.config.rules import rules_of
 from monitor.config.schema import (
     Configuration,
     Control,
@@ -121,6 +122,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         families=_families(model),
         against=tuple(model.against),
         max_series=model.max_series,
+        rules=rules_of(model),
         config=config_content(model, hide),
         config_hash=config_hash(model),
     )

@@ -8,6 +8,7 @@ from monitor.config.faults import Fault
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, id_columns, probabilities_of
+from monitor.config.rules import rule_faults
 from monitor.config.schema import Labels, Model, Predictions, WindowTable
 from monitor.config.slices import (
     challenger_faults,
@@ -371,5 +372,9 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (
     (frozenset({"features"}), _features),
     (frozenset({"control"}), _control),
     (frozenset({"top_shares"}), top_faults),
+    (
+        frozenset({"task", "windows", "labels", "segments", "control", "against", "alerts", "predictions"}),
+        rule_faults,
+    ),
     (frozenset({"task", "predictions", "classes", "reference", "profit"}), _profit),
 )

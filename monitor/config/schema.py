@@ -14,6 +14,7 @@ from monitor.config.values import (
     Class,
     Duration,
     Id,
+    Label,
     Length,
     Matrix,
     Moment,
@@ -22,6 +23,7 @@ from monitor.config.values import (
     Range,
     StoreUrl,
     Text,
+    Threshold,
     Url,
     Zone,
     as_table,
@@ -228,6 +230,36 @@ class ReadingTable(BaseModel):
     revise_every: Positive = DAY
 
 
+class Alert(BaseModel):
+    """A rule: when a measurement is worth an alert."""
+
+    model_config = _STRICT
+
+    name: Name
+    measure: Text
+    subject: str = ""
+    window: Text | None = None
+    truth: Literal["settled", "provisional"] | None = None
+    against: Text | None = None
+    version: str = ""
+    segment: str = ""
+    above: Threshold | None = None
+    below: Threshold | None = None
+    outside: Range | None = None
+    bound: Literal["point", "lower", "upper"] = "point"
+    and_above: Threshold | None = None
+    features: Literal["each", "share"] | None = None
+    share: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    min_n: Annotated[int, Field(ge=0)] = 0
+    hold: Duration = Field(0, alias="for")
+    keep_firing_for: Duration = 0
+    clear_at: float | list[float] | None = None
+    unknown_after: Duration | None = None
+    severity: Literal["critical", "warning", "info"] = "warning"
+    labels: dict[Label, str] = {}
+    annotations: dict[Label, str] = {}
+
+
 class Model(BaseModel):
     """A monitored model."""
 
@@ -269,6 +301,11 @@ class Model(BaseModel):
     control: Control | None = None
     challenger: Challenger | None = None
     profit: Profit | None = None
+    owner: Text | None = None
+    runbook_url: Text | None = None
+    alert_labels: dict[Label, str] = {}
+    alerts: list[Alert] | None = None
+    default_alerts: bool | None = None
     reading: ReadingTable = ReadingTable()
 
 

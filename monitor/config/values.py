@@ -15,6 +15,7 @@ from monitor.windows.units import LONGEST
 
 _LONGEST = 36_500 * DAY  # a century: sums of durations stay far below the ends of int64
 
+_THRESHOLD = 'a limit is a number, a share of the earlier value as in "-5%", or "critical": got '
 _STORES = ("sqlite", "postgresql", "postgres")
 
 
@@ -51,6 +52,15 @@ def _against(value: object) -> object:
     if span == 0 or span % WEEK:
         raise ValueError(rule)
     return f"{span // DAY}d"
+
+
+def _threshold(value: object) -> object:
+    """A number, a share of what is compared with, or the critical value."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(_THRESHOLD + quoted(value))  # noqa: TRY004 -- as in _class_value
+    if isinstance(value, str) and value != "critical" and not re.fullmatch(r"[+-]?\d+(\.\d+)?%", value):
+        raise ValueError(_THRESHOLD + quoted(value))
+    return float(value) if isinstance(value, int) else value
 
 
 def _moment(value: object) -> int:
@@ -151,6 +161,7 @@ _AS_CLASS = WithJsonSchema({"type": ["string", "number", "boolean"]})
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
+Label: TypeAlias = Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
 StoreUrl: TypeAlias = Annotated[str, BeforeValidator(_store_url)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(_zone)]
@@ -162,6 +173,11 @@ Against: TypeAlias = Annotated[
     str,
     BeforeValidator(_against),
     WithJsonSchema({"type": "string", "pattern": r"^previous$|^\d+[dw]$|\$\{"}),
+]
+Threshold: TypeAlias = Annotated[
+    float | str,
+    BeforeValidator(_threshold),
+    WithJsonSchema({"type": ["number", "string"], "pattern": r"^critical$|^[+-]?\d+(\.\d+)?%$|\$\{"}),
 ]
 Moment: TypeAlias = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string"})]
 Class: TypeAlias = Annotated[str, BeforeValidator(_class_value), _AS_CLASS]

@@ -15,7 +15,7 @@ from monitor.measures.against import (
     segment_contribution,
 )
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.evaluate import Result, expectation, performance, shift
+from monitor.measures.evaluate import Result, expectation, performance, quality, shift
 from monitor.measures.measure import Family
 from monitor.measures.shift import absent_results
 from monitor.pipeline.monitored import Figures, Monitored
@@ -65,6 +65,31 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
         return found
     labels = {WHOLE: reference.labels, **reference.label_segments}
     return found + _contribution(target, fall, folded, labels)
+
+
+def quality_against_reference(target: Target, rows: Iterable[MeasurementRow]) -> list[MeasurementRow]:
+    """Differences of the features' faulty values from the reference's, where a rule reads them.
+
+    None where versions have references of their own. Cost: the reference is looked at once.
+    """
+    monitored = target.monitored
+    asked = {rule.measure for rule in monitored.spec.rules if rule.against == REFERENCE}
+    wanted = {name for name in asked if BY_NAME[name].family is Family.QUALITY}
+    if not wanted or monitored.reference is None or monitored.version_references:
+        return []
+    if monitored.checked is None:
+        found = quality(monitored.counting, monitored.reference.records, level=monitored.spec.level)
+        monitored.checked = {(one.measure, one.subject): one.measurement for one in found}
+    return [
+        target.row(_difference(row, monitored.checked), Truth.NONE, WHOLE, None, against=REFERENCE)
+        for row in rows
+        if row.measure in wanted and row.version is None and row.segment is None
+    ]
+
+
+def _difference(row: MeasurementRow, then: Figures) -> Result:
+    found = difference(row.measurement, then[row.measure, row.subject])
+    return Result(row.measure, row.subject, replace(found, detail=None))
 
 
 def performance_against(

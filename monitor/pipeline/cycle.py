@@ -1,11 +1,12 @@
 """One cycle of one model: what changed, count it again, measure what is due, one last transaction."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
+from monitor.pipeline.alerting import alerted, cited, judged_rows, newest_kept, watched_rows
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
 from monitor.pipeline.cumulative import enter
 from monitor.pipeline.dirty import Changes, find_changes
@@ -75,13 +76,18 @@ def run_cycle(
     waiting += merely_outdated(monitored, waiting, as_of)
     truth = truths(monitored, changes.state, as_of, waiting)
     lacking = monitored.panes.lacking(pane.start for pane in waiting)
-    current, snapshots, windows = _measure(monitored, changes.state, truth, lacking, shown=shown)
+    measured = _measure(monitored, changes.state, truth, lacking, shown=shown)
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
     events = newly_seen(monitored, as_of)
     entered = enter(monitored, state, truth, lacking)
-    rows = [*current, *entered.rows, *audited.rows, *cycle_rows(monitored, as_of, changes, waiting)]
-    snapshots += entered.kept
+    figures = [*entered.rows, *audited.rows, *cycle_rows(monitored, as_of, changes, waiting)]
+    rows = [*measured.current, *figures]
+    snapshots = [*measured.snapshots, *entered.kept]
+    judged = alerted(
+        monitored, judged_rows([*measured.watched, *rows], measured.snapshots, measured.settled), as_of
+    )
+    snapshots += cited(judged, monitored.spec.rules, [*measured.watched, *rows], snapshots)
     store.commit(
         monitored.name,
         Commit(
@@ -89,14 +95,16 @@ def run_cycle(
             current=rows if shown else None,
             provenance=provenance,
             snapshots=snapshots,
-            windows=windows,
+            windows=measured.windows,
             events=events,
             entries=entered.entries,
+            alerts=judged.written,
+            dropped=judged.dropped,
             pruned=pruned(monitored, as_of) if audited.as_of == as_of else None,
         ),
         token=token,
     )
-    monitored.ledgers = entered.ledgers
+    monitored.ledgers, monitored.alerts = entered.ledgers, judged.standing
     return _report(monitored, as_of, changes, counted, waiting, rows, snapshots), rows
 
 
@@ -132,15 +140,35 @@ def _count(
     )
 
 
+@dataclass(slots=True)
+class _Measured:
+    """What a cycle measured.
+
+    Parameters
+    ----------
+    current
+        of the newest and the newest settled window of each kind, if shown.
+    watched
+        if not shown: what rules read of the newest ones.
+    settled
+        ends of the newest kept windows that are settled, by name.
+    snapshots
+        the kept rows.
+    """
+
+    current: list[MeasurementRow] = field(default_factory=list)
+    watched: list[MeasurementRow] = field(default_factory=list)
+    settled: dict[str, int] = field(default_factory=dict)
+    snapshots: list[MeasurementRow] = field(default_factory=list)
+    windows: list[WindowState] = field(default_factory=list)
+
+
 def _measure(
     monitored: Monitored, state: ModelState, truth: Truths, lacking: Ints, *, shown: bool
-) -> tuple[list[MeasurementRow], list[MeasurementRow], list[WindowState]]:
-    """Current rows of the newest and the newest settled window of each kind, if shown; the kept rows."""
-    current: list[MeasurementRow] = []
-    snapshots: list[MeasurementRow] = []
-    windows: list[WindowState] = []
+) -> _Measured:
+    found = _Measured()
     if state.oldest is None:
-        return current, snapshots, windows
+        return found
     monitored.memory.turn()
     oldest = oldest_end(monitored, state, truth.as_of)
     states = monitored.store.windows(monitored.name, oldest)
@@ -151,13 +179,17 @@ def _measure(
         )
         if newest > monitored.first_counted(state):
             settled = _newest_settled(measures, newest, truth)
-            current += _current(measures, newest, settled, truth) if shown else []
+            if shown:
+                found.current += _current(measures, newest, settled, truth)
+            else:
+                found.watched += watched_rows(measures, newest, truth.warning(window, newest))
         due = due_windows(monitored, window, oldest=oldest, newest=newest, truth=truth, states=states)
         last = _last_kept(monitored, window, due)
         for one in due:
-            snapshots += _kept_rows(measures, one, last.get(one.end, []), truth)
-            windows.append(_window_state(monitored, one, truth))
-    return current, snapshots, windows
+            found.snapshots += _kept_rows(measures, one, last.get(one.end, []), truth)
+            found.windows.append(_window_state(monitored, one, truth))
+    found.settled = newest_kept([*states, *found.windows])
+    return found
 
 
 def _newest_settled(measures: WindowMeasures, newest: int, truth: Truths) -> NewestSettled | None:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from monitor.core.clock import SECOND
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Measurement, Reason
 from monitor.pipeline.dirty import Changes
-from monitor.pipeline.monitored import LATE, WAITING, Monitored
-from monitor.specs.rows import MeasurementRow, Truth, WaitingPane
+from monitor.pipeline.monitored import AGES, LATE, WAITING, Monitored
+from monitor.specs.rows import MeasurementRow, ModelState, Truth, WaitingPane
 from monitor.windows.fold import VERSIONS
 
 VERSION_SEEN = "version_first_seen_timestamp"
@@ -16,9 +16,10 @@ VERSION_SEEN = "version_first_seen_timestamp"
 def cycle_rows(
     monitored: Monitored, as_of: int, changes: Changes, waiting: list[WaitingPane]
 ) -> list[MeasurementRow]:
-    """What became visible late, it is remembered here; what waits; when versions were first seen."""
+    """What became visible late, it is remembered here; what waits; ages; when versions were first seen."""
     monitored.late = late_rows(as_of, changes, monitored.late)
-    return [*monitored.late, *waiting_rows(as_of, waiting), *first_seen_rows(monitored)]
+    ages = age_rows(as_of, changes.state, labelled=monitored.counting.reading.labelled)
+    return [*monitored.late, *waiting_rows(as_of, waiting), *ages, *first_seen_rows(monitored)]
 
 
 def late_rows(as_of: int, changes: Changes, before: Sequence[MeasurementRow]) -> tuple[MeasurementRow, ...]:
@@ -41,6 +42,17 @@ def waiting_rows(as_of: int, waiting: list[WaitingPane]) -> tuple[MeasurementRow
     longest = max((as_of - pane.since for pane in waiting), default=0)
     found = zip(WAITING, (float(len(panes)), longest / SECOND), strict=True)
     return tuple(log_row(as_of, name, Measurement(value, n=len(panes))) for name, value in found)
+
+
+def age_rows(as_of: int, state: ModelState, *, labelled: bool) -> list[MeasurementRow]:
+    """For how long nothing has been logged, and no label reported."""
+    cursors = (state.logged_cursor, state.reported_cursor)
+    absent = Measurement.absent(Reason.NO_RECORDS, n=0)
+    return [
+        log_row(as_of, name, absent if at is None else Measurement(max(0, as_of - at) / SECOND, n=0))
+        for name, at in zip(AGES, cursors, strict=True)
+        if labelled or name != "label_age"
+    ]
 
 
 def first_seen_rows(monitored: Monitored) -> list[MeasurementRow]:

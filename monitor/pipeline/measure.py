@@ -23,6 +23,7 @@ from monitor.pipeline.against import (
     against_reference,
     not_counted,
     performance_against,
+    quality_against_reference,
     shift_against,
 )
 from monitor.pipeline.by_day import by_day, independent
@@ -55,7 +56,8 @@ def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[
         warned = replace(target, warning=target.warning or references.warning(stratum))
         rows += [warned.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, shifted)]
         rows += [target.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, checked)]
-    return by_day(target, Part.RECORDS, folded, rows, lambda one: quality(counting, one[WHOLE]))
+    rows = by_day(target, Part.RECORDS, folded, rows, lambda one: quality(counting, one[WHOLE]))
+    return rows + independent(target, quality_against_reference(target, rows))
 
 
 def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from monitor.alerts.lifecycle import Alert
+from monitor.alerts.rules import Series
 from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import Measurement
 from monitor.measures.cells import Expected
@@ -23,6 +25,7 @@ from monitor.windows.settling import Settled
 FIRST_SEEN = "version_first_seen"  # kind of event
 LATE = ("late_visible_records", "late_visible_labels")
 WAITING = ("panes_waiting", "longest_wait")
+AGES = ("log_age", "label_age")
 Figures: TypeAlias = Mapping[tuple[str, str], Measurement]  # by measure and subject
 Remembered: TypeAlias = dict[tuple[str, int, Truth, str, str], tuple[Strata, list[MeasurementRow]]]
 
@@ -74,8 +77,14 @@ class Monitored:
         what need not be measured again.
     ledgers
         of the comparisons that go on, by name and key, as they were committed last; None: not read yet.
+    alerts
+        those that are pending or firing, as they were committed last; None: not read yet.
+    watched
+        what stood behind the windows that rules judged last, by window and truth.
     expected
         what single references lead one to expect, by their counters, with and without features.
+    checked
+        faulty values of the reference; None: not asked yet.
     performed
         performance on the reference's labels; None: not asked yet.
     threshold
@@ -104,7 +113,10 @@ class Monitored:
     late: tuple[MeasurementRow, ...] = ()
     memory: Memory = field(default_factory=Memory)
     ledgers: dict[tuple[str, str], Ledger] | None = None
+    alerts: Mapping[Series, Alert] | None = None
+    watched: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     expected: dict[tuple[Counters, bool], Expected] = field(default_factory=dict)
+    checked: Figures | None = None
     performed: Figures | None = None
     threshold: tuple[float | None] | None = None
     lessons: Lessons = field(default_factory=Lessons)
@@ -157,7 +169,7 @@ def restore(monitored: Monitored, as_of: int) -> None:
         if one.settled_as_of is not None and (known is None or known.end < one.end):
             monitored.settled[one.window] = NewestSettled(one.end, one.warning)
     figures = [row for row in rows if row.window == "" and row.version is None]
-    monitored.audit = tuple(row for row in figures if row.measure not in (*LATE, *WAITING))
+    monitored.audit = tuple(row for row in figures if row.measure not in (*LATE, *WAITING, *AGES))
     monitored.late = tuple(row for name in LATE for row in figures if row.measure == name)
     seen = monitored.store.events(monitored.name, FIRST_SEEN)
     monitored.first_seen = {event.subject: event.at for event in seen}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from monitor.alerts.rules import Rule
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.interval import Dependence, RateMethod
 from monitor.measures.ask import TOPS
@@ -132,6 +133,8 @@ class ModelSpec:
         what windows are compared with beside the reference: "previous", or trailing spans, "28d".
     formerly
         name that its history had, if it was renamed.
+    rules
+        what its alerts are judged by.
     settle_after
         age at which a window settles; None: learnt from the delays.
     config, config_hash
@@ -167,5 +170,6 @@ class ModelSpec:
     against: tuple[str, ...] = ()
     max_series: int = 2_000
     formerly: str | None = None
+    rules: tuple[Rule, ...] = ()
     config: str = "{}"
     config_hash: str = ""

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from monitor.alerts.lifecycle import Alert
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.records.reference import Reference
@@ -87,6 +88,8 @@ class Commit:
         states of kept windows, inserted or replaced.
     events, entries
         appended.
+    alerts, dropped
+        inserted or replaced; deleted.
     pruned
         what is no first and no last revision goes, of windows that end at or after the first moment, if it
         was kept before the second; None: all stays.
@@ -99,6 +102,8 @@ class Commit:
     windows: Sequence[WindowState]
     events: Sequence[Event] = ()
     entries: Sequence[Entry] = ()
+    alerts: Sequence[Alert] = ()
+    dropped: Sequence[Alert] = ()
     pruned: tuple[int, int] | None = None
 
 
@@ -193,6 +198,12 @@ class Store(Protocol):
 
     def entries(self, model: str) -> list[Entry]:
         """What has entered the comparisons of a model that go on, by comparison, key and start."""
+        ...
+
+    def alerts(
+        self, model: str | None = None, *, ended: bool = False, as_of: int | None = None
+    ) -> list[tuple[str, Alert]]:
+        """(model, alert): those that are pending or firing, `ended`: those that are over too."""
         ...
 
     def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
+from monitor.alerts.lifecycle import Alert
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.records.reference import Reference
@@ -26,6 +27,7 @@ from monitor.specs.rows import (
     WindowState,
 )
 from monitor.store import (
+    alerts,
     configurations,
     current,
     daemons,
@@ -140,6 +142,8 @@ class SqlStore:
             states.write_windows(connection, self.run, model, commit.windows)
             events.append(connection, self.run, commit.events)
             entries.append(connection, self.run, model, commit.entries)
+            alerts.drop(connection, self.run, model, commit.dropped)
+            alerts.write(connection, self.run, model, commit.alerts)
             if commit.pruned is not None:
                 snapshots.prune(connection, self.run, model, *commit.pruned)
 
@@ -147,6 +151,19 @@ class SqlStore:
         """What has entered the comparisons of a model that go on, by comparison, key and start."""
         with reading(self.engine) as connection:
             return entries.read(connection, self.run, model)
+
+    def alerts(
+        self, model: str | None = None, *, ended: bool = False, as_of: int | None = None
+    ) -> list[tuple[str, Alert]]:
+        """(model, alert): those that are pending or firing now, or were so as of a moment.
+
+        Parameters
+        ----------
+        ended
+            those that were over by then too.
+        """
+        with reading(self.engine) as connection:
+            return alerts.read(connection, self.run, model, ended=ended, as_of=as_of)
 
     def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
         """(model, as of, row) of the current measurements."""

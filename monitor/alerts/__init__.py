@@ -1,0 +1,1 @@
+"""Rules on measurements, their verdicts, and the life of an alert: pure."""

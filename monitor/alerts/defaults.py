@@ -1,0 +1,240 @@
+"""Rules of a model for which none is configured: few, and each wakes somebody for a reason.
+
+What hurts at once is critical: a fall of performance, a log or labels that stop. All else is a warning.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
+from monitor.core.clock import DAY, HOUR, SECOND
+from monitor.records.reading import Task
+
+MAIN = {
+    Task.BINARY: "roc_auc",
+    Task.MULTICLASS: "accuracy",
+    Task.REGRESSION: "root_mean_squared_error",
+}
+FALL = 0.05  # of the reference's own value: by so much performance is surely worse
+SIZE = 0.1  # of a stability index: the classical band below which a shift is small
+MISSING = 0.05  # by so much more of the values are missing, invalid or unseen than in the reference
+SHARE = 0.2  # of the features
+FEWER, MORE = 0.5, 2.0  # times the records of the same hours of earlier weeks
+LOG_STOPS, LABELS_STOP = 36 * HOUR, 8 * DAY  # a batch a night, a batch a week, and some delay
+DELAY = 1 / 3  # of the horizon: what takes longer is hardly seen settling
+MISMATCH = 0.01  # p-value that stays valid however often it is looked at
+CUMULATIVE = "cumulative"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """What of a model decides which rules make sense.
+
+    Parameters
+    ----------
+    windows
+        (name, length, step) in the configured order; microseconds.
+    score, labels, reference, features, arms, share
+        whether it has a score, labels, a reference, features in it, a control group, a planned share of it.
+    horizon, every
+        microseconds.
+    level
+        of intervals.
+    """
+
+    task: Task
+    windows: tuple[tuple[str, int, int], ...]
+    score: bool
+    labels: bool
+    reference: bool
+    features: bool
+    arms: bool = False
+    share: bool = False
+    horizon: int = 60 * DAY
+    every: int = HOUR
+    level: float = 0.95
+
+
+def main_window(windows: tuple[tuple[str, int, int], ...]) -> str:
+    """Window that rules judge unless they name another: seven days if the model has it, else its first."""
+    names = [name for name, _, _ in windows]
+    return "7d" if "7d" in names else names[0]
+
+
+def patience(windows: tuple[tuple[str, int, int], ...], window: str) -> int:
+    """For how long a verdict may be unknown: three steps of its window, at least a day."""
+    steps = {name: step or length for name, length, step in windows}
+    return max(DAY, 3 * steps.get(window, 0))
+
+
+def default_rules(watched: Watched) -> tuple[Rule, ...]:
+    """Rules of a model; their annotations say what they mean and what to look at."""
+    return (*_stops(watched), *_performance(watched), *_shifts(watched), *_labels(watched), *_arms(watched))
+
+
+def _stops(watched: Watched) -> Iterator[Rule]:
+    age = max(LOG_STOPS, 3 * watched.every) / SECOND
+    yield Rule(
+        name="log_stopped",
+        measure="log_age",
+        condition=Condition(above=Limit(age)),
+        severity=Severity.CRITICAL,
+        annotations=(
+            ("summary", "No prediction has been logged for {value}."),
+            ("action", "Look whether the model serves, and whether its log is still written."),
+        ),
+    )
+    if watched.labels:
+        yield Rule(
+            name="labels_stopped",
+            measure="label_age",
+            condition=Condition(above=Limit(max(LABELS_STOP, 3 * watched.every) / SECOND)),
+            severity=Severity.CRITICAL,
+            annotations=(
+                ("summary", "No label has been reported for {value}."),
+                ("action", "Look at the feed of labels: until it is back, performance is not known."),
+            ),
+        )
+    shortest, length, step = min(watched.windows, key=lambda window: window[1])
+    yield Rule(
+        name="volume",
+        measure="volume_ratio",
+        condition=Condition(above=Limit(MORE), below=Limit(FEWER), bound=Bound.LOWER),
+        window=shortest,
+        hold=0 if length >= DAY else 2 * (step or length),
+        unknown_after=patience(watched.windows, shortest),
+        annotations=(
+            ("summary", "The log has {value} times the records of the same hours of earlier weeks."),
+            ("action", "Look at the traffic, and whether rows are logged twice or not at all."),
+        ),
+    )
+
+
+def _performance(watched: Watched) -> Iterator[Rule]:
+    if not (watched.labels and watched.reference):
+        return
+    window = main_window(watched.windows)
+    higher = watched.task is not Task.REGRESSION
+    measure = MAIN[watched.task] if watched.score or watched.task is not Task.BINARY else "accuracy"
+    yield Rule(
+        name="performance",
+        measure=measure,
+        condition=Condition(
+            above=None if higher else Limit(FALL, Base.EARLIER),
+            below=Limit(-FALL, Base.EARLIER) if higher else None,
+            bound=Bound.UPPER if higher else Bound.LOWER,
+        ),
+        severity=Severity.CRITICAL,
+        window=window,
+        truth="settled",
+        against="reference",
+        unknown_after=patience(watched.windows, window),
+        annotations=(
+            ("summary", "{measure} differs by {value} from the reference, surely by more than it may."),
+            ("action", "Look at the segments that contribute most, then at shifts of the features."),
+        ),
+    )
+
+
+def _shifts(watched: Watched) -> Iterator[Rule]:
+    if not watched.reference:
+        return
+    window = main_window(watched.windows)
+    wait = patience(watched.windows, window)
+    moved = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(SIZE))
+    subjects = ["score"] if watched.score else []
+    for subject in [*subjects, "prediction", *(["label"] if watched.labels else [])]:
+        yield Rule(
+            name=f"{subject}_shift",
+            measure="stability_index",
+            condition=moved,
+            subject=subject,
+            window=window,
+            unknown_after=wait,
+            truth="",
+            annotations=(
+                ("summary", f"The {subject}'s distribution has moved: stability index {{value}}."),
+                ("action", "Look at the cells that moved, then at the features and at the newest version."),
+            ),
+        )
+    if not watched.features:
+        return
+    yield Rule(
+        name="feature_shift",
+        measure="stability_index",
+        condition=moved,
+        subject="feature:*",
+        window=window,
+        features="share",
+        share=SHARE,
+        unknown_after=wait,
+        annotations=(
+            ("summary", "{value} of the features have moved."),
+            ("action", "Look at the features named: at their source, and whether the population changed."),
+        ),
+    )
+    for fault in ("missing", "invalid", "unseen"):
+        yield Rule(
+            name=f"{fault}_values",
+            measure=f"{fault}_rate",
+            condition=Condition(above=Limit(MISSING), bound=Bound.LOWER),
+            subject="feature:*",
+            window=window,
+            against="reference",
+            features="share",
+            share=0.0,
+            unknown_after=wait,
+            annotations=(
+                ("summary", f"Features have more {fault} values than the reference: {{value}} of them."),
+                ("action", "Look at the features named, at their source and at what was deployed last."),
+            ),
+        )
+
+
+def _labels(watched: Watched) -> Iterator[Rule]:
+    if not watched.labels:
+        return
+    window = main_window(watched.windows)
+    yield Rule(
+        name="label_delay",
+        measure="label_delay_p90",
+        condition=Condition(above=Limit(DELAY * watched.horizon / SECOND)),
+        window=window,
+        truth="settled",
+        unknown_after=patience(watched.windows, window),
+        annotations=(
+            ("summary", "One label in ten takes longer than {value}."),
+            ("action", "Look at the feed of labels; a longer horizon lets windows settle on later labels."),
+        ),
+    )
+
+
+def _arms(watched: Watched) -> Iterator[Rule]:
+    if not watched.arms:
+        return
+    if watched.labels:
+        yield Rule(
+            name="control_group",
+            measure="control_p_value_always_valid",
+            condition=Condition(below=Limit(1 - watched.level)),
+            window=CUMULATIVE,
+            truth="settled",
+            annotations=(
+                ("summary", "Control and treatment differ (p = {value}, valid however often it is seen)."),
+                (
+                    "action",
+                    "Look at the difference and its sign: the model may do better or worse than none.",
+                ),
+            ),
+        )
+    if watched.share:
+        yield Rule(
+            name="sample_ratio",
+            measure="sample_ratio_p_value_always_valid",
+            condition=Condition(below=Limit(MISMATCH)),
+            window=CUMULATIVE,
+            annotations=(
+                ("summary", "The arms' shares are not those that were planned (p = {value})."),
+                ("action", "Mistrust the comparison of the arms: look at how records get into them."),
+            ),
+        )

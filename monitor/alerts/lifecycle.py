@@ -1,0 +1,154 @@
+"""The life of an alert: inactive, pending, firing, resolved. A pure step; its times are as-of times."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import assert_never
+
+from monitor.alerts.rules import Rule, Series, Severity
+from monitor.alerts.verdicts import Outcome, Verdict
+
+
+class State(StrEnum):
+    """Of an alert that is not inactive."""
+
+    PENDING = "pending"
+    FIRING = "firing"
+    RESOLVED = "resolved"
+
+
+class Ended(StrEnum):
+    """Why an alert was resolved."""
+
+    CLEARED = "cleared"
+    REVISED = "revised"
+    NO_DATA = "no_data"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """One episode of one series. Times are as-of times in microseconds.
+
+    Parameters
+    ----------
+    since
+        of the first breach.
+    judged_at
+        of the newest verdict.
+    verdict
+        the newest one.
+    breach
+        the newest verdict that was a breach.
+    breached
+        for how long it has been in breach: times without a known verdict do not count.
+    clear_since, unknown_since
+        since when its verdicts are clear, or unknown; None: they are not.
+    """
+
+    series: Series
+    severity: Severity
+    state: State
+    since: int
+    judged_at: int
+    verdict: Verdict
+    breach: Verdict
+    breached: int = 0
+    clear_since: int | None = None
+    unknown_since: int | None = None
+    fired_at: int | None = None
+    resolved_at: int | None = None
+    ended: Ended | None = None
+
+
+def step(rule: Rule, series: Series, alert: Alert | None, verdict: Verdict, at: int) -> Alert | None:
+    """Alert after a verdict; None: it is inactive.
+
+    A verdict on the same evidence as the one before says nothing new, and leaves the alert as it is.
+
+    Parameters
+    ----------
+    alert
+        the standing one, pending or firing; None: inactive.
+    at
+        as of of the cycle, not before `alert.judged_at`.
+    """
+    if alert is None:
+        return _began(rule, series, verdict, at) if verdict.outcome is Outcome.BREACH else None
+    if verdict.evidence == alert.verdict.evidence:
+        return waited(rule, alert, at)
+    outcome = verdict.outcome
+    match Outcome.BREACH if outcome is Outcome.WITHIN and alert.state is State.FIRING else outcome:
+        case Outcome.BREACH:
+            return _breached(rule, alert, verdict, at)
+        case Outcome.CLEAR | Outcome.WITHIN:
+            return _cleared(rule, alert, verdict, at)
+        case Outcome.UNKNOWN:
+            since = at if alert.unknown_since is None else alert.unknown_since
+            return waited(rule, replace(alert, verdict=verdict, judged_at=at, unknown_since=since), at)
+        case never:
+            assert_never(never)
+
+
+def missed(rule: Rule, alert: Alert, at: int) -> Alert | None:
+    """Alert whose series has no row any more: as if its verdict were unknown."""
+    return waited(rule, replace(alert, unknown_since=alert.unknown_since or at), at)
+
+
+def waited(rule: Rule, alert: Alert, at: int) -> Alert | None:
+    """Alert without a new verdict: one that has been unknown for too long ends."""
+    if alert.unknown_since is None or at - alert.unknown_since < rule.unknown_after:
+        return alert
+    return _ended(alert, Ended.NO_DATA, at)
+
+
+def removed(alert: Alert, at: int) -> Alert | None:
+    """Alert whose rule is gone."""
+    return _ended(alert, Ended.REMOVED, at)
+
+
+def _began(rule: Rule, series: Series, verdict: Verdict, at: int) -> Alert:
+    fires = rule.hold == 0
+    return Alert(
+        series=series,
+        severity=rule.severity,
+        state=State.FIRING if fires else State.PENDING,
+        since=at,
+        judged_at=at,
+        verdict=verdict,
+        breach=verdict,
+        fired_at=at if fires else None,
+    )
+
+
+def _breached(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
+    known = alert.unknown_since is None and alert.clear_since is None
+    breached = alert.breached + (at - alert.judged_at if known else 0)
+    told = replace(
+        alert,
+        verdict=verdict,
+        breach=verdict,
+        judged_at=at,
+        breached=breached,
+        clear_since=None,
+        unknown_since=None,
+    )
+    if alert.state is State.PENDING and breached >= rule.hold:
+        return replace(told, state=State.FIRING, fired_at=at)
+    return told
+
+
+def _cleared(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert | None:
+    since = at if alert.clear_since is None else alert.clear_since
+    told = replace(alert, verdict=verdict, judged_at=at, clear_since=since, unknown_since=None)
+    if verdict.window_end == alert.breach.window_end:
+        return _ended(told, Ended.REVISED, at)
+    if alert.state is State.PENDING or at - since >= rule.keep_firing_for:
+        return _ended(told, Ended.CLEARED, at)
+    return told
+
+
+def _ended(alert: Alert, why: Ended, at: int) -> Alert | None:
+    """A pending alert is dropped, a firing one resolved."""
+    if alert.state is State.PENDING:
+        return None
+    return replace(alert, state=State.RESOLVED, resolved_at=at, ended=why)

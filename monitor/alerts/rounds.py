@@ -1,0 +1,96 @@
+"""One round of judging: all rules of a model on what a cycle measured."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from monitor.alerts.lifecycle import Alert, State, missed, removed, step, waited
+from monitor.alerts.rules import Rule, Series
+from monitor.alerts.verdicts import Accepted, Row, Verdict, index, judge, needed
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a round led to.
+
+    Parameters
+    ----------
+    standing
+        alerts that are pending or firing now.
+    written
+        alerts that are not as they were, those resolved now among them.
+    dropped
+        that were pending, and have gone without having fired.
+    turned
+        of those written: fired or resolved now.
+    """
+
+    standing: Mapping[Series, Alert]
+    written: tuple[Alert, ...] = ()
+    dropped: tuple[Alert, ...] = ()
+    turned: tuple[Alert, ...] = ()
+
+
+def advance(
+    rules: Iterable[Rule],
+    rows: Iterable[Row],
+    standing: Mapping[Series, Alert],
+    at: int,
+    *,
+    accepted: Mapping[Series, Accepted] | None = None,
+) -> Round:
+    """Judge all rules, and move their alerts on.
+
+    Parameters
+    ----------
+    rows
+        what the cycle measured; where it has none of a window and truth, rules on these do not look, and
+        their alerts stay as they are. Cost: one pass.
+    standing
+        alerts that were pending or firing before.
+    at
+        as of of the cycle.
+    accepted
+        changes that are expected.
+    """
+    rules = tuple(rules)
+    found = index(rows, needed(rules))
+    looked = {(window, truth) for _, window, truth, _ in found}
+    now: dict[Series, Alert] = {}
+    ended: list[Alert] = []
+    for rule in rules:
+        verdicts = judge(rule, found, accepted)
+        mine = {series: alert for series, alert in standing.items() if series.rule == rule.name}
+        for series in {**mine, **verdicts}:
+            seen = (rule.window, rule.truth) in looked
+            alert = _moved(rule, series, mine.get(series), verdicts.get(series), at, looked=seen)
+            if alert is not None and alert.state is State.RESOLVED:
+                ended.append(alert)
+            elif alert is not None:
+                now[series] = alert
+    names = {rule.name for rule in rules}
+    gone = (removed(alert, at) for series, alert in standing.items() if series.rule not in names)
+    ended += [alert for alert in gone if alert is not None]
+    return _round(standing, now, ended, at)
+
+
+def _moved(
+    rule: Rule, series: Series, alert: Alert | None, verdict: Verdict | None, at: int, *, looked: bool
+) -> Alert | None:
+    if verdict is not None:
+        return step(rule, series, alert, verdict, at)
+    if alert is None:
+        return None
+    return missed(rule, alert, at) if looked else waited(rule, alert, at)
+
+
+def _round(
+    standing: Mapping[Series, Alert], now: Mapping[Series, Alert], ended: list[Alert], at: int
+) -> Round:
+    changed = [alert for series, alert in now.items() if alert is not standing.get(series)]
+    left = {alert.series for alert in (*now.values(), *ended)}
+    return Round(
+        standing=now,
+        written=(*changed, *ended),
+        dropped=tuple(alert for series, alert in standing.items() if series not in left),
+        turned=(*(alert for alert in changed if alert.fired_at == at and alert.judged_at == at), *ended),
+    )

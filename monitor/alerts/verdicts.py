@@ -1,0 +1,288 @@
+"""From measurements to verdicts: one outcome for each series of a rule."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, matches
+from monitor.core.measurement import Detail, Measurement
+
+_TOP = 5  # features, cells or segments that a verdict names
+_COUNTED = ("feature", "value")
+CAUSE = "segment_contribution"
+
+
+class Outcome(StrEnum):
+    """What a measurement says of a condition; WITHIN: no breach, but not yet far enough back."""
+
+    BREACH = "breach"
+    WITHIN = "within"
+    CLEAR = "clear"
+    UNKNOWN = "unknown"
+
+
+class Row(Protocol):
+    """A measurement of a window: see `specs.rows.MeasurementRow`."""
+
+    @property
+    def window(self) -> str: ...  # noqa: D102
+    @property
+    def window_end(self) -> int: ...  # noqa: D102
+    @property
+    def truth(self) -> str: ...  # noqa: D102
+    @property
+    def version(self) -> str | None: ...  # noqa: D102
+    @property
+    def segment(self) -> str | None: ...  # noqa: D102
+    @property
+    def measure(self) -> str: ...  # noqa: D102
+    @property
+    def subject(self) -> str: ...  # noqa: D102
+    @property
+    def measurement(self) -> Measurement: ...  # noqa: D102
+    @property
+    def against(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One outcome of a rule for one series, and what it stands on.
+
+    Parameters
+    ----------
+    value, lower, upper, n
+        of the measurement; of a share of features the share and their number.
+    reason
+        why the outcome is unknown.
+    limit
+        that was judged against, as a number; of two the nearer one.
+    cause
+        which cells moved, which segments or features contribute most.
+    """
+
+    outcome: Outcome
+    window_end: int
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    n: int = 0
+    reason: str = ""
+    limit: float | None = None
+    cause: Detail | None = None
+
+    @property
+    def evidence(self) -> tuple[int, float | None, float | None, float | None, int, Outcome]:
+        """What makes a verdict a new one: a new window end, or a changed state of the same."""
+        return (self.window_end, self.value, self.lower, self.upper, self.n, self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A change that somebody expects: what lies within the accepted interval is no breach until then.
+
+    Parameters
+    ----------
+    lower, upper
+        bounds of the accepted value; equal where it has no interval.
+    until
+        microseconds; None: for ever.
+    """
+
+    lower: float
+    upper: float
+    until: int | None = None
+
+
+_Key: TypeAlias = tuple[str, str, str, str]
+Index: TypeAlias = Mapping[_Key, Sequence[Row]]
+
+
+def needed(rules: Iterable[Rule]) -> frozenset[str]:
+    """Measures that rules read."""
+    rules = list(rules)
+    yardsticks = (f"{rule.measure}_critical" for rule in rules if _is_critical(rule.condition))
+    return frozenset({*(rule.measure for rule in rules), *yardsticks, CAUSE})
+
+
+def index(rows: Iterable[Row], measures: frozenset[str]) -> Index:
+    """Rows by measure, window, truth and against; under the empty measure one of each window and truth.
+
+    Cost: one pass.
+    """
+    found: dict[_Key, list[Row]] = {}
+    for row in rows:
+        place = (row.window, row.truth)
+        if row.measure in measures:
+            found.setdefault((row.measure, *place, row.against), []).append(row)
+        elif ("", *place, "") not in found:
+            found["", *place, ""] = [row]
+    return found
+
+
+def judge(
+    rule: Rule, rows: Index, accepted: Mapping[Series, Accepted] | None = None
+) -> dict[Series, Verdict]:
+    """Verdicts of a rule; of a series that has several rows, on the newest window.
+
+    Parameters
+    ----------
+    accepted
+        changes that are expected, by series.
+    """
+    place = (rule.window, rule.truth)
+    yardsticks = rows.get((f"{rule.measure}_critical", *place, rule.against), ())
+    plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
+    critical, whole = _by_stratum(yardsticks), _by_stratum(plain)
+    cause = next((row.measurement.detail for row in rows.get((CAUSE, *place, rule.against), ())), None)
+    verdicts: dict[Series, Verdict] = {}
+    for row in rows.get((rule.measure, *place, rule.against), ()):
+        version, segment = row.version or "", row.segment or ""
+        if not _is_judged(rule, row, version, segment):
+            continue
+        series = Series(rule.name, version, segment, row.window, row.subject)
+        if series in verdicts and verdicts[series].window_end >= row.window_end:
+            continue
+        key = (version, segment, row.subject, row.window_end)
+        bases = {
+            Base.ONE: 1.0,
+            Base.CRITICAL: _value(critical.get(key)),
+            Base.EARLIER: _earlier(whole.get(key), row),
+        }
+        verdict = _verdict(rule, row, bases, (accepted or {}).get(series))
+        verdicts[series] = replace(verdict, cause=row.measurement.detail or cause)
+    return _shares(rule, verdicts) if rule.features == "share" else verdicts
+
+
+def _is_judged(rule: Rule, row: Row, version: str, segment: str) -> bool:
+    return (
+        matches(rule.subject, row.subject)
+        and matches(rule.version, version)
+        and matches(rule.segment, segment)
+    )
+
+
+def _is_critical(condition: Condition) -> bool:
+    limits = (condition.above, condition.below, condition.and_above)
+    return any(limit is not None and limit.base is Base.CRITICAL for limit in limits)
+
+
+def _by_stratum(rows: Iterable[Row]) -> dict[tuple[str, str, str, int], Measurement]:
+    return {
+        (row.version or "", row.segment or "", row.subject, row.window_end): row.measurement for row in rows
+    }
+
+
+def _value(measurement: Measurement | None) -> float | None:
+    return None if measurement is None else measurement.value
+
+
+def _earlier(now: Measurement | None, row: Row) -> float | None:
+    """Size of what a value is the difference from."""
+    if now is None or now.value is None or row.measurement.value is None:
+        return None
+    return abs(now.value - row.measurement.value)
+
+
+def _verdict(rule: Rule, row: Row, bases: Mapping[Base, float | None], accepted: Accepted | None) -> Verdict:
+    found = row.measurement
+    interval = found.interval
+    told = Verdict(
+        outcome=Outcome.UNKNOWN,
+        window_end=row.window_end,
+        value=found.value,
+        lower=None if interval is None else interval.lower,
+        upper=None if interval is None else interval.upper,
+        n=found.n,
+    )
+    if found.value is None:
+        return replace(told, reason=str(found.reason))
+    if found.n < rule.min_n:
+        return replace(told, reason="too_few")
+    condition = rule.condition
+    sides = _sides(condition, told)
+    limits = (
+        _limit(condition.above, bases),
+        _limit(condition.below, bases),
+        _limit(condition.and_above, bases),
+    )
+    asked = (condition.above, condition.below, condition.and_above)
+    if sides is None:
+        return replace(told, reason="no_interval")
+    if any(limit is None and one is not None for limit, one in zip(limits, asked, strict=True)):
+        return replace(told, reason="no_limit")
+    return _judged(condition, told, sides, limits, accepted)
+
+
+def _sides(condition: Condition, told: Verdict) -> tuple[float, float] | None:
+    """What is judged against `above` and against `below`; None where a bound is asked for and missing."""
+    if condition.bound is Bound.POINT:
+        return (told.value or 0.0, told.value or 0.0)
+    if told.lower is None or told.upper is None:
+        return None
+    if condition.above is not None and condition.below is not None:
+        return (told.lower, told.upper)
+    judged = told.lower if condition.bound is Bound.LOWER else told.upper
+    return (judged, judged)
+
+
+def _limit(limit: Limit | None, bases: Mapping[Base, float | None]) -> float | None:
+    base = None if limit is None else bases[limit.base]
+    return None if limit is None or base is None else limit.amount * base
+
+
+def _judged(
+    condition: Condition,
+    told: Verdict,
+    sides: tuple[float, float],
+    limits: tuple[float | None, float | None, float | None],
+    accepted: Accepted | None,
+) -> Verdict:
+    (high, low), (above, below, size), value = sides, limits, told.value or 0.0
+    if accepted is not None:
+        above = None if above is None else max(above, accepted.upper)
+        below = None if below is None else min(below, accepted.lower)
+    over = above is not None and high > above and (size is None or value > size)
+    under = below is not None and low < below and (size is None or value < -size)
+    limit = below if above is None or under else above
+    if over or under:
+        return replace(told, outcome=Outcome.BREACH, limit=limit)
+    not_back = (condition.clear_above is not None and above is not None and high > condition.clear_above) or (
+        condition.clear_below is not None and below is not None and low < condition.clear_below
+    )
+    return replace(told, outcome=Outcome.WITHIN if not_back else Outcome.CLEAR, limit=limit)
+
+
+def _shares(rule: Rule, verdicts: Mapping[Series, Verdict]) -> dict[Series, Verdict]:
+    """One verdict for each stratum: the share of its subjects that are in breach."""
+    groups: dict[Series, list[tuple[Series, Verdict]]] = {}
+    for series, verdict in verdicts.items():
+        groups.setdefault(replace(series, subject=rule.subject), []).append((series, verdict))
+    return {series: _share(rule, group) for series, group in groups.items()}
+
+
+def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]]) -> Verdict:
+    end = max(verdict.window_end for _, verdict in group)
+    known = [(series, verdict) for series, verdict in group if verdict.outcome is not Outcome.UNKNOWN]
+    if not known:
+        return replace(group[0][1], window_end=end, value=None, lower=None, upper=None, cause=None)
+    worst = sorted(known, key=lambda one: (-_excess(one[1]), one[0].subject))
+    breaches = [(series, verdict) for series, verdict in worst if verdict.outcome is Outcome.BREACH]
+    share = len(breaches) / len(known)
+    return Verdict(
+        outcome=Outcome.BREACH if share > rule.share else Outcome.CLEAR,
+        window_end=end,
+        value=share,
+        n=len(known),
+        limit=rule.share,
+        cause=Detail(
+            _COUNTED, tuple((series.subject, verdict.value) for series, verdict in (breaches or worst)[:_TOP])
+        ),
+    )
+
+
+def _excess(verdict: Verdict) -> float:
+    """How far beyond its limit a value is, in limits."""
+    if verdict.value is None or verdict.limit is None:
+        return 0.0
+    return abs(verdict.value - verdict.limit) / (abs(verdict.limit) or 1.0)

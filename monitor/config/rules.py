@@ -1,0 +1,192 @@
+"""Rules of alerts: from the file to plain rules, and what is wrong with them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+from monitor.alerts.defaults import CUMULATIVE, Watched, default_rules, main_window, patience
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
+from monitor.config.messages import did_you_mean, listed, quoted
+from monitor.config.places import Loc
+from monitor.config.resolve import windows_of
+from monitor.config.schema import Alert, Features, Model
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.measure import WITH_TRUTH, Family
+from monitor.pipeline.against import REFERENCE
+from monitor.records.reading import Task
+
+Found: TypeAlias = Iterator[tuple[Loc, str]]
+Texts: TypeAlias = tuple[tuple[str, str], ...]
+
+CRITICAL = "_critical"
+_OF_SUBJECTS = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.QUALITY})
+_LABELS = frozenset({"model", "rule", "version", "segment", "window", "subject", "severity", "truth"})
+
+
+def rules_of(model: Model) -> tuple[Rule, ...]:
+    """Configured rules, and the default ones where none is configured or they are asked for too."""
+    own = [_rule(model, alert) for alert in model.alerts or ()]
+    wanted = model.alerts is None if model.default_alerts is None else model.default_alerts
+    names = {rule.name for rule in own}
+    standard = default_rules(_watched(model)) if wanted else ()
+    routed = tuple(sorted(model.alert_labels.items()))
+    told = tuple(
+        (name, value)
+        for name, value in (("owner", model.owner), ("runbook_url", model.runbook_url))
+        if value is not None
+    )
+    rules = [*own, *(rule for rule in standard if rule.name not in names)]
+    return tuple(_with(rule, routed, told) for rule in rules)
+
+
+def rule_faults(model: Model) -> Found:
+    """What is wrong with the rules of a model, each with its place."""
+    seen: set[str] = set()
+    for at, alert in enumerate(model.alerts or ()):
+        place: Loc = ("alerts", at)
+        if alert.name in seen:
+            yield (*place, "name"), f"every rule has a name of its own: got {quoted(alert.name)} twice"
+        seen.add(alert.name)
+        if alert.measure not in BY_NAME:
+            hint = did_you_mean(alert.measure, BY_NAME)
+            yield (*place, "measure"), f"there is no such measure: got {quoted(alert.measure)}{hint}"
+            continue
+        for loc, text in (*_places(model, alert), *_limits(alert), *_slices(model, alert)):
+            yield (*place, *loc), text
+
+
+def _places(model: Model, alert: Alert) -> Found:
+    measure, windows = BY_NAME[alert.measure], [table.length for table in model.windows]
+    if Task(model.task) not in measure.tasks:
+        yield ("measure",), f"a {model.task} model has no such measure: got {quoted(alert.measure)}"
+    known = [*windows, CUMULATIVE]
+    if alert.window is not None and alert.window not in known:
+        text = f"must be one of {listed(known)}: got {quoted(alert.window)}"
+        yield ("window",), text + did_you_mean(alert.window, known)
+    if alert.truth is not None and measure.family not in WITH_TRUTH:
+        yield ("truth",), f"{quoted(alert.measure)} stands on no labels: leave truth out"
+    if model.labels is None and measure.family in WITH_TRUTH:
+        yield ("measure",), f"needs [models.labels]: got {quoted(alert.measure)}"
+    names = [*model.against, REFERENCE]
+    if alert.against is not None and alert.against not in names:
+        rule = f"must be {quoted(REFERENCE)} or one of the model's own against ({listed(names)})"
+        yield ("against",), f"{rule}: got {quoted(alert.against)}"
+    if measure.family in _OF_SUBJECTS and not alert.subject:
+        yield ("subject",), f'{quoted(alert.measure)} needs one: "score", "feature:NAME", "feature:*", …'
+
+
+def _limits(alert: Alert) -> Found:
+    given = [name for name in ("above", "below", "outside") if getattr(alert, name) is not None]
+    if len(given) != 1:
+        got = listed(given) if given else "none of them"
+        yield (), f"needs exactly one of above, below and outside: got {got}"
+    for name in ("above", "below", "and_above"):
+        limit = getattr(alert, name)
+        if limit == "critical" and f"{alert.measure}{CRITICAL}" not in BY_NAME:
+            yield (name,), f"{quoted(alert.measure)} has no critical value: give a number"
+        if isinstance(limit, str) and limit.endswith("%") and alert.against is None:
+            yield (name,), 'a share is one of what the value is compared with: add against = "reference", …'
+    if alert.clear_at is not None and isinstance(alert.clear_at, list) != (alert.outside is not None):
+        yield ("clear_at",), "is a number beside above or below, [lowest, highest] beside outside"
+
+
+def _slices(model: Model, alert: Alert) -> Found:
+    if (alert.version or alert.segment) and alert.against is not None:
+        yield ("against",), "versions and segments are not compared with other windows: leave it out"
+    if alert.version and model.predictions.version is None:
+        yield ("version",), "needs predictions.version"
+    column = alert.segment.partition("=")[0]
+    if alert.segment not in ("", "*") and column not in _columns(model):
+        rule = f'must be "*", "COLUMN=*" or "COLUMN=VALUE" of {listed(_columns(model)) or "segments"}'
+        yield ("segment",), f"{rule}: got {quoted(alert.segment)}"
+    if alert.features is not None and not alert.subject.endswith("*"):
+        yield ("features",), f'goes with subject = "feature:*": got {quoted(alert.subject)}'
+    for name in sorted(_LABELS.intersection(alert.labels) | _LABELS.intersection(model.alert_labels)):
+        yield ("labels", name), "is a label that every alert has already"
+
+
+def _columns(model: Model) -> list[str]:
+    return [*model.segments, *([] if model.control is None else [model.control.arm_column])]
+
+
+def _rule(model: Model, alert: Alert) -> Rule:
+    measure, windows = BY_NAME[alert.measure], _windows(model)
+    window = "" if measure.family is Family.LOG else alert.window or main_window(windows)
+    truth = (alert.truth or "settled") if measure.family in WITH_TRUTH else ""
+    against = alert.against or ""
+    shift = measure.family in (Family.SHIFT, Family.DISTANCES)
+    return Rule(
+        name=alert.name,
+        measure=alert.measure,
+        condition=_condition(alert),
+        severity=Severity(alert.severity),
+        subject=alert.subject,
+        window=window,
+        truth="" if alert.measure.startswith("sample_ratio") else truth,
+        against="" if shift and against == REFERENCE else against,
+        version=alert.version,
+        segment=alert.segment,
+        features=alert.features or "each",
+        share=alert.share,
+        min_n=alert.min_n,
+        hold=alert.hold,
+        keep_firing_for=alert.keep_firing_for,
+        unknown_after=patience(windows, window) if alert.unknown_after is None else alert.unknown_after,
+        labels=tuple(sorted(alert.labels.items())),
+        annotations=tuple(sorted(alert.annotations.items())),
+    )
+
+
+def _condition(alert: Alert) -> Condition:
+    below, above = alert.below, alert.above
+    if alert.outside is not None:
+        below, above = alert.outside
+    clear_below, clear_above = alert.clear_at if isinstance(alert.clear_at, list) else [alert.clear_at] * 2
+    return Condition(
+        above=_limit(above),
+        below=_limit(below),
+        clear_above=None if above is None else clear_above,
+        clear_below=None if below is None else clear_below,
+        bound=Bound(alert.bound),
+        and_above=_limit(alert.and_above),
+    )
+
+
+def _limit(given: float | str | None) -> Limit | None:
+    match given:
+        case None:
+            return None
+        case "critical":
+            return Limit(1.0, Base.CRITICAL)
+        case str():
+            return Limit(float(given.removesuffix("%")) / 100, Base.EARLIER)
+        case _:
+            return Limit(float(given))
+
+
+def _windows(model: Model) -> tuple[tuple[str, int, int], ...]:
+    return tuple((window.name, window.length, window.step) for window in windows_of(model))
+
+
+def _watched(model: Model) -> Watched:
+    columns, control = model.predictions, model.control
+    return Watched(
+        task=Task(model.task),
+        windows=_windows(model),
+        score=columns.score is not None or bool(columns.probabilities or columns.probabilities_prefix),
+        labels=model.labels is not None,
+        reference=model.reference is not None,
+        features=model.reference is not None and model.features != Features(numeric=[], categorical=[]),
+        arms=control is not None and (control.detect is not None or model.task != "regression"),
+        share=control is not None and control.control_share is not None,
+        horizon=model.horizon,
+        every=model.every,
+        level=model.level,
+    )
+
+
+def _with(rule: Rule, routed: Texts, told: Texts) -> Rule:
+    """Rule with what its model adds: its own labels and annotations win."""
+    labels = dict(routed) | dict(rule.labels)
+    notes = dict(told) | dict(rule.annotations)
+    return replace(rule, labels=tuple(sorted(labels.items())), annotations=tuple(sorted(notes.items())))

@@ -1,0 +1,93 @@
+"""Alerts of a cycle: what its rules read, and which windows are kept for it.
+
+Rules on settled labels judge what is kept: a window when it settles, and its kept revisions, so that the
+evidence of every such verdict stands in the store. All others judge the newest window of each cycle.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from monitor.alerts.rounds import Round, advance
+from monitor.alerts.rules import Rule
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.measure import Family
+from monitor.pipeline.against import REFERENCE
+from monitor.pipeline.measure import WindowMeasures
+from monitor.pipeline.monitored import Monitored
+from monitor.specs.rows import CUMULATIVE, MeasurementRow, Part, Truth, WindowState
+
+
+def watched_rows(measures: WindowMeasures, newest: int, warning: str) -> list[MeasurementRow]:
+    """What the rules on the newest window of a kind read, if it changed since they were judged last.
+
+    Cost: nothing without rules; a window is measured again only where the panes behind it changed.
+    """
+    monitored, window = measures.monitored, measures.window
+    rows: list[MeasurementRow] = []
+    for truth, part in ((Truth.NONE, Part.RECORDS), (Truth.PROVISIONAL, Part.LABELS)):
+        rules = [rule for rule in monitored.spec.rules if (rule.window, rule.truth) == (window.name, truth)]
+        if not rules:
+            continue
+        behind = (newest, monitored.panes.seen(part, window.start(newest), newest))
+        known = monitored.watched.get((window.name, truth))
+        monitored.watched[window.name, truth] = behind
+        if known == behind and all(_is_of_window_alone(rule) for rule in rules):
+            continue
+        rows += measures.records(newest) if part is Part.RECORDS else measures.labels(newest, truth, warning)
+    return rows
+
+
+def _is_of_window_alone(rule: Rule) -> bool:
+    """Whether what a rule judges stands on the panes of its window, and on no earlier ones."""
+    earlier = BY_NAME[rule.measure].family in (Family.ESTIMATE, Family.VOLUME)
+    return not earlier and rule.against in ("", REFERENCE)
+
+
+def newest_kept(states: Iterable[WindowState]) -> dict[str, int]:
+    """End of the newest kept window that is settled, by the window's name."""
+    ends: dict[str, int] = {}
+    for one in states:
+        if one.settled_as_of is not None:
+            ends[one.window] = max(one.end, ends.get(one.window, one.end))
+    return ends
+
+
+def judged_rows(
+    rows: Iterable[MeasurementRow], kept: Iterable[MeasurementRow], ends: dict[str, int]
+) -> Iterator[MeasurementRow]:
+    """Of all rows of a cycle those that rules may read; of windows before the newest settled one none."""
+    for row in rows:
+        if row.truth is not Truth.SETTLED or row.window == CUMULATIVE:
+            yield row
+    for row in kept:
+        if row.truth is Truth.SETTLED and ends.get(row.window) == row.window_end:
+            yield row
+
+
+def alerted(monitored: Monitored, rows: Iterable[MeasurementRow], as_of: int) -> Round:
+    """Judge a model's rules on what was measured."""
+    standing = monitored.alerts
+    if standing is None:
+        standing = {alert.series: alert for _, alert in monitored.store.alerts(monitored.name)}
+    if not monitored.spec.rules and not standing:
+        return Round({})
+    return advance(monitored.spec.rules, rows, standing, as_of)
+
+
+def cited(
+    outcome: Round, rules: Sequence[Rule], rows: Iterable[MeasurementRow], kept: Iterable[MeasurementRow]
+) -> list[MeasurementRow]:
+    """Rows of the windows on which alerts fired or ended, where they are not kept anyhow."""
+    truths = {rule.name: rule.truth for rule in rules}
+    windows = {
+        (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
+        for alert in outcome.turned
+        if alert.series.rule in truths
+    }
+    if not windows:
+        return []
+    there = {_place(row) for row in kept}
+    return [row for row in rows if _place(row) in windows - there]
+
+
+def _place(row: MeasurementRow) -> tuple[str, int, str]:
+    return (row.window, row.window_end, row.truth.value)

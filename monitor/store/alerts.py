@@ -1,0 +1,114 @@
+"""Alerts: one row an episode. Those that ended stay, for ever."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, and_, delete, or_, select
+
+from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.rules import Series, Severity
+from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.store.measured import detail_of, text_of
+from monitor.store.statements import put
+from monitor.store.tables import alerts
+
+_KEY = ("rule", "version", "segment", "window", "subject")
+_VERDICT = ("window_end", "value", "lower", "upper", "n", "reason", "limit")
+
+
+def write(connection: Connection, run: str, model: str, changed: Sequence[Alert]) -> None:
+    """Insert alerts, or put them in place of what they were."""
+    put(connection, alerts, [_values(alert) | {"run": run, "model": model} for alert in changed])
+
+
+def drop(connection: Connection, run: str, model: str, dropped: Sequence[Alert]) -> None:
+    """Delete alerts that never fired."""
+    mine = alerts.c.run == run, alerts.c.model == model
+    for alert in dropped:
+        key = [alerts.c[name] == getattr(alert.series, name) for name in _KEY]
+        connection.execute(delete(alerts).where(*mine, *key, alerts.c.since == alert.since))
+
+
+def read(
+    connection: Connection, run: str, model: str | None, *, ended: bool, as_of: int | None = None
+) -> list[tuple[str, Alert]]:
+    """(model, alert) by model, series and since.
+
+    Parameters
+    ----------
+    model
+        None: all of the run.
+    ended
+        those that are over too.
+    as_of
+        only those that were pending or firing at this moment, or began before it where `ended`.
+    """
+    wanted = [alerts.c.run == run]
+    wanted += [] if model is None else [alerts.c.model == model]
+    if as_of is not None:
+        wanted.append(alerts.c.since <= as_of)
+    if not ended:
+        over = alerts.c.resolved_at
+        wanted.append(over.is_(None) if as_of is None else or_(over.is_(None), and_(over > as_of)))
+    found = connection.execute(select(alerts).where(*wanted).order_by(*alerts.primary_key))
+    return [(row["model"], _alert(row)) for row in found.mappings()]
+
+
+def _values(alert: Alert) -> dict[str, Any]:
+    breach = alert.breach
+    return {
+        **{name: getattr(alert.series, name) for name in _KEY},
+        "since": int(alert.since),
+        "severity": alert.severity.value,
+        "state": alert.state.value,
+        "fired_at": alert.fired_at,
+        "resolved_at": alert.resolved_at,
+        "ended": None if alert.ended is None else alert.ended.value,
+        "window_end": int(breach.window_end),
+        "value": breach.value,
+        "lower": breach.lower,
+        "upper": breach.upper,
+        "n": int(breach.n),
+        "limit_": breach.limit,
+        "cause": None if breach.cause is None else text_of(breach.cause),
+        "judged_at": int(alert.judged_at),
+        "verdict": _text(alert.verdict),
+        "breached": int(alert.breached),
+        "clear_since": alert.clear_since,
+        "unknown_since": alert.unknown_since,
+    }
+
+
+def _text(verdict: Verdict) -> str:
+    plain = {name: getattr(verdict, name) for name in _VERDICT}
+    return json.dumps({"outcome": verdict.outcome.value, **plain}, sort_keys=True)
+
+
+def _alert(row: RowMapping) -> Alert:
+    told = json.loads(row["verdict"])
+    breach = Verdict(
+        outcome=Outcome.BREACH,
+        window_end=row["window_end"],
+        value=row["value"],
+        lower=row["lower"],
+        upper=row["upper"],
+        n=row["n"],
+        limit=row["limit_"],
+        cause=detail_of(row["cause"]),
+    )
+    return Alert(
+        series=Series(*(row[name] for name in _KEY)),
+        severity=Severity(row["severity"]),
+        state=State(row["state"]),
+        since=row["since"],
+        judged_at=row["judged_at"],
+        verdict=Verdict(outcome=Outcome(told.pop("outcome")), **told),
+        breach=breach,
+        breached=row["breached"],
+        clear_since=row["clear_since"],
+        unknown_since=row["unknown_since"],
+        fired_at=row["fired_at"],
+        resolved_at=row["resolved_at"],
+        ended=None if row["ended"] is None else Ended(row["ended"]),
+    )

@@ -1,0 +1,162 @@
+"""The life of an alert, step by step."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.alerts.lifecycle import Alert, Ended, State, missed, removed, step
+from monitor.alerts.rules import Condition, Limit, Rule, Series
+from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.clock import DAY, HOUR
+
+SERIES = Series("shift", window="7d")
+AT_ONCE = Rule(name="shift", measure="stability_index", condition=Condition(above=Limit(0.25)), window="7d")
+PATIENT = replace(AT_ONCE, hold=2 * HOUR)
+VALUES = {Outcome.BREACH: 0.5, Outcome.WITHIN: 0.2, Outcome.CLEAR: 0.1, Outcome.UNKNOWN: None}
+
+
+def verdict(outcome: Outcome, end: int = 0, n: int = 100) -> Verdict:
+    return Verdict(outcome=outcome, window_end=end, value=VALUES[outcome], n=n)
+
+
+def lived(rule: Rule, *outcomes: Outcome, every: int = HOUR, alert: Alert | None = None) -> Alert | None:
+    """Alert after verdicts on one window after the other."""
+    begin = 0 if alert is None else alert.judged_at + every
+    for at, outcome in enumerate(outcomes):
+        moment = begin + at * every
+        alert = step(rule, SERIES, alert, verdict(outcome, end=moment), moment)
+    return alert
+
+
+def test_a_breach_fires_at_once_without_a_time_to_hold() -> None:
+    alert = lived(AT_ONCE, Outcome.BREACH)
+
+    assert alert is not None
+    assert (alert.state, alert.since, alert.fired_at) == (State.FIRING, 0, 0)
+
+
+def test_a_breach_is_pending_until_it_has_held() -> None:
+    states = [
+        None if alert is None else alert.state
+        for alert in (lived(PATIENT, *[Outcome.BREACH] * n) for n in (1, 2, 3))
+    ]
+
+    assert states == [State.PENDING, State.PENDING, State.FIRING]
+
+
+def test_a_pending_alert_that_clears_is_dropped() -> None:
+    assert lived(PATIENT, Outcome.BREACH, Outcome.CLEAR) is None
+    assert lived(PATIENT, Outcome.BREACH, Outcome.WITHIN) is None
+
+
+def test_a_firing_alert_ends_when_its_window_is_clear() -> None:
+    alert = lived(AT_ONCE, Outcome.BREACH, Outcome.CLEAR)
+
+    assert alert is not None
+    assert (alert.state, alert.resolved_at, alert.ended) == (State.RESOLVED, HOUR, Ended.CLEARED)
+    assert alert.breach.value == 0.5
+
+
+def test_hysteresis_keeps_a_firing_alert() -> None:
+    alert = lived(AT_ONCE, Outcome.BREACH, Outcome.WITHIN)
+
+    assert alert is not None
+    assert alert.state is State.FIRING
+
+
+def test_a_firing_alert_is_kept_until_it_was_clear_for_long_enough() -> None:
+    rule = replace(AT_ONCE, keep_firing_for=2 * HOUR)
+
+    states = [
+        None if alert is None else alert.state
+        for alert in (lived(rule, Outcome.BREACH, *[Outcome.CLEAR] * n) for n in (1, 2, 3))
+    ]
+    broken = lived(rule, Outcome.BREACH, Outcome.CLEAR, Outcome.BREACH, Outcome.CLEAR)
+
+    assert states == [State.FIRING, State.FIRING, State.RESOLVED]
+    assert broken is not None
+    assert broken.state is State.FIRING
+
+
+def test_unknown_verdicts_stop_the_clock() -> None:
+    alert = lived(PATIENT, Outcome.BREACH, Outcome.BREACH, Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.BREACH)
+
+    assert alert is not None
+    assert (alert.state, alert.breached) == (State.PENDING, HOUR)
+    fired = lived(PATIENT, Outcome.BREACH, alert=alert)
+    assert fired is not None
+    assert fired.state is State.FIRING
+
+
+def test_an_alert_that_stays_unknown_ends_for_want_of_data() -> None:
+    firing, pending = lived(AT_ONCE, Outcome.BREACH), lived(PATIENT, Outcome.BREACH)
+    assert firing is not None
+    assert pending is not None
+    unknown = [Outcome.UNKNOWN] * 25  # hours, from the first one a day
+
+    ended = lived(AT_ONCE, *unknown, alert=firing)
+
+    assert ended is not None
+    assert (ended.state, ended.ended, ended.resolved_at) == (State.RESOLVED, Ended.NO_DATA, 25 * HOUR)
+    assert lived(PATIENT, *unknown, alert=pending) is None
+
+
+def test_a_series_that_is_no_longer_measured_is_unknown() -> None:
+    firing = lived(AT_ONCE, Outcome.BREACH)
+    assert firing is not None
+
+    still = missed(AT_ONCE, firing, HOUR)
+    assert still is not None
+    ended = missed(AT_ONCE, still, HOUR + DAY)
+
+    assert still.state is State.FIRING
+    assert ended is not None
+    assert ended.ended is Ended.NO_DATA
+
+
+def test_the_same_evidence_says_nothing_new() -> None:
+    first = step(PATIENT, SERIES, None, verdict(Outcome.BREACH), 0)
+
+    assert step(PATIENT, SERIES, first, verdict(Outcome.BREACH), DAY) is first
+
+
+def test_a_revision_that_takes_the_breach_back_ends_the_alert_at_once() -> None:
+    rule = replace(AT_ONCE, keep_firing_for=DAY)
+    firing = step(rule, SERIES, None, verdict(Outcome.BREACH, end=7), 8)
+
+    ended = step(rule, SERIES, firing, verdict(Outcome.CLEAR, end=7, n=120), 9)
+
+    assert ended is not None
+    assert (ended.state, ended.ended, ended.resolved_at) == (State.RESOLVED, Ended.REVISED, 9)
+
+
+def test_an_alert_whose_rule_is_gone_ends() -> None:
+    firing, pending = lived(AT_ONCE, Outcome.BREACH), lived(PATIENT, Outcome.BREACH)
+    assert firing is not None
+    assert pending is not None
+
+    ended = removed(firing, DAY)
+
+    assert ended is not None
+    assert ended.ended is Ended.REMOVED
+    assert removed(pending, DAY) is None
+
+
+@given(st.lists(st.sampled_from(Outcome), min_size=1, max_size=30), st.integers(0, 5), st.integers(0, 5))
+def test_whatever_is_seen_an_alert_fires_only_after_it_held(
+    outcomes: list[Outcome], hold: int, keep: int
+) -> None:
+    rule = replace(AT_ONCE, hold=hold * HOUR, keep_firing_for=keep * HOUR)
+    alert: Alert | None = None
+    for at, outcome in enumerate(outcomes):
+        alert = step(rule, SERIES, alert, verdict(outcome, end=at * HOUR), at * HOUR)
+        if alert is None:
+            continue
+        if alert.fired_at is not None:
+            assert alert.fired_at - alert.since >= rule.hold
+            assert outcomes[alert.fired_at // HOUR] is Outcome.BREACH
+        if alert.state is State.RESOLVED:
+            assert alert.ended is not None
+            assert alert.ended is Ended.NO_DATA or alert.resolved_at == at * HOUR
+            alert = None

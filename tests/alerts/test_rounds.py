@@ -1,0 +1,66 @@
+"""All rules of a model at once."""
+
+from test_verdicts import ABOVE, row
+
+from monitor.alerts.lifecycle import Ended, State
+from monitor.alerts.rounds import advance
+from monitor.alerts.rules import Series
+from monitor.core.clock import DAY
+
+SERIES = Series("shift", window="7d")
+
+
+def test_an_alert_that_fires_is_written_and_has_turned() -> None:
+    found = advance([ABOVE], [row(0.9)], {}, 8)
+
+    assert [alert.series for alert in found.written] == [SERIES]
+    assert found.turned == found.written
+    assert found.standing[SERIES].state is State.FIRING
+
+
+def test_nothing_is_written_where_nothing_is_new() -> None:
+    first = advance([ABOVE], [row(0.9)], {}, 8)
+
+    again = advance([ABOVE], [row(0.9)], first.standing, 9)
+
+    assert (again.written, again.turned, again.dropped) == ((), (), ())
+    assert again.standing == first.standing
+
+
+def test_what_ended_stands_no_longer() -> None:
+    first = advance([ABOVE], [row(0.9)], {}, 8)
+
+    ended = advance([ABOVE], [row(0.1, end=14)], first.standing, 15)
+
+    assert ended.standing == {}
+    [alert] = ended.written
+    assert (alert.state, alert.ended) == (State.RESOLVED, Ended.CLEARED)
+    assert ended.turned == (alert,)
+
+
+def test_a_window_that_was_not_looked_at_leaves_its_alerts_as_they_are() -> None:
+    first = advance([ABOVE], [row(0.9)], {}, 8)
+
+    found = advance([ABOVE], [], first.standing, 8 + 2 * DAY)
+
+    assert found.standing == first.standing
+
+
+def test_a_series_without_a_row_ends_for_want_of_data() -> None:
+    first = advance([ABOVE], [row(0.9)], {}, 8)
+
+    other = row(0.9, subject="score")
+    found = advance([ABOVE], [other], first.standing, 9)
+    ended = advance([ABOVE], [other], found.standing, 9 + DAY)
+
+    assert found.standing[SERIES].unknown_since == 9
+    assert [alert.ended for alert in ended.written] == [Ended.NO_DATA]
+
+
+def test_alerts_of_a_rule_that_is_gone_end() -> None:
+    first = advance([ABOVE], [row(0.9)], {}, 8)
+
+    found = advance([], [], first.standing, 9)
+
+    assert [alert.ended for alert in found.turned] == [Ended.REMOVED]
+    assert found.standing == {}

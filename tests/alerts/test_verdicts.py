@@ -1,0 +1,225 @@
+"""What rules say of measurements."""
+
+from dataclasses import replace
+
+import pytest
+
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series
+from monitor.alerts.verdicts import Accepted, Outcome, Verdict, index, judge, needed
+from monitor.core.interval import Interval
+from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.specs.rows import MeasurementRow, Truth
+
+ABOVE = Rule(name="shift", measure="stability_index", condition=Condition(above=Limit(0.25)), window="7d")
+
+
+def row(
+    value: float | None,
+    *,
+    measure: str = "stability_index",
+    interval: tuple[float, float] | None = None,
+    n: int = 100,
+    subject: str = "",
+    segment: str | None = None,
+    version: str | None = None,
+    end: int = 7,
+    truth: Truth = Truth.NONE,
+    against: str = "",
+    detail: Detail | None = None,
+) -> MeasurementRow:
+    reason = Reason.TOO_FEW if value is None else None
+    bounds = None if interval is None else Interval(*interval)
+    return MeasurementRow(
+        window="7d",
+        window_end=end,
+        truth=truth,
+        version=version,
+        segment=segment,
+        measure=measure,
+        subject=subject,
+        measurement=Measurement(value=value, reason=reason, n=n, interval=bounds, detail=detail),
+        against=against,
+    )
+
+
+def verdicts(
+    rule: Rule, *rows: MeasurementRow, accepted: dict[Series, Accepted] | None = None
+) -> dict[Series, Verdict]:
+    return judge(rule, index(rows, needed([rule])), accepted)
+
+
+def outcome(rule: Rule, *rows: MeasurementRow) -> Outcome:
+    [verdict] = verdicts(rule, *rows).values()
+    return verdict.outcome
+
+
+@pytest.mark.parametrize(
+    ("condition", "value", "interval", "expected"),
+    [
+        (Condition(above=Limit(0.25)), 0.26, None, Outcome.BREACH),
+        (Condition(above=Limit(0.25)), 0.25, None, Outcome.CLEAR),
+        (Condition(below=Limit(0.25)), 0.24, None, Outcome.BREACH),
+        (Condition(below=Limit(0.25)), 0.25, None, Outcome.CLEAR),
+        (Condition(above=Limit(2), below=Limit(0.5)), 3.0, None, Outcome.BREACH),
+        (Condition(above=Limit(2), below=Limit(0.5)), 0.4, None, Outcome.BREACH),
+        (Condition(above=Limit(2), below=Limit(0.5)), 1.0, None, Outcome.CLEAR),
+        (Condition(above=Limit(0.25), bound=Bound.LOWER), 0.30, (0.2, 0.4), Outcome.CLEAR),
+        (Condition(above=Limit(0.25), bound=Bound.LOWER), 0.35, (0.3, 0.4), Outcome.BREACH),
+        (Condition(above=Limit(0.25), bound=Bound.UPPER), 0.20, (0.1, 0.3), Outcome.BREACH),
+        (Condition(below=Limit(0.25), bound=Bound.UPPER), 0.20, (0.1, 0.3), Outcome.CLEAR),
+        (Condition(below=Limit(0.25), bound=Bound.UPPER), 0.20, (0.1, 0.24), Outcome.BREACH),
+        (Condition(above=Limit(2), below=Limit(1), bound=Bound.LOWER), 0.9, (0.8, 1.1), Outcome.CLEAR),
+        (Condition(above=Limit(2), below=Limit(1), bound=Bound.LOWER), 0.9, (0.8, 0.95), Outcome.BREACH),
+        (Condition(above=Limit(2), below=Limit(1), bound=Bound.LOWER), 2.2, (1.9, 2.4), Outcome.CLEAR),
+        (Condition(above=Limit(2), below=Limit(1), bound=Bound.LOWER), 2.2, (2.1, 2.4), Outcome.BREACH),
+        (Condition(above=Limit(0.2), and_above=Limit(0.3)), 0.25, None, Outcome.CLEAR),
+        (Condition(above=Limit(0.2), and_above=Limit(0.3)), 0.35, None, Outcome.BREACH),
+        (Condition(below=Limit(0.0), and_above=Limit(0.1)), -0.05, None, Outcome.CLEAR),
+        (Condition(below=Limit(0.0), and_above=Limit(0.1)), -0.15, None, Outcome.BREACH),
+        (Condition(above=Limit(0.25), clear_above=0.2), 0.22, None, Outcome.WITHIN),
+        (Condition(above=Limit(0.25), clear_above=0.2), 0.20, None, Outcome.CLEAR),
+        (Condition(below=Limit(0.25), clear_below=0.3), 0.28, None, Outcome.WITHIN),
+    ],
+)
+def test_a_condition_is_judged_on_the_point_or_a_bound(
+    condition: Condition, value: float, interval: tuple[float, float] | None, expected: Outcome
+) -> None:
+    rule = replace(ABOVE, condition=condition)
+
+    assert outcome(rule, row(value, interval=interval)) is expected
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (row(None), "too_few"),
+        (row(0.9, n=3), "too_few"),
+        (row(0.9), "no_interval"),
+    ],
+)
+def test_what_cannot_be_judged_is_unknown_and_says_why(found: MeasurementRow, reason: str) -> None:
+    rule = replace(ABOVE, min_n=10, condition=Condition(above=Limit(0.25), bound=Bound.LOWER))
+
+    [verdict] = verdicts(rule, found).values()
+
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNKNOWN, reason)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(0.15, Outcome.BREACH), (0.11, Outcome.CLEAR), (0.09, Outcome.CLEAR)]
+)
+def test_size_and_significance_are_both_asked_for(value: float, expected: Outcome) -> None:
+    rule = replace(ABOVE, condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)))
+
+    assert outcome(rule, row(value), row(0.12, measure="stability_index_critical")) is expected
+
+
+def test_without_its_critical_value_a_rule_says_nothing() -> None:
+    rule = replace(ABOVE, condition=Condition(above=Limit(1.0, Base.CRITICAL)))
+
+    [verdict] = verdicts(rule, row(9.0), row(None, measure="stability_index_critical")).values()
+
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNKNOWN, "no_limit")
+
+
+@pytest.mark.parametrize(("upper", "expected"), [(-0.039, Outcome.CLEAR), (-0.041, Outcome.BREACH)])
+def test_a_share_is_one_of_the_references_own_value(upper: float, expected: Outcome) -> None:
+    """0.70 now and 0.80 in the reference: 5 % of it are 0.04."""
+    rule = Rule(
+        name="performance",
+        measure="roc_auc",
+        condition=Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER),
+        window="7d",
+        truth="settled",
+        against="reference",
+    )
+    now = row(0.70, measure="roc_auc", truth=Truth.SETTLED)
+    fall = row(-0.10, measure="roc_auc", truth=Truth.SETTLED, against="reference", interval=(-0.2, upper))
+
+    [verdict] = verdicts(rule, now, fall).values()
+
+    assert verdict.outcome is expected
+    assert verdict.limit == pytest.approx(-0.04)
+
+
+def test_other_windows_truths_subjects_and_strata_are_not_judged() -> None:
+    rule = replace(ABOVE, subject="score")
+    others = [
+        replace(row(1.0, subject="score"), window="1d"),
+        row(1.0, subject="score", truth=Truth.SETTLED),
+        row(1.0, subject="label"),
+        row(1.0, subject="score", segment="origin=JFK"),
+        row(1.0, subject="score", version="2"),
+        row(1.0, subject="score", against="28d"),
+    ]
+
+    assert verdicts(rule, *others) == {}
+
+
+def test_a_pattern_judges_each_of_its_strata() -> None:
+    rule = replace(ABOVE, segment="origin=*")
+    rows = [row(0.3, segment="origin=JFK"), row(0.1, segment="origin=LGA"), row(9.0, segment="carrier=AA")]
+
+    found = {series.segment: verdict.outcome for series, verdict in verdicts(rule, *rows).items()}
+
+    assert found == {"origin=JFK": Outcome.BREACH, "origin=LGA": Outcome.CLEAR}
+
+
+def test_of_two_windows_the_newer_one_is_judged() -> None:
+    assert outcome(ABOVE, row(0.1, end=14), row(0.9, end=7)) is Outcome.CLEAR
+    assert outcome(ABOVE, row(0.9, end=7), row(0.1, end=14)) is Outcome.CLEAR
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.3, Outcome.BREACH), (0.5, Outcome.CLEAR)])
+def test_features_are_judged_by_their_share(share: float, expected: Outcome) -> None:
+    rule = replace(ABOVE, subject="feature:*", features="share", share=share)
+    rows = [
+        row(0.4, subject="feature:a"),
+        row(0.9, subject="feature:b"),
+        row(0.1, subject="feature:c"),
+        row(0.2, subject="feature:d"),
+        row(None, subject="feature:e"),
+    ]
+
+    found = verdicts(rule, *rows)
+
+    [(series, verdict)] = found.items()
+    assert series.subject == "feature:*"
+    assert (verdict.outcome, verdict.value, verdict.n) == (expected, 0.5, 4)
+    assert verdict.cause == Detail(("feature", "value"), (("feature:b", 0.9), ("feature:a", 0.4)))
+
+
+def test_a_share_of_features_of_which_none_is_known_is_unknown() -> None:
+    rule = replace(ABOVE, subject="feature:*", features="share")
+
+    assert outcome(rule, row(None, subject="feature:a"), row(None, subject="feature:b")) is Outcome.UNKNOWN
+
+
+def test_a_verdict_names_the_cells_that_moved_or_the_segments_that_contribute() -> None:
+    cells = Detail(("from", "to"), ((0.0, 1.0),))
+    segments = Detail(("segment",), (("origin=JFK",),))
+    fall = replace(ABOVE, measure="accuracy", truth="settled", against="reference")
+
+    [of_shift] = verdicts(ABOVE, row(0.9, detail=cells)).values()
+    [of_fall] = verdicts(
+        fall,
+        row(0.9, measure="accuracy", truth=Truth.SETTLED, against="reference"),
+        row(
+            0.1,
+            measure="segment_contribution",
+            truth=Truth.SETTLED,
+            against="reference",
+            detail=segments,
+        ),
+    ).values()
+
+    assert (of_shift.cause, of_fall.cause) == (cells, segments)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.5, Outcome.CLEAR), (0.7, Outcome.BREACH)])
+def test_what_lies_within_an_accepted_change_is_no_breach(value: float, expected: Outcome) -> None:
+    accepted = {Series("shift", window="7d"): Accepted(lower=0.4, upper=0.6)}
+
+    [verdict] = verdicts(ABOVE, row(value), accepted=accepted).values()
+
+    assert verdict.outcome is expected
