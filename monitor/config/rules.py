@@ -9,7 +9,7 @@ from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import windows_of
-from monitor.config.schema import Alert, Features, Model
+from monitor.config.schema import Alert, Model
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measure import WITH_TRUTH, Family
 from monitor.pipeline.against import REFERENCE
@@ -169,14 +169,15 @@ def _windows(model: Model) -> tuple[tuple[str, int, int], ...]:
 
 
 def _watched(model: Model) -> Watched:
-    columns, control = model.predictions, model.control
+    columns, control, features = model.predictions, model.control, model.features
+    found = not features.model_fields_set.intersection(("numeric", "categorical"))
     return Watched(
         task=Task(model.task),
         windows=_windows(model),
         score=columns.score is not None or bool(columns.probabilities or columns.probabilities_prefix),
         labels=model.labels is not None,
         reference=model.reference is not None,
-        features=model.reference is not None and model.features != Features(numeric=[], categorical=[]),
+        features=model.reference is not None and (found or bool(features.numeric or features.categorical)),
         arms=control is not None and (control.detect is not None or model.task != "regression"),
         share=control is not None and control.control_share is not None,
         horizon=model.horizon,

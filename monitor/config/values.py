@@ -78,6 +78,14 @@ def _name(value: object) -> object:
     return value
 
 
+def _label(value: object) -> object:
+    if isinstance(value, str) and not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", value):
+        raise ValueError(
+            f"a label's name is made of letters, digits and _, no digit first: got {quoted(value)}"
+        )
+    return value
+
+
 def _zone(value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -161,7 +169,7 @@ _AS_CLASS = WithJsonSchema({"type": ["string", "number", "boolean"]})
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
-Label: TypeAlias = Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]
+Label: TypeAlias = Annotated[str, BeforeValidator(_label)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
 StoreUrl: TypeAlias = Annotated[str, BeforeValidator(_store_url)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(_zone)]

@@ -48,6 +48,7 @@ def test_what_is_left_out_has_the_defaults_of_the_specs(file: File) -> None:
         predictions=Relation(table="predictions", columns=columns),
         windows=windows,
         families=DEFAULT_FAMILIES[Task.BINARY],
+        rules=spec.rules,
         config=spec.config,
         config_hash=spec.config_hash,
     )

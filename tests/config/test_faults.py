@@ -136,7 +136,7 @@ def test_a_window_that_is_no_duration_may_have_been_meant_as_a_calendar_unit(fil
     assert fault.endswith('got "soon"; or a calendar unit ("day", "week", "month", "quarter")')
 
 
-@pytest.mark.parametrize("key", ["truth", "alerts", "embeddings", "owner"])
+@pytest.mark.parametrize("key", ["embeddings"])
 def test_no_nonsense_is_suggested_for_a_key_of_a_later_version(file: File, key: str) -> None:
     assert file.faults_of(model(keys=f"{key} = []")) == [f'models[0] "late".{key}: unknown key']
 

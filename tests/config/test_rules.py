@@ -1,0 +1,173 @@
+"""Rules of alerts in the configuration: what is built of them, and what is wrong with them."""
+
+import pytest
+from configurations import SOURCE, File, model
+
+from monitor.alerts import defaults
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
+from monitor.core.clock import DAY, HOUR
+from monitor.specs.rows import CUMULATIVE
+
+LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"'
+REFERENCE = '[models.reference]\nfile = "reference.parquet"'
+CONTROL = (
+    '[models.control]\narm_column = "group"\ncontrol_value = "c"\ntreatment_value = "t"\ncontrol_share = 0.1'
+)
+RULE = '[[models.alerts]]\nname = "moved"\nmeasure = "stability_index"\nsubject = "score"'
+
+
+def rules(file: File, *tables: str, keys: str = "", task: str = "binary") -> dict[str, Rule]:
+    predictions = {} if task == "binary" else {"predictions": 'prediction = "predicted"'}
+    spec = file.spec(model(task, keys=keys, tables="\n".join(tables), **predictions))
+    return {rule.name: rule for rule in spec.rules}
+
+
+def rule(file: File, text: str, *tables: str) -> Rule:
+    return rules(file, *tables, RULE, text)["moved"]
+
+
+def test_a_model_without_rules_has_those_that_suit_it(file: File) -> None:
+    assert list(rules(file)) == ["log_stopped", "volume"]
+    assert list(rules(file, LABELS, REFERENCE, CONTROL)) == [
+        "log_stopped", "labels_stopped", "volume", "performance", "score_shift", "prediction_shift",
+        "label_shift", "feature_shift", "missing_values", "invalid_values", "unseen_values", "label_delay",
+        "control_group", "sample_ratio",
+    ]  # fmt: skip
+
+
+def test_what_hurts_at_once_is_critical_and_all_else_a_warning(file: File) -> None:
+    found = rules(file, LABELS, REFERENCE, CONTROL).values()
+
+    critical = [rule.name for rule in found if rule.severity is Severity.CRITICAL]
+    assert critical == ["log_stopped", "labels_stopped", "performance"]
+    assert {rule.severity for rule in found} == {Severity.CRITICAL, Severity.WARNING}
+
+
+@pytest.mark.parametrize(
+    ("task", "measure", "condition"),
+    [
+        ("binary", "roc_auc", Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER)),
+        ("multiclass", "accuracy", Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER)),
+        (
+            "regression",
+            "root_mean_squared_error",
+            Condition(above=Limit(0.05, Base.EARLIER), bound=Bound.LOWER),
+        ),
+    ],
+)
+def test_performance_is_judged_against_the_reference_by_a_bound(
+    file: File, task: str, measure: str, condition: Condition
+) -> None:
+    found = rules(file, LABELS, REFERENCE, task=task)["performance"]
+
+    assert (found.measure, found.condition, found.truth) == (measure, condition, "settled")
+
+
+def test_own_rules_take_the_place_of_the_default_ones_unless_these_are_asked_for(file: File) -> None:
+    own = RULE.replace("moved", "volume") + "\nabove = 0.25"
+
+    assert list(rules(file, own)) == ["volume"]
+    both = rules(file, own, keys="default_alerts = true")
+    assert list(both) == ["volume", "log_stopped"]
+    assert both["volume"].measure == "stability_index"
+    assert rules(file, keys="alerts = []") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("above = 0.25", Condition(above=Limit(0.25))),
+        ("below = 1", Condition(below=Limit(1.0))),
+        ("outside = [0.5, 2]", Condition(below=Limit(0.5), above=Limit(2.0))),
+        (
+            'above = "critical"\nand_above = 0.1',
+            Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)),
+        ),
+        (
+            'above = 0.25\nclear_at = 0.2\nbound = "lower"',
+            Condition(above=Limit(0.25), clear_above=0.2, bound=Bound.LOWER),
+        ),
+        (
+            "outside = [0.5, 2]\nclear_at = [0.6, 1.8]",
+            Condition(below=Limit(0.5), above=Limit(2.0), clear_below=0.6, clear_above=1.8),
+        ),
+    ],
+)
+def test_conditions_are_as_they_are_written(file: File, text: str, condition: Condition) -> None:
+    assert rule(file, text).condition == condition
+
+
+def test_a_share_is_one_of_the_earlier_value(file: File) -> None:
+    text = RULE.replace("stability_index", "roc_auc").replace("score", "") + '\nagainst = "reference"'
+    found = rules(file, LABELS, REFERENCE, text, 'below = "-2.5%"')["moved"]
+
+    assert found.condition.below == Limit(-0.025, Base.EARLIER)
+    assert (found.against, found.truth, found.window) == ("reference", "settled", "7d")
+
+
+def test_a_rule_waits_and_is_routed_as_it_says(file: File) -> None:
+    found = rules(
+        file,
+        RULE,
+        'above = 0.25\nfor = "2h"\nkeep_firing_for = "1d"\nunknown_after = "3d"\nlabels = { team = "b" }',
+        keys='alert_labels = { team = "a", tier = "1" }\nowner = "ml"\nrunbook_url = "https://wiki"',
+    )["moved"]
+
+    assert (found.hold, found.keep_firing_for, found.unknown_after) == (2 * HOUR, DAY, 3 * DAY)
+    assert found.labels == (("team", "b"), ("tier", "1"))
+    assert found.annotations == (("owner", "ml"), ("runbook_url", "https://wiki"))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "fault"),
+    [
+        ("", "", "needs exactly one of above, below and outside: got none of them"),
+        ("above = 1\nbelow = 0", "", 'needs exactly one of above, below and outside: got "above", "below"'),
+        ('above = "high"', ".above", 'a limit is a number, a share of the earlier value as in "-5%", or'),
+        ('above = 1\nwindow = "9d"', ".window", 'must be one of "1d", "7d", "30d", "cumulative": got "9d"'),
+        ('above = 1\ntruth = "settled"', ".truth", '"stability_index" stands on no labels: leave truth out'),
+        ('above = 1\nagainst = "28d"', ".against", 'must be "reference" or one of the model\'s own against'),
+        ('above = "5%"', ".above", "a share is one of what the value is compared with"),
+        ("above = 1\nclear_at = [0, 1]", ".clear_at", "is a number beside above or below"),
+        ('above = 1\nversion = "2"', ".version", "needs predictions.version"),
+        ('above = 1\nsegment = "origin=*"', ".segment", 'must be "*", "COLUMN=*" or "COLUMN=VALUE" of'),
+        ('above = 1\nfeatures = "share"', ".features", 'goes with subject = "feature:*": got "score"'),
+        ('above = 1\nlabels = { model = "x" }', ".labels.model", "is a label that every alert has already"),
+    ],
+)
+def test_each_fault_of_a_rule_is_named(file: File, text: str, place: str, fault: str) -> None:
+    (found,) = file.faults_of(model(tables=f"{RULE}\n{text}"))
+
+    assert found.startswith(f'models[0] "late".alerts[0]{place}')
+    assert fault in found
+
+
+@pytest.mark.parametrize(
+    ("measure", "fault"),
+    [
+        ("stability_indx", 'there is no such measure: got "stability_indx"; did you mean "stability_index"?'),
+        ("r2_score", 'a binary model has no such measure: got "r2_score"'),
+        ("accuracy", 'needs [models.labels]: got "accuracy"'),
+    ],
+)
+def test_a_measure_that_the_model_does_not_have_is_named(file: File, measure: str, fault: str) -> None:
+    text = f'[[models.alerts]]\nname = "one"\nmeasure = "{measure}"\nabove = 1'
+
+    assert any(fault in one for one in file.faults_of(model(tables=text)))
+
+
+def test_a_measure_of_subjects_needs_one_and_one_without_a_critical_value_a_number(file: File) -> None:
+    no_subject = '[[models.alerts]]\nname = "one"\nmeasure = "missing_rate"\nabove = "critical"'
+
+    found = file.faults_of(model(tables=no_subject))
+
+    assert [fault.split(": ")[0] for fault in found] == [
+        'models[0] "late".alerts[0].above',
+        'models[0] "late".alerts[0].subject',
+    ]
+
+
+def test_what_goes_on_has_one_name(file: File) -> None:
+    assert defaults.CUMULATIVE == CUMULATIVE
+    found = file.settings(SOURCE + model(tables=f"{LABELS}\n{CONTROL}")).models[0].rules
+    assert {rule.window for rule in found if rule.name in {"control_group", "sample_ratio"}} == {CUMULATIVE}
