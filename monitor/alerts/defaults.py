@@ -24,6 +24,7 @@ LOG_STOPS, LABELS_STOP = 36 * HOUR, 8 * DAY  # a batch a night, a batch a week, 
 DELAY = 1 / 3  # of the horizon: what takes longer is hardly seen settling
 MISMATCH = 0.01  # p-value that stays valid however often it is looked at
 CUMULATIVE = "cumulative"
+_MOVED = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(SIZE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,8 @@ def patience(windows: tuple[tuple[str, int, int], ...], window: str) -> int:
 
 def default_rules(watched: Watched) -> tuple[Rule, ...]:
     """Rules of a model; their annotations say what they mean and what to look at."""
-    return (*_stops(watched), *_performance(watched), *_shifts(watched), *_labels(watched), *_arms(watched))
+    parts = (_stops, _performance, _shifts, _features, _labels, _arms)
+    return tuple(rule for part in parts for rule in part(watched))
 
 
 def _stops(watched: Watched) -> Iterator[Rule]:
@@ -141,28 +143,31 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
         return
     window = main_window(watched.windows)
     wait = patience(watched.windows, window)
-    moved = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(SIZE))
     subjects = ["score"] if watched.score else []
     for subject in [*subjects, "prediction", *(["label"] if watched.labels else [])]:
         yield Rule(
             name=f"{subject}_shift",
             measure="stability_index",
-            condition=moved,
+            condition=_MOVED,
             subject=subject,
             window=window,
             unknown_after=wait,
-            truth="",
             annotations=(
                 ("summary", f"The {subject}'s distribution has moved: stability index {{value}}."),
                 ("action", "Look at the cells that moved, then at the features and at the newest version."),
             ),
         )
-    if not watched.features:
+
+
+def _features(watched: Watched) -> Iterator[Rule]:
+    if not (watched.reference and watched.features):
         return
+    window = main_window(watched.windows)
+    wait = patience(watched.windows, window)
     yield Rule(
         name="feature_shift",
         measure="stability_index",
-        condition=moved,
+        condition=_MOVED,
         subject="feature:*",
         window=window,
         features="share",

@@ -162,7 +162,8 @@ def _no_ticks(_settings: Settings) -> dict[str, int]:
 def _publish(app: App, exposition: Exposition, name: str) -> None:
     rows = app.store.current(name)
     if rows:
-        exposition.publish(name, rows[0][1], [row for _, _, row in rows])
+        alerts = [alert for _, alert in app.store.alerts(name)]
+        exposition.publish(name, rows[0][1], [row for _, _, row in rows], alerts)
 
 
 def _followed(health: Health, exposition: Exposition, name: str) -> None:

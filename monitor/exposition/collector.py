@@ -8,6 +8,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from monitor.core.clock import SECOND
 from monitor.exposition import names
+from monitor.exposition.alerts import alert_families
 from monitor.exposition.selection import WINDOW_MEASURES, Exposed, Series
 from monitor.measures.catalogue import CATALOGUE
 
@@ -50,6 +51,7 @@ class MeasurementCollector:
         )
         dropped = Family(names.DROPPED, "Series that max_series leaves no room for.", ("model",))
         yield _gauge(dropped, [((name,), one.dropped) for name, one in self.exposed.items()])
+        yield from alert_families({name: one.alerting for name, one in self.exposed.items()})
 
 
 def families() -> Iterator[Family]:

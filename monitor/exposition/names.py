@@ -12,6 +12,10 @@ WINDOW_COVERAGE = f"{PREFIX}window_coverage_ratio"
 AS_OF = f"{PREFIX}as_of_seconds"
 ABSENT = f"{PREFIX}absent_measurements"
 DROPPED = f"{PREFIX}dropped_series"
+ALERT_FIRING = f"{PREFIX}alert_firing"
+ALERT_PENDING = f"{PREFIX}alert_pending"
+ALERT_SINCE = f"{PREFIX}alert_since_timestamp_seconds"
+RULE_SERIES = f"{PREFIX}rule_series"
 
 _SUFFIXES = {Unit.RATIO: "_ratio", Unit.SECONDS: "_seconds", Unit.RECORDS: "_records"}
 _RESERVED = ("_total", "_count", "_sum", "_bucket")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import choose_encoder
 
+from monitor.alerts.lifecycle import Alert
 from monitor.exposition.accept import likes
 from monitor.exposition.collector import MeasurementCollector
 from monitor.exposition.selection import Exposed, expose
@@ -48,11 +49,13 @@ class Exposition:
         self._lock = threading.Lock()
         self._page = self._assembled()
 
-    def publish(self, model: str, as_of: int, rows: Sequence[MeasurementRow]) -> None:
+    def publish(
+        self, model: str, as_of: int, rows: Sequence[MeasurementRow], alerts: Sequence[Alert] = ()
+    ) -> None:
         """Replace what is served of a model."""
         if model in self._gone:
             return
-        exposed = expose(self._models[model], as_of, rows)
+        exposed = expose(self._models[model], as_of, rows, alerts)
         with self._lock:
             self._exposed[model] = exposed
             self._render()

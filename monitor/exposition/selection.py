@@ -1,12 +1,14 @@
 """Which current rows become series, and which are given up when there are too many."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
+from monitor.alerts.lifecycle import Alert
 from monitor.core.clock import SECOND
 from monitor.exposition import names
+from monitor.exposition.alerts import Alerting, alerting
 from monitor.measures.catalogue import BY_NAME, Measure
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
@@ -55,16 +57,19 @@ class Exposed:
     absent
         (reason, number of measurements that would be exposed and have no value).
     dropped
-        series given up for `max_series`.
+        series given up for `max_series`; alerts never are.
     """
 
     as_of: int
     series: tuple[Series, ...]
     absent: tuple[tuple[str, int], ...]
     dropped: int
+    alerting: Alerting = field(default_factory=Alerting)
 
 
-def expose(model: ModelSpec, as_of: int, rows: Sequence[MeasurementRow]) -> Exposed:
+def expose(
+    model: ModelSpec, as_of: int, rows: Sequence[MeasurementRow], alerts: Iterable[Alert] = ()
+) -> Exposed:
     """Choose a model's series.
 
     The whole model's headline measures come with bounds; features with three measures on one window
@@ -79,7 +84,8 @@ def expose(model: ModelSpec, as_of: int, rows: Sequence[MeasurementRow]) -> Expo
     kept = _within(sorted(series, key=_order), model.max_series)
     reasons = [str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None]
     absent = tuple((reason, reasons.count(reason)) for reason in sorted(set(reasons)))
-    return Exposed(as_of, tuple(kept), absent, len(series) - len(kept))
+    alerted = alerting(model.name, model.rules, alerts, rows, SECOND)
+    return Exposed(as_of, tuple(kept), absent, len(series) - len(kept), alerted)
 
 
 def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:

@@ -4,7 +4,7 @@ Rules on settled labels judge what is kept: a window when it settles, and its ke
 evidence of every such verdict stands in the store. All others judge the newest window of each cycle.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.rounds import Round, advance
 from monitor.alerts.rules import Rule
@@ -51,32 +51,49 @@ def newest_kept(states: Iterable[WindowState]) -> dict[str, int]:
     return ends
 
 
-def judged_rows(
-    rows: Iterable[MeasurementRow], kept: Iterable[MeasurementRow], ends: dict[str, int]
+def alerted(
+    monitored: Monitored,
+    settled: Mapping[str, int],
+    rows: Sequence[MeasurementRow],
+    kept: Sequence[MeasurementRow],
+    as_of: int,
+) -> tuple[Round, list[MeasurementRow]]:
+    """Judge a model's rules; what is to be kept besides of the windows on which alerts fired or ended.
+
+    Parameters
+    ----------
+    settled
+        ends of the newest kept windows that are settled, by name.
+    rows
+        of the newest windows, and figures of the cycle.
+    kept
+        what this cycle keeps anyhow.
+    """
+    standing = monitored.alerts
+    if standing is None:
+        standing = {alert.series: alert for _, alert in monitored.store.alerts(monitored.name)}
+    rules = monitored.spec.rules
+    if not rules and not standing:
+        return Round({}), []
+    outcome = advance(rules, _judged(rows, kept, settled), standing, as_of)
+    return outcome, _cited(outcome, rules, rows, kept)
+
+
+def _judged(
+    rows: Iterable[MeasurementRow], kept: Iterable[MeasurementRow], settled: Mapping[str, int]
 ) -> Iterator[MeasurementRow]:
-    """Of all rows of a cycle those that rules may read; of windows before the newest settled one none."""
+    """Rows that rules may read; of settled windows only the newest."""
     for row in rows:
         if row.truth is not Truth.SETTLED or row.window == CUMULATIVE:
             yield row
     for row in kept:
-        if row.truth is Truth.SETTLED and ends.get(row.window) == row.window_end:
+        if row.truth is Truth.SETTLED and settled.get(row.window) == row.window_end:
             yield row
 
 
-def alerted(monitored: Monitored, rows: Iterable[MeasurementRow], as_of: int) -> Round:
-    """Judge a model's rules on what was measured."""
-    standing = monitored.alerts
-    if standing is None:
-        standing = {alert.series: alert for _, alert in monitored.store.alerts(monitored.name)}
-    if not monitored.spec.rules and not standing:
-        return Round({})
-    return advance(monitored.spec.rules, rows, standing, as_of)
-
-
-def cited(
+def _cited(
     outcome: Round, rules: Sequence[Rule], rows: Iterable[MeasurementRow], kept: Iterable[MeasurementRow]
 ) -> list[MeasurementRow]:
-    """Rows of the windows on which alerts fired or ended, where they are not kept anyhow."""
     truths = {rule.name: rule.truth for rule in rules}
     windows = {
         (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
-from monitor.pipeline.alerting import alerted, cited, judged_rows, newest_kept, watched_rows
+from monitor.pipeline.alerting import alerted, newest_kept, watched_rows
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
 from monitor.pipeline.cumulative import enter
 from monitor.pipeline.dirty import Changes, find_changes
 from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
 from monitor.pipeline.figures import cycle_rows
-from monitor.pipeline.housekeeping import audit, pruned
+from monitor.pipeline.housekeeping import Audited, audit, pruned
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored, NewestSettled, restore
 from monitor.pipeline.reach import reach_back
@@ -72,7 +72,21 @@ def run_cycle(
     counted = _count(monitored, changes, as_of, lease, stopping)
     renew(monitored, lease)
 
-    waiting = store.waiting(monitored.name)
+    return _concluded(monitored, as_of, changes, audited, counted, token=token, shown=shown)
+
+
+def _concluded(
+    monitored: Monitored,
+    as_of: int,
+    changes: Changes,
+    audited: Audited,
+    counted: Counted,
+    *,
+    token: int | None,
+    shown: bool,
+) -> tuple[CycleReport, list[MeasurementRow]]:
+    """Measure what is due, judge it, and commit it all."""
+    waiting = monitored.store.waiting(monitored.name)
     waiting += merely_outdated(monitored, waiting, as_of)
     truth = truths(monitored, changes.state, as_of, waiting)
     lacking = monitored.panes.lacking(pane.start for pane in waiting)
@@ -83,12 +97,10 @@ def run_cycle(
     entered = enter(monitored, state, truth, lacking)
     figures = [*entered.rows, *audited.rows, *cycle_rows(monitored, as_of, changes, waiting)]
     rows = [*measured.current, *figures]
-    snapshots = [*measured.snapshots, *entered.kept]
-    judged = alerted(
-        monitored, judged_rows([*measured.watched, *rows], measured.snapshots, measured.settled), as_of
-    )
-    snapshots += cited(judged, monitored.spec.rules, [*measured.watched, *rows], snapshots)
-    store.commit(
+    kept = [*measured.snapshots, *entered.kept]
+    judged, cited = alerted(monitored, measured.settled, [*measured.watched, *rows], kept, as_of)
+    snapshots = [*kept, *cited]
+    monitored.store.commit(
         monitored.name,
         Commit(
             state=state,
