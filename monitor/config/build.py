@@ -42,7 +42,7 @@ def build(configuration: Configuration, hide: Hide = str) -> Settings:
     return Settings(
         store_url=configuration.store.url,
         retention=configuration.store.retention,
-        http=HttpSpec(host=configuration.http.host, port=configuration.http.port),
+        http=HttpSpec(**configuration.http.model_dump()),
         log=LogSpec(format=configuration.log.format, level=configuration.log.level),
         daemon=DaemonSpec(catch_up=configuration.daemon.catch_up, lease_ttl=configuration.daemon.lease_ttl),
         sources=tuple(_source(name, source) for name, source in sources.items()),

@@ -8,10 +8,13 @@ from monitor.specs.model import ModelSpec, SourceSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSpec:
-    """Where the HTTP server listens."""
+    """Where the HTTP server listens; files of TLS and of secrets, relative to the configuration's."""
 
     host: str = "127.0.0.1"
     port: int = 9839
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+    secret_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
