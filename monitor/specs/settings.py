@@ -40,7 +40,8 @@ class Settings:
     Parameters
     ----------
     store_url
-        SQLAlchemy URL of our own database, secrets filled in; never logged: see `config.urls.shown`.
+        SQLAlchemy URL of our own database, secrets filled in but for files, which are read for each
+        connection: see `specs.urls`; never logged: see `config.urls.shown`.
     retention
         microseconds for which all kept revisions are kept; None: for ever.
     models

@@ -33,6 +33,10 @@ def bearer(token: str) -> bytes:
     return b"Bearer " + token.encode()
 
 
+def raw(authorization: str | bytes) -> bytes:
+    return authorization if isinstance(authorization, bytes) else authorization.encode()
+
+
 @pytest.fixture(scope="module")
 def faults() -> Faults:
     return Faults(health='model "late": no successful cycle for 4 h')
@@ -91,7 +95,7 @@ def test_health_with_credentials_says_what_is_wrong(client: httpx.Client, faults
 def test_the_secret_is_a_token_or_the_password_of_any_user(
     client: httpx.Client, authorization: str | bytes
 ) -> None:
-    answer = client.get("/metrics", headers={"Authorization": authorization})
+    answer = client.get("/metrics", headers=[(b"Authorization", raw(authorization))])
 
     assert (answer.status_code, answer.content) == (200, PAGE)
 
@@ -105,7 +109,9 @@ def test_the_secret_is_a_token_or_the_password_of_any_user(
     ],
 )  # fmt: skip
 def test_anything_else_is_refused(client: httpx.Client, authorization: str | bytes) -> None:
-    assert client.get("/metrics", headers={"Authorization": authorization}).status_code == 401
+    headers = [(b"Authorization", raw(authorization))]
+
+    assert client.get("/metrics", headers=headers).status_code == 401
 
 
 def test_two_credentials_are_none(client: httpx.Client) -> None:

@@ -52,6 +52,10 @@ def logged() -> Iterator[list[MutableMapping[str, Any]]]:
         yield lines
 
 
+def with_secrets(file: str) -> HttpSpec:
+    return HttpSpec(secret_file=file)
+
+
 def get(server: Server, trusted: Path, path: str = "/metrics", secret: str | None = SECRET) -> httpx.Response:
     """Answer on a new connection to a server that shows a trusted certificate."""
     context = ssl.create_default_context(cafile=trusted)
@@ -141,31 +145,33 @@ def test_what_does_not_speak_tls_gets_no_answer(files: Path) -> None:
     ("wrong", "message"),
     [
         (
-            {"tls_certificate": "none.pem"},
+            replace(TLS, tls_certificate="none.pem"),
             "http.tls_certificate, http.tls_key: the file {0}/none.pem cannot be read",
         ),
-        ({"tls_key": "tls.pem"}, "without a passphrase: got {0}/tls.pem ("),
-        ({"tls_key": "locked.key"}, "without a passphrase: got {0}/tls.pem, {0}/locked.key ("),
-        ({"secret_file": "none"}, "http.secret_file: the file {0}/none cannot be read: No such file"),
-        ({"secret_file": "."}, "http.secret_file: the file {0} cannot be read: Is a directory"),
-        ({"secret_file": "tls.der"}, "http.secret_file: {0}/tls.der: it is not UTF-8 text"),
+        (replace(TLS, tls_key="tls.pem"), "without a passphrase: got {0}/tls.pem ("),
+        (replace(TLS, tls_key="locked.key"), "without a passphrase: got {0}/tls.pem, {0}/locked.key ("),
         (
-            {"secret_file": "weak"},
+            with_secrets("none"),
+            "http.secret_file: the file {0}/none cannot be read: No such file",
+        ),
+        (with_secrets("."), "http.secret_file: the file {0} cannot be read: Is a directory"),
+        (with_secrets("tls.der"), "http.secret_file: {0}/tls.der: it is not UTF-8 text"),
+        (
+            with_secrets("weak"),
             "http.secret_file: {0}/weak: a secret a line, each of at least 16 characters",
         ),
     ],
 )
 def test_files_that_cannot_be_used_are_named_with_their_key(
-    files: Path, wrong: dict[str, str], message: str
+    files: Path, wrong: HttpSpec, message: str
 ) -> None:
     (files / "weak").write_text(f"{SECRET}\nhunter2\n", encoding="utf-8")
     (files / "tls.der").write_bytes(b"\xff\xfe")
     locking = ["openssl", "ec", "-in", "tls.key", "-aes256", "-passout", "pass:secret", "-out", "locked.key"]
     subprocess.run(locking, cwd=files, check=True, capture_output=True)
-    http = replace(TLS, **wrong)
 
     with pytest.raises(ConfigurationError) as caught:
-        secrets(http, files), certificate(http, files)
+        _ = secrets(wrong, files), certificate(wrong, files)
 
     (fault,) = caught.value.faults
     assert message.format(files) in fault
