@@ -68,7 +68,7 @@ def test_the_log_warns_of_a_port_that_others_reach(config: Path) -> None:
     add(config, f'{ANYWHERE.replace("port = 0", f"port = {port}")}[log]\nformat = "json"\n')
 
     with process.daemon(config, port) as running:
-        running.started()
-        running.stop()
+        running.start()
+        running.wait(lambda: bool(running.logged(WARNING)), "the warning")
 
     assert [line["level"] for line in running.logged(WARNING)] == ["warning"]
