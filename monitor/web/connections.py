@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -117,7 +118,7 @@ class TlsProtocol(asyncio.Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._settings = _shared(config)
-        self._next = PatientProtocol(config, server_state, app_state, _loop)
+        self._then = partial(PatientProtocol, config, server_state, app_state, _loop)
         self._early = bytearray()
         self._handshake: asyncio.Task[None] | None = None
 
@@ -146,10 +147,11 @@ class TlsProtocol(asyncio.Protocol):
             self._settings.crowd.leave(raw)
         if tls is None or tls.is_closing():
             return
-        tls.set_protocol(self._next)
-        self._next.connection_made(tls)
+        http = self._then()
+        tls.set_protocol(http)
+        http.connection_made(tls)
         if self._early:
-            self._next.data_received(bytes(self._early))
+            http.data_received(bytes(self._early))
 
 
 def _shared(config: uvicorn.Config) -> Settings:
