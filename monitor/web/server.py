@@ -139,6 +139,7 @@ class Server:
         self._port = port
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
+        self._listening: socket.socket | None = None
 
     @property
     def port(self) -> int:
@@ -153,7 +154,7 @@ class Server:
         ConfigurationError
             if the address cannot be listened on.
         """
-        listening = listen(self._host, self._port)
+        listening = self._listening = listen(self._host, self._port)
         self._port = listening.getsockname()[1]
         self._server = uvicorn.Server(Settings(self._app, self._tls))
         self._thread = threading.Thread(
@@ -170,6 +171,8 @@ class Server:
             return
         self._server.should_exit = True
         self._thread.join(timeout)
+        if self._listening is not None:
+            self._listening.close()  # older versions of uvicorn leave it open if they are stopped at once
 
 
 def listen(host: str, port: int) -> socket.socket:
