@@ -17,7 +17,7 @@ help:
 	@echo "make demo ARGS=--exit   the same, ending after the table"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
-	@echo "make check              ruff, mypy --strict, import-linter"
+	@echo "make check              ruff, mypy --strict, import-linter, bandit, pip-audit (where there is a network)"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
@@ -40,7 +40,9 @@ test-long: $(VENV)/installed-dev
 
 check: $(VENV)/installed-dev
 	@failed=; \
-	for tool in "ruff check ." "ruff format --check ." mypy lint-imports; do \
+	for tool in "ruff check ." "ruff format --check ." mypy lint-imports \
+	  "bandit --quiet --configfile pyproject.toml --recursive monitor migrations examples" \
+	  "python .ci/audit.py"; do \
 	  echo "$$tool"; \
 	  $(BIN)/$$tool || failed="$$failed $${tool%% *}"; \
 	done; \
