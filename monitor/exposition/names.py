@@ -1,5 +1,6 @@
 """Names, units and help of the exposed families. They derive from the catalogue of measures."""
 
+from monitor.measures.against import is_comparable
 from monitor.measures.measure import WITH_TRUTH, Measure, Unit
 
 PREFIX = "model_monitor_"
@@ -12,6 +13,8 @@ WINDOW_COVERAGE = f"{PREFIX}window_coverage_ratio"
 AS_OF = f"{PREFIX}as_of_seconds"
 ABSENT = f"{PREFIX}absent_measurements"
 DROPPED = f"{PREFIX}dropped_series"
+
+REFERENCE = "reference"  # ending of the families that tell the reference's own performance
 
 _SUFFIXES = {Unit.RATIO: "_ratio", Unit.SECONDS: "_seconds", Unit.RECORDS: "_records"}
 _RESERVED = ("_total", "_count", "_sum", "_bucket")
@@ -45,8 +48,15 @@ def has_truth(measure: Measure) -> bool:
     return measure.family in WITH_TRUTH
 
 
+def has_reference(measure: Measure) -> bool:
+    """Whether a family tells what the reference's labels gave: performance that is compared with it."""
+    return is_comparable(measure)
+
+
 def family_help(measure: Measure, bound: str = "") -> str:
     """One line of help; the same in both text formats, which escape quotes and backslashes differently."""
     what = " ".join(measure.definition.split()).rstrip(".").replace("\\", "/").replace('"', "'")
     text = f"{what}; {_WORDS[measure.unit]}."
+    if bound == REFERENCE:
+        return f"Value of the reference: {text}"
     return f"{bound.capitalize()} bound of the interval: {text}" if bound else text
