@@ -188,7 +188,7 @@ def _lower_bounds(*extras: str) -> dict[str, Version]:
     bounds = {}
     for requirement in map(Requirement, texts):
         for specifier in requirement.specifier:
-            if specifier.operator == ">=":
+            if specifier.operator in {">=", "=="}:
                 bounds[str(canonicalize_name(requirement.name))] = Version(specifier.version)
     return bounds
 

@@ -51,7 +51,8 @@ are those of the positive one.
 have its family by default.
 
 **Prometheus**: measures in bold are exposed for the whole model, under the name below theirs, with `_lower`
-and `_upper` where there is an interval; their labels are `model`, `version`, `segment`, `window`,
+and `_upper` where there is an interval, and `_reference` (what the reference's labels gave) where
+performance is compared with the reference; their labels are `model`, `version`, `segment`, `window`,
 `subject`, and `truth` where they stand on labels. All measures are in the store, in `monitor show` and in
 exports.
 
