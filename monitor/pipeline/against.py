@@ -23,7 +23,7 @@ from monitor.pipeline.target import Target, ask_of, folded_part
 from monitor.records.counting import Counting
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Strata
+from monitor.states.strata import WHOLE, Strata, segments_of
 from monitor.windows.fold import fold
 
 REFERENCE = "reference"
@@ -181,9 +181,6 @@ def _contribution(target: Target, fall: MeasurementRow, now: Strata, then: Strat
 
 
 def _means(counting: Counting, strata: Strata) -> Mapping[str, Mean]:
-    columns = tuple(f"{column}=" for column, _ in counting.segments)
     return {
-        stratum.segment: mean_of(counting, counters)
-        for stratum, counters in strata.items()
-        if stratum.version is None and stratum.segment is not None and stratum.segment.startswith(columns)
+        one.segment or "": mean_of(counting, strata[one]) for one in segments_of(strata, counting.segments)
     }
