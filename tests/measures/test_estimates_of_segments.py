@@ -30,7 +30,10 @@ def rows_of(reading: Reading, n: int, seed: int) -> pa.Table:
     columns: dict[str, object] = {"town": pa.array(town.tolist())}
     if reading.task is Task.BINARY:
         score = rng.random(n)
-        columns |= {"score": score, "label": np.where(rng.random(n) < score * np.where(town == "a", 1, 0.5), "1", "0")}
+        columns |= {
+            "score": score,
+            "label": np.where(rng.random(n) < score * np.where(town == "a", 1, 0.5), "1", "0"),
+        }
     elif reading.task is Task.MULTICLASS:
         shares = rng.dirichlet((1, 1, 1), n)
         right = np.asarray(CLASSES)[shares.argmax(axis=1)]
