@@ -113,7 +113,8 @@ _DISTANCES = (
     ),
 )
 _NAMES = [measure.name for measure in _DISTANCES[:-1]]
-_LIMITED = [name for name in _NAMES if name != "chi_squared_p_value"]
+_P_VALUE = "chi_squared_p_value"
+_LIMITED = [name for name in _NAMES if name != _P_VALUE]
 _DRAWN = _NAMES.index("chi_squared") + 1  # the others follow from it
 _WASSERSTEIN, _CRITICAL = _DISTANCES[-1].name, "_critical"
 _SHARES = "simulated: 1,000 pairs of samples of the reference's shares, their sizes rounded to two digits"
@@ -133,9 +134,10 @@ def _critical_of(distance: Measure) -> Measure:
     )
 
 
-DISTANCES: tuple[Measure, ...] = (
-    *_DISTANCES,
-    *(_critical_of(measure) for measure in _DISTANCES if measure.name != "chi_squared_p_value"),
+DISTANCES: tuple[Measure, ...] = tuple(
+    row
+    for measure in _DISTANCES
+    for row in ([measure] if measure.name == _P_VALUE else [measure, _critical_of(measure)])
 )
 
 
@@ -157,8 +159,7 @@ def results(
     for row, subject in enumerate(expected.subjects):
         n, reason = int(current[row].sum()), reasons[row]
         if reason is not None:
-            for name in (*_NAMES, *(f"{name}{_CRITICAL}" for name in _LIMITED)):
-                yield Result(name, subject.name, Measurement.absent(reason, n=n))
+            yield from absent_results(subject.name, reason, n)
             continue
         for name, column in zip(_NAMES, values, strict=True):
             yield Result(name, subject.name, Measurement(value=float(column[row]), n=n))
@@ -168,6 +169,14 @@ def results(
         both = wasserstein(expected, steps, at, reasons[row], level)
         for ending, measured in zip(("", _CRITICAL), both, strict=True):
             yield Result(f"{_WASSERSTEIN}{ending}", expected.subjects[row].name, measured)
+
+
+def absent_results(subject: str, reason: Reason, n: int, *, numeric: bool = False) -> Iterator[Result]:
+    """Give the names of the distances of cells, and of numbers where it is one, all absent for one reason."""
+    names = [*_NAMES, *(f"{name}{_CRITICAL}" for name in _LIMITED)]
+    names += [_WASSERSTEIN, f"{_WASSERSTEIN}{_CRITICAL}"] if numeric else []
+    for name in names:
+        yield Result(name, subject, Measurement.absent(reason, n=n))
 
 
 def critical_values(expected: Expected, row: int, n: int, level: float) -> dict[str, float]:

@@ -126,7 +126,7 @@ def shift(counting: Counting, expected: Expected | None, records: Counters, ask:
     for name, grid in counting.outputs.items():
         if Family.SHIFT in ask.families and not name.startswith("feature:"):
             n = counting.histogram(records, name).n
-            found += shifts.absent_results(name, grid, Reason.NO_REFERENCE, n)
+            found += shifts.absent_results(name, grid, Reason.NO_REFERENCE, n, ask)
     return found
 
 

@@ -97,11 +97,13 @@ def results(
         yield from distances.results(expected, sides.current, steps, reasons, ask.level)
 
 
-def absent_results(subject: str, grid: Grid, reason: Reason, n: int) -> Iterator[Result]:
+def absent_results(subject: str, grid: Grid, reason: Reason, n: int, ask: Ask) -> Iterator[Result]:
     """Give the same names, all absent for one reason."""
-    names = (*NAMES, *kolmogorov.NAMES) if isinstance(grid, NumericGrid) else NAMES
-    for name in names:
+    numeric = isinstance(grid, NumericGrid)
+    for name in (*NAMES, *kolmogorov.NAMES) if numeric else NAMES:
         yield Result(name, subject, Measurement.absent(reason, n=n))
+    if ask.whole and Family.DISTANCES in ask.families:
+        yield from distances.absent_results(subject, reason, n, numeric=numeric)
 
 
 def stability_indices(sides: Sides, ask: Ask) -> list[Measurement]:

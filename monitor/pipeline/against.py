@@ -27,6 +27,7 @@ from monitor.states.strata import WHOLE, Strata, segments_of
 from monitor.windows.fold import fold
 
 REFERENCE = "reference"
+_OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counter
     if Family.SHIFT not in ask.families:
         return []
     expected = expectation(counting, then)
-    results = shift(counting, expected, now, replace(ask, families=frozenset({Family.SHIFT})))
+    results = shift(counting, expected, now, replace(ask, families=ask.families & _OF_SHIFT))
     return [_shift_row(target, result, earlier) for result in results]
 
 
@@ -105,13 +106,14 @@ def not_counted(
             for row in rows
             if _is_compared(row, every=True)
         ]
-    if Family.SHIFT not in target.monitored.spec.families:
+    ask = ask_of(target.monitored)
+    if Family.SHIFT not in ask.families:
         return []
     n = target.monitored.panes.records(target.start, target.end)
     results = [
         result
         for name, grid in target.monitored.counting.outputs.items()
-        for result in absent_results(name, grid, Reason.NOT_COUNTED, n)
+        for result in absent_results(name, grid, Reason.NOT_COUNTED, n, ask)
     ]
     return [_shift_row(target, result, earlier) for result in results]
 

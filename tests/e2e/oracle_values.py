@@ -18,28 +18,39 @@ def of_values(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
     """Values and distances of all subjects."""
     found: dict[Key, Expected] = {}
     for subject, one in sides.items():
+        if one.numbers is not None:
+            named = dict(_moments(*one.numbers)) | dict(_ends(*one.numbers, bounded=one.bounded))
+            found |= {(name, subject): expected for name, expected in named.items()}
+    return found | of_distances(sides)
+
+
+def of_distances(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
+    """Distances of all subjects; none from a side without records."""
+    found: dict[Key, Expected] = {}
+    for subject, one in sides.items():
         named = dict(_distances(*one.cells))
         if one.numbers is not None:
-            named |= dict(_moments(*one.numbers)) | dict(_ends(*one.numbers, bounded=one.bounded))
-            named |= dict(_wasserstein(*one.numbers, bounded=one.bounded))
-        found |= {(name, subject): expected for name, expected in named.items()}
+            named |= dict(_wasserstein(*one.numbers, None if one.bounded else one.ends))
+        empty = not one.cells[0].sum()
+        found |= {(name, subject): NONE if empty else expected for name, expected in named.items()}
     return found
 
 
 def _distances(reference: Floats, current: Floats) -> Named:
     used = (reference + current) > 0
-    q, p = reference[used] / reference.sum(), current[used] / max(current.sum(), 1)
+    q, p = reference[used] / max(reference.sum(), 1), current[used] / max(current.sum(), 1)
     n, several = int(current.sum()), len(q) > 1
     names = ["jensen_shannon_distance", "hellinger_distance", "largest_share_distance"]
     names.append("total_variation_distance")
     values = [jensenshannon(q, p, base=2), np.linalg.norm(np.sqrt(q) - np.sqrt(p)) / np.sqrt(2)]
-    values += [np.abs(q - p).max(), np.maximum(q - p, 0).sum()]
-    if n:
+    values += [np.abs(q - p).max(initial=0), np.maximum(q - p, 0).sum()]
+    if n and reference.any():
         table = np.array([reference[used], current[used]])
         test = stats.chi2_contingency(table, correction=False) if several else None
         values += [test.statistic, test.pvalue] if test else [0.0, 1.0]
         values.append(association(table, method="cramer") if several else 0.0)
     names += ["chi_squared", "chi_squared_p_value", "cramers_v"]
+    n = n if reference.any() else 0
     for name, value in zip(names, values if n else [None] * len(names), strict=True):
         yield name, NONE if value is None else Expected(float(value), n=n)
     held = tuple(int(count) for count in reference if count)
@@ -99,27 +110,26 @@ def _ends(reference: Floats, current: Floats, *, bounded: bool) -> Named:
         yield "out_of_range_rate", rate(sum(beyond), n)
 
 
-def _wasserstein(reference: Floats, current: Floats, *, bounded: bool) -> Named:
-    outside = (current < reference.min()) | (current > reference.max())
-    if not len(current) or (outside.any() and not bounded):
+def _wasserstein(reference: Floats, current: Floats, ends: tuple[float, float] | None) -> Named:
+    both = np.concatenate([reference, current])
+    outside = ends is not None and ((both < ends[0]) | (both > ends[1])).any()
+    if not len(current) or outside or not len(reference) or reference.min() == reference.max():
         yield from ((name, NONE) for name in ("wasserstein_distance", "wasserstein_distance_critical"))
         return
     spread, n = np.std(reference, ddof=1), len(current)
     distance = stats.wasserstein_distance(reference, current) / spread
     yield "wasserstein_distance", Expected(float(distance), How.WITHIN, n)
-    ends = (limit * np.sqrt(1 / n + 1 / len(reference)) / spread for limit in _areas(reference.tobytes()))
-    lower, upper = map(float, ends)
+    unit = np.sqrt(1 / n + 1 / len(reference)) / spread
+    lower, upper = (float(limit * unit) for limit in _areas(reference.tobytes()))
     yield "wasserstein_distance_critical", Expected(lower, How.BETWEEN, n, (lower, upper))
 
 
 @lru_cache(maxsize=64)
 def _areas(reference: bytes) -> tuple[float, float]:
     """Of samples of 2,000 values of a reference, times the root of 2,000; quantiles as above."""
-    rng, points = (
-        np.random.default_rng(20131231),
-        np.quantile(np.frombuffer(reference), np.linspace(0, 1, 501)),
-    )
-    shares = np.cumsum(rng.multinomial(2_000, np.full(501, 1 / 501), size=600), axis=1) / 2_000
-    areas = np.abs(shares - np.cumsum(np.full(501, 1 / 501)))[:, :-1] @ np.diff(points)
+    rng, alike = np.random.default_rng(20131231), np.full(201, 1 / 201)
+    points = np.quantile(np.frombuffer(reference), np.linspace(0, 1, 201))
+    shares = np.cumsum(rng.multinomial(2_000, alike, size=500), axis=1) / 2_000
+    areas = np.abs(shares - np.cumsum(alike))[:, :-1] @ np.diff(points)
     lower, upper = np.quantile(areas, [0.91, 0.98]) * np.sqrt(2_000)
     return float(lower) * 11 / 12, float(upper) * 13 / 12
