@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 from scipy.stats.contingency import association
 
+_AREA = "wasserstein_distance_critical"
 Named: TypeAlias = Iterator[tuple[str, Expected]]
 
 
@@ -24,13 +25,19 @@ def of_values(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
     return found | of_distances(sides)
 
 
-def of_distances(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
-    """Distances of all subjects; none from a side without records."""
+def of_distances(sides: Mapping[str, Sides], *, on_own_cells: bool = True) -> dict[Key, Expected]:
+    """Distances of all subjects; none from a side without records.
+
+    On the cells of another reference the critical area is that of straight lines through whatever cells
+    there are, which may be wide: that it is there is all that is known of it.
+    """
     found: dict[Key, Expected] = {}
     for subject, one in sides.items():
         named = dict(_distances(*one.cells))
         if one.numbers is not None:
             named |= dict(_wasserstein(*one.numbers, None if one.bounded else one.ends))
+        if not on_own_cells and _AREA in named and named[_AREA].value is not None:
+            named[_AREA] = Expected(0.0, How.BETWEEN, named[_AREA].n, (0.0, np.inf))
         empty = not one.cells[0].sum()
         found |= {(name, subject): NONE if empty else expected for name, expected in named.items()}
     return found
@@ -127,9 +134,9 @@ def _wasserstein(reference: Floats, current: Floats, ends: tuple[float, float] |
 @lru_cache(maxsize=64)
 def _areas(reference: bytes) -> tuple[float, float]:
     """Of samples of 2,000 values of a reference, times the root of 2,000; quantiles as above."""
-    rng, alike = np.random.default_rng(20131231), np.full(201, 1 / 201)
-    points = np.quantile(np.frombuffer(reference), np.linspace(0, 1, 201))
-    shares = np.cumsum(rng.multinomial(2_000, alike, size=500), axis=1) / 2_000
+    rng, alike = np.random.default_rng(20131231), np.full(501, 1 / 501)
+    points = np.quantile(np.frombuffer(reference), np.linspace(0, 1, 501))
+    shares = np.cumsum(rng.multinomial(2_000, alike, size=600), axis=1) / 2_000
     areas = np.abs(shares - np.cumsum(alike))[:, :-1] @ np.diff(points)
     lower, upper = np.quantile(areas, [0.91, 0.98]) * np.sqrt(2_000)
     return float(lower) * 11 / 12, float(upper) * 13 / 12
