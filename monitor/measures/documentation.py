@@ -28,7 +28,7 @@ compares.
 * **Provisional or settled**: the first labels of a window are not a sample of all of them
   ([why](concepts.md#late-truth)). Judge by what is settled; watch what is provisional.
 * **Better than what?** Most values need a second one beside them: `accuracy` the `majority_accuracy`,
-  `stability_index` its `stability_index_critical`, `expected_calibration_error` its
+  `stability_index` its `stability_index_critical`, each distance its own, `expected_calibration_error` its
   `expected_calibration_error_critical`, `brier_score` the `brier_skill_score`, `root_mean_squared_error`
   the `r2_score`. A *critical value* is exceeded by chance alone in 5 of 100 windows.
 * **A hundred measures are a hundred chances**: where 30 features are tested each day, one or two stand
