@@ -297,8 +297,9 @@ def differing_history(lived: Lived) -> list[str]:
         found, expected = history(lived.app), history(replayed)
     words = []
     for name, rows in found.items():
-        words += [f"{name}: not {row}" for row in expected[name] if row not in set(rows)][:3]
-        words += [f"{name}: but {row}" for row in rows if row not in set(expected[name])][:3]
+        mine, others = set(rows), set(expected[name])
+        words += [f"{name}: not {row}" for row in expected[name] if row not in mine][:3]
+        words += [f"{name}: but {row}" for row in rows if row not in others][:3]
     return words
 
 
