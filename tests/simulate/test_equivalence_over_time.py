@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from lived import START, Lived, differing, differing_history, simulated
-from mixes import MIXES
+from mixes import MIXES, shares
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.simulate import ClockStep, Mix, plan
@@ -55,7 +55,7 @@ class Life(RuleBasedStateMachine):
         """Predictions of the next hours, stamped by a clock that may be wrong; labels when they come."""
         now = self.lived.log.now
         steps = (ClockStep(start=0, end=hours * HOUR, by=by),) if by else ()
-        mix = Mix(per_day=200, clock_steps=steps, stale_after=5 * DAY, **{odd: 0.1})
+        mix = Mix(per_day=200, clock_steps=steps, stale_after=5 * DAY, **shares([odd], 0.1))
         planned = plan(mix, self.added, (now, now + hours * HOUR))
         ids = self.added * OWN
         both = planned.predictions, planned.labels
@@ -66,7 +66,7 @@ class Life(RuleBasedStateMachine):
         """Some of all rows are corrected, repeated, changed or deleted, hours to days after they came."""
         known = self.lived.log.plan
         rows, labels = (one.take(one.inserts) for one in (known.predictions, known.labels))
-        changed = LATER[kind](Draft(START, rows, labels), Mix(**{kind: 0.1}), self.rng)
+        changed = LATER[kind](Draft(START, rows, labels), Mix(**shares([kind], 0.1)), self.rng)
         new = changed.predictions.take(slice(len(rows), None)), changed.labels.take(slice(len(labels), None))
         self._add(*new)
 
