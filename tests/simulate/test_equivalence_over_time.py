@@ -20,6 +20,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.simulate import ClockStep, Mix, plan
 from monitor.simulate.changes import INSERT, Changes, joined
 from monitor.simulate.faults import Draft, Fault, changes_in_place, repeats, revisions
+from monitor.specs.rows import MeasurementRow
 
 DAYS = 4
 OWN = 2**46  # keys of the rows that a step adds lie apart
@@ -31,6 +32,7 @@ LATER: dict[str, Fault] = {
     **dict.fromkeys(("updates", "label_deletions", "rewrites", "moves", "deletions"), changes_in_place),
 }
 Steps = list[tuple[int, int, bool]]
+Kept = tuple[str, int, MeasurementRow]
 
 
 class Life(RuleBasedStateMachine):
@@ -42,6 +44,7 @@ class Life(RuleBasedStateMachine):
         self.rng = np.random.default_rng(0)
         self.added = 0
         self.since: set[str] = set()  # the last audit
+        self.known: dict[int, list[Kept]] = {}
 
     @initialize(odd=st.sampled_from(ODD))
     def begin(self, odd: str) -> None:
@@ -75,6 +78,7 @@ class Life(RuleBasedStateMachine):
         """A cycle some hours later, some minutes behind its tick."""
         self.lived.cycle(self.lived.as_of + hours * HOUR, behind=behind * MINUTE)
         self.since.add("cycle")
+        self.known[self.lived.as_of] = self.lived.app.store.history(as_of=self.lived.as_of)
 
     @precondition(lambda self: self.since >= {"cycle"})
     @rule()
@@ -85,8 +89,10 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.since >= {"cycle", "rows"})
     @rule()
     def audit(self) -> None:
-        """All is as one count from scratch finds it; what comes meanwhile is seen late."""
+        """All is as one count from scratch finds it, and what was known is; what comes meanwhile is late."""
         assert after_audit(self.lived) == [], self.lived.steps
+        for as_of, rows in self.known.items():
+            assert self.lived.app.store.history(as_of=as_of) == rows
         self.lived.advance(self.lived.as_of)
         self.since.clear()
 
