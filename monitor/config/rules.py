@@ -79,7 +79,8 @@ def _places(model: Model, alert: Alert) -> Found:
 def _stands_on_labels(measure: Measure) -> bool:
     """Whether rows of a measure say on which labels they stand: of estimates only the errors do."""
     if measure.family is Family.ESTIMATE:
-        return measure.name.removesuffix("_error") in BY_NAME
+        stem = measure.name.removesuffix("_error")
+        return stem != measure.name and stem in BY_NAME
     return measure.family in WITH_TRUTH and measure.name not in _OF_RECORDS
 
 
