@@ -28,7 +28,8 @@ from monitor.states.strata import WHOLE, Strata, segments_of
 from monitor.windows.fold import fold
 
 REFERENCE = "reference"
-_OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES})
+_OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
+_OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,11 @@ def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counter
         return []
     expected = expectation(counting, then)
     results = shift(counting, expected, now, replace(ask, families=ask.families & _OF_SHIFT))
-    return [_shift_row(target, result, earlier) for result in results]
+    return [_shift_row(target, result, earlier) for result in results if _compares(result)]
+
+
+def _compares(result: Result) -> bool:
+    return BY_NAME[result.measure].family is not Family.VALUES or result.measure == _OF_MEANS
 
 
 def not_counted(
@@ -159,6 +164,8 @@ def not_counted(
         for name, grid in target.monitored.counting.outputs.items()
         for result in absent_results(name, grid, Reason.NOT_COUNTED, n, ask)
     ]
+    if Family.VALUES in ask.families:
+        results += [Result(_OF_MEANS, name, _absent(n)) for name in target.monitored.counting.summed]
     return [_shift_row(target, result, earlier) for result in results]
 
 

@@ -225,6 +225,8 @@ class WindowOracle:
         log = replace(self.run.log, reference=known, whole=self.run.log.reference)
         sides = dict(oracle_shift.sides_of(log, self.known, features=True))
         expected = oracle_shift.of_shift(sides) | oracle_values.of_distances(sides, on_own_cells=False)
+        values = oracle_values.of_values(sides)
+        expected |= {key: one for key, one in values.items() if key[0] == "standardized_mean_difference"}
         self.run.result.compare(f"{self._where} {against}", rows, expected)
 
     def _differences(
