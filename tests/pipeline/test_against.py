@@ -275,6 +275,7 @@ def test_shift_against_an_earlier_window_has_all_measures_of_every_subject(
     _, rows = run_cycle(monitored, START + 28 * DAY)
 
     names = {*NAMES, "ks_distance", "ks_p_value", *(measure.name for measure in DISTANCES)}
+    names.add("standardized_mean_difference")
     for against in ("previous", "14d"):
         shifted = {(row.measure, row.subject) for row in rows if row.against == against and not row.truth}
         assert {(name, "score") for name in names} <= shifted
