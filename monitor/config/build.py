@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from monitor.alerts.rules import Severity
 from monitor.config.resolve import classes_of, id_columns, probabilities_of, score_range_of, windows_of
 from monitor.config.rules import rules_of
 from monitor.config.schema import (
@@ -12,6 +13,7 @@ from monitor.config.schema import (
     Control,
     Labels,
     Model,
+    Notify,
     Predictions,
     Reference,
     Serving,
@@ -22,7 +24,7 @@ from monitor.measures.measure import DEFAULT_FAMILIES, Family
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
-from monitor.specs.settings import DaemonSpec, HttpSpec, LogSpec, Settings
+from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec, Settings
 from monitor.states.grids import content_hash
 
 Hide: TypeAlias = Callable[[str], str]
@@ -52,6 +54,7 @@ def build(configuration: Configuration, hide: Hide = str) -> Settings:
             for model in configuration.models
             if model.enabled
         ),
+        channels=tuple(_channel(notify) for notify in configuration.notify),
     )
 
 
@@ -87,6 +90,15 @@ def _source(name: str, source: Source) -> SourceSpec:
         audit=source.audit,
         batch_rows=source.batch_rows,
         max_rows_per_second=source.max_rows_per_second,
+    )
+
+
+def _channel(notify: Notify) -> ChannelSpec:
+    return ChannelSpec(
+        name=notify.name,
+        url=notify.url,
+        models=None if notify.models is None else tuple(notify.models),
+        severity=Severity(notify.severity),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from monitor.alerts.lifecycle import Alert
+from monitor.alerts.messages import Recipient
 from monitor.alerts.rules import Series
 from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import Measurement
@@ -79,6 +80,8 @@ class Monitored:
         of the comparisons that go on, by name and key, as they were committed last; None: not read yet.
     alerts
         those that are pending or firing, as they were committed last; None: not read yet.
+    recipients
+        who is told of them.
     watched
         what stood behind the windows that rules judged last, by window and truth.
     expected
@@ -114,6 +117,7 @@ class Monitored:
     memory: Memory = field(default_factory=Memory)
     ledgers: dict[tuple[str, str], Ledger] | None = None
     alerts: Mapping[Series, Alert] | None = None
+    recipients: tuple[Recipient, ...] = ()
     watched: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     expected: dict[tuple[Counters, bool], Expected] = field(default_factory=dict)
     checked: Figures | None = None

@@ -1,0 +1,37 @@
+"""What `[[notify]]` says about the models."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from monitor.config.faults import Fault
+from monitor.config.messages import did_you_mean, listed, quoted
+
+
+def channel_faults(document: Mapping[str, Any]) -> list[Fault]:
+    """Faults of channels: names that are there twice, models that are not there."""
+    notify, models = document.get("notify"), document.get("models")
+    names = (
+        [model.get("name") for model in models if isinstance(model, dict)] if isinstance(models, list) else []
+    )
+    channels = list(enumerate(notify)) if isinstance(notify, list) else []
+    tables = [(at, channel) for at, channel in channels if isinstance(channel, dict)]
+    return [*_repeated(tables), *_unknown(tables, [name for name in names if isinstance(name, str)])]
+
+
+def _repeated(tables: list[tuple[int, dict[str, Any]]]) -> Iterator[Fault]:
+    first: dict[str, int] = {}
+    for at, channel in tables:
+        name = channel.get("name")
+        if isinstance(name, str) and (other := first.setdefault(name, at)) != at:
+            text = f"every channel has a name of its own: notify[{other}] has the same"
+            yield Fault(("notify", at, "name"), text)
+
+
+def _unknown(tables: list[tuple[int, dict[str, Any]]], models: list[str]) -> Iterator[Fault]:
+    for at, channel in tables:
+        named = channel.get("models")
+        for place, name in enumerate(named if isinstance(named, list) else []):
+            if isinstance(name, str) and name not in models:
+                known = f"no such model (the models are {listed(models)})"
+                text = f"{known}: got {quoted(name)}{did_you_mean(name, models)}"
+                yield Fault(("notify", at, "models", place), text)
