@@ -10,7 +10,7 @@ from typing import Any
 from monitor.alerts.causes import cause_lines
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.phrases import beyond, measured, worded
-from monitor.alerts.rules import Rule, Series, Severity
+from monitor.alerts.rules import EVERY, Rule, Series, Severity
 from monitor.alerts.verdicts import excess
 from monitor.core.clock import SECOND, to_iso
 from monitor.core.words import duration
@@ -209,7 +209,7 @@ def _window(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
     if series.window:
         yield f"Window {series.window} up to {to_iso(end)}{labels}."
     else:
-        yield f"Looked at {to_iso(end)}."
+        yield f"As of {to_iso(end)}."
 
 
 def _times(kind: Kind, group: Sequence[Alert], at: int) -> Iterator[str]:
@@ -256,8 +256,9 @@ def _annotations(rule: Rule, alert: Alert) -> dict[str, str]:
 
 def _place(series: Series) -> str:
     """Which part of the model; empty: the whole."""
+    subject = "" if series.subject.endswith(EVERY) else series.subject
     version = f"version {series.version}" if series.version else ""
-    return ", ".join(part for part in (series.subject, version, series.segment) if part)
+    return ", ".join(part for part in (subject, version, series.segment) if part)
 
 
 def _named(series: Series) -> str:

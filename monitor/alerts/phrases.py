@@ -22,27 +22,21 @@ def worded(rule: Rule | None, value: float | None) -> str:
 
 def of_measure(rule: Rule, value: float) -> str:
     """Value of a rule's measure: of one subject, where the rule judges the share of several."""
-    measure = BY_NAME.get(rule.measure)
-    unit = Unit.PLAIN if measure is None else measure.unit
-    differs = rule.against != "" and measure is not None and measure.family not in _SHIFT
-    sign = "+" if differs and value > 0 else ""
-    if unit is Unit.SECONDS:
-        return sign + duration(value)
-    if unit is Unit.RATIO and _CHANCE not in rule.measure:
-        return f"{sign}{number(100 * value)} {'percentage points' if differs else '%'}"
-    return sign + number(value)
+    unit = _unit(rule)
+    return f"{_plain(rule, value)} {unit}" if unit else _plain(rule, value)
 
 
 def measured(rule: Rule | None, verdict: Verdict) -> str:
     """Value, interval and number of records: how sure it is."""
-    name = "" if rule is None else f"{rule.measure} "
-    if rule is not None and rule.features == "share":
+    if rule is None:
+        return number(verdict.value)
+    if rule.features == "share":
         return f"{worded(rule, verdict.value)} of {verdict.n:,} features by {rule.measure}"
     interval = ""
     if verdict.lower is not None and verdict.upper is not None:
-        interval = f" [{worded(rule, verdict.lower)} to {worded(rule, verdict.upper)}]"
+        interval = f" [{_plain(rule, verdict.lower)} to {_plain(rule, verdict.upper)}]"
     n = f", n {verdict.n:,}" if verdict.n else ""
-    return f"{name}{worded(rule, verdict.value)}{interval}{n}"
+    return f"{rule.measure} {worded(rule, verdict.value)}{interval}{n}"
 
 
 def beyond(rule: Rule | None, verdict: Verdict) -> str:
@@ -55,18 +49,43 @@ def beyond(rule: Rule | None, verdict: Verdict) -> str:
 
 
 def _of_condition(rule: Rule | None, side: str) -> str:
+    """What the limit is, and what else was asked for, in brackets."""
     if rule is None or rule.features == "share":
         return ""
     condition = rule.condition
-    limit = condition.above if side == "above" else condition.below
-    base = (
-        ""
-        if limit is None
-        else {Base.CRITICAL: ", its critical value", Base.EARLIER: f", {limit}"}.get(limit.base, "")
+    limit, size = condition.above if side == "above" else condition.below, condition.and_above
+    base = None if limit is None else limit.base
+    parts = (
+        f"{limit} of {rule.against}" if base is Base.EARLIER else "",
+        "its critical value" if base is Base.CRITICAL else "",
+        "" if size is None else f"by size above {size}",
+        "" if condition.bound is Bound.POINT else "with its whole interval",
     )
-    size = condition.and_above
-    by_size = (
-        "" if size is None or size.base is not Base.ONE else f" and by size above {worded(rule, size.amount)}"
-    )
-    sure = "" if condition.bound is Bound.POINT else ", with its whole interval"
-    return base + by_size + sure
+    told = ", ".join(part for part in parts if part)
+    return f" ({told})" if told else ""
+
+
+def _plain(rule: Rule, value: float) -> str:
+    """Value of a measure; a difference bears its sign."""
+    unit = _catalogued(rule)
+    sign = "+" if _differs(rule) and value > 0 else ""
+    if unit is Unit.SECONDS:
+        return sign + duration(value)
+    return sign + number(100 * value if _unit(rule) else value)
+
+
+def _unit(rule: Rule) -> str:
+    if _catalogued(rule) is not Unit.RATIO or _CHANCE in rule.measure:
+        return ""
+    return "percentage points" if _differs(rule) else "%"
+
+
+def _catalogued(rule: Rule) -> Unit:
+    measure = BY_NAME.get(rule.measure)
+    return Unit.PLAIN if measure is None else measure.unit
+
+
+def _differs(rule: Rule) -> bool:
+    """Whether the values of a rule are differences; shift against another moment is none."""
+    measure = BY_NAME.get(rule.measure)
+    return rule.against != "" and measure is not None and measure.family not in _SHIFT

@@ -10,12 +10,13 @@ from monitor.config.messages import did_you_mean, listed, quoted
 def channel_faults(document: Mapping[str, Any]) -> list[Fault]:
     """Faults of channels: names that are there twice, models that are not there."""
     notify, models = document.get("notify"), document.get("models")
-    names = (
-        [model.get("name") for model in models if isinstance(model, dict)] if isinstance(models, list) else []
-    )
-    channels = list(enumerate(notify)) if isinstance(notify, list) else []
-    tables = [(at, channel) for at, channel in channels if isinstance(channel, dict)]
-    return [*_repeated(tables), *_unknown(tables, [name for name in names if isinstance(name, str)])]
+    names = [str(model.get("name")) for _, model in _tables(models)]
+    return [*_repeated(_tables(notify)), *_unknown(_tables(notify), names)]
+
+
+def _tables(found: Any) -> list[tuple[int, dict[str, Any]]]:
+    entries = enumerate(found) if isinstance(found, list) else ()
+    return [(at, entry) for at, entry in entries if isinstance(entry, dict)]
 
 
 def _repeated(tables: list[tuple[int, dict[str, Any]]]) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -46,7 +46,7 @@ class Deliverer:
     clock: Clock
     stopping: Callable[[], bool] = lambda: False
     luck: Callable[[], float] = random.random
-    report: ChannelReport = ChannelReport()
+    report: ChannelReport = field(default_factory=ChannelReport)
     _failures: int = 0  # in a row
 
     @property
