@@ -26,7 +26,8 @@ _RESOLVED = """
 ## How an alert ends
 
 It says why: `cleared` (back within the limit), `revised` (later labels or corrections took the breach back),
-`no_data` (nothing is known any more: no all-clear), `removed` (the rule was taken out of the configuration).
+`no_data` (nothing is known any more: no all-clear), `accepted` (somebody expects the change), `removed` (the
+rule was taken out of the configuration).
 """
 _MANY = """
 ## Several subjects of one rule

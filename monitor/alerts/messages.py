@@ -24,6 +24,7 @@ _ENDED = {
     Ended.CLEARED: "back within its limit",
     Ended.REVISED: "taken back: by what is known now, the same window was within its limit",
     Ended.NO_DATA: "no longer known: there was nothing to judge for too long. This is no all-clear",
+    Ended.ACCEPTED: "expected: somebody has accepted the change",
     Ended.REMOVED: "no longer judged: its rule was removed from the configuration",
 }
 
@@ -167,7 +168,13 @@ def title(model: str, kind: Kind, group: Sequence[Alert]) -> str:
     what = f"{len(group)} alerts" if len(group) > 1 else place
     window = f" ({first.series.window})" if first.series.window else ""
     about = f", {what}" if what else ""
-    return f"{kind.value.upper()} {first.severity}: {model} {first.series.rule}{about}{window}"
+    return f"{_word(kind, group)} {first.severity}: {model} {first.series.rule}{about}{window}"
+
+
+def _word(kind: Kind, group: Sequence[Alert]) -> str:
+    """First word: what ended because nothing is known any more is not said to be resolved."""
+    reasons = {alert.ended for alert in group}
+    return "NO DATA" if kind is Kind.RESOLVED and reasons == {Ended.NO_DATA} else kind.value.upper()
 
 
 def text(model: str, rule: Rule | None, kind: Kind, group: Sequence[Alert], others: int, at: int) -> str:

@@ -97,7 +97,8 @@ def _imported() -> Any:
 
 def _type(notice: WaitingNotice) -> str:
     if notice.kind == "resolved":
-        return "success"
+        ended = {alert["ended"] for alert in notice.payload["alerts"]}
+        return "success" if ended <= {"cleared", "revised"} else "info"
     return {"critical": "failure", "warning": "warning"}.get(str(notice.payload["severity"]), "info")
 
 
