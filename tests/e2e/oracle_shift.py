@@ -43,6 +43,8 @@ class Sides:
         of a subject that is one: the valid ones of both sides.
     bounded
         whether the numbers have a range, as scores do.
+    ends
+        smallest and largest number of the reference that the cells are made of.
     missing, invalid, unseen
         of the window; levels alone can be unseen.
     """
@@ -53,6 +55,7 @@ class Sides:
     missing: int
     invalid: int
     unseen: int = 0
+    ends: tuple[float, float] = (-math.inf, math.inf)
 
 
 def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[Key, Expected]:
@@ -70,12 +73,18 @@ def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[K
         ("adjusted_times", ""): Expected(0.0, n=n),
         ("unlogged_records", ""): Expected(float(rows["logged_at"].isna().sum()), n=n),
     }
+    return found | of_faulty_values(sides, n) | of_shift(sides)
+
+
+def of_faulty_values(sides: Mapping[str, Sides], n: int) -> dict[Key, Expected]:
+    """Rates of missing, invalid and unseen values among n records."""
+    found: dict[Key, Expected] = {}
     for subject, one in sides.items():
         found["missing_rate", subject] = rate(one.missing, n)
         found["invalid_rate", subject] = rate(one.invalid, n)
         if one.numbers is None:
             found["unseen_rate", subject] = rate(one.unseen, n)
-    return found | of_shift(sides)
+    return found
 
 
 def of_shift(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
@@ -127,15 +136,15 @@ def _of_numbers(log: Log, rows: pd.DataFrame, column: str) -> Sides:
     missing = [int(side.isna().sum()) for side in sides]
     invalid = [len(side) - gone - len(good) for side, gone, good in zip(sides, missing, right, strict=True)]
     if column not in log.made:
-        of_grid = log.grids[column].astype("float64")[valid(log.grids, column, log)]
-        log.made[column] = ranked(np.sort(of_grid.to_numpy()), 10)
-    edges = log.made[column]
+        of_grid = np.sort(log.grids[column].astype("float64")[valid(log.grids, column, log)].to_numpy())
+        log.made[column] = ranked(of_grid, 10), (float(of_grid[0]), float(of_grid[-1]))
+    edges, ends = log.made[column]
     cells = [
         [*np.bincount(np.searchsorted(edges, good, side="right"), minlength=len(edges) + 1), gone, bad]
         for good, gone, bad in zip(right, missing, invalid, strict=True)
     ]
     bounded = bool(column == "score" and log.classes)
-    return Sides(np.array(cells), (right[0], right[1]), bounded, missing[1], invalid[1])
+    return Sides(np.array(cells), (right[0], right[1]), bounded, missing[1], invalid[1], ends=ends)
 
 
 def _of_levels(log: Log, rows: pd.DataFrame, column: str) -> Sides:
@@ -237,4 +246,11 @@ def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
         "rows_without_time": 0,
         "repeated_ids": int((panes > 1).sum()),
     }
-    return {(name, ""): Expected(float(count), n=count) for name, count in counts.items()}
+    heard = labels["reported_at"][recent]
+    ages = {"log_age": logged[known].max(), "label_age": heard.max() if len(labels) else None}
+    found = {(name, ""): Expected(float(count), n=count) for name, count in counts.items()}
+    return found | {
+        (name, ""): Expected((as_of - int(newest)) / 1e6, n=0)
+        for name, newest in ages.items()
+        if newest is not None
+    }
