@@ -78,6 +78,8 @@ sim-time: $(VENV)/installed-dev
 docs: $(VENV)/installed
 	@$(BIN)/python -X utf8 -c 'from monitor.exposition.selection import exposed_as; from monitor.measures.documentation import markdown; print(markdown(exposed_as), end="")' > docs/measures.md.new
 	@mv docs/measures.md.new docs/measures.md
+	@$(BIN)/python -X utf8 -c 'from monitor.alerts.examples import markdown; print(markdown(), end="")' > docs/alerts-messages.md.new
+	@mv docs/alerts-messages.md.new docs/alerts-messages.md
 	@$(BIN)/python -X utf8 -c 'from pathlib import Path; from monitor.config.json_schema import schema_text; print(schema_text(Path("config.example.toml").read_text()), end="")' > config.schema.json.new
 	@mv config.schema.json.new config.schema.json
 

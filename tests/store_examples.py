@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import event
 
+from monitor.alerts.messages import Notice
 from monitor.core.clock import DAY, HOUR
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
@@ -126,6 +127,7 @@ def commit(
     snapshots: tuple[MeasurementRow, ...] = (row(),),
     windows: tuple[WindowState, ...] = (),
     entries: tuple[Entry, ...] = (),
+    notices: tuple[Notice, ...] = (),
 ) -> Commit:
     """All that a cycle writes."""
     state = ModelState(as_of=as_of, first_as_of=START)
@@ -136,6 +138,7 @@ def commit(
         snapshots=snapshots,
         windows=windows,
         entries=entries,
+        notices=notices,
     )
 
 

@@ -106,7 +106,7 @@ def test_constraints_satisfy_the_lower_bounds() -> None:
 
 
 def test_the_lowest_constraints_are_the_lower_bounds() -> None:
-    assert _pinned("constraints-lowest.txt") == _lower_bounds("mariadb", "test")
+    assert _pinned("constraints-lowest.txt") == _lower_bounds("mariadb", "notify", "test")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 from monitor.alerts.acceptance import Acceptance
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, matches
 from monitor.core.measurement import Detail, Measurement
+from monitor.measures.against import FIGURES
 
 _TOP = 5  # features, cells or segments that a verdict names
 _COUNTED = ("feature", "value")
@@ -153,8 +154,13 @@ def _verdicts(rule: Rule, rows: Index, accepted: Mapping[Series, Acceptance]) ->
             Base.EARLIER: _earlier(whole.get(key), row),
         }
         verdict = _verdict(rule, row, bases, accepted.get(series))
-        verdicts[series] = replace(verdict, cause=row.measurement.detail or cause)
+        verdicts[series] = replace(verdict, cause=_cause(row.measurement.detail, cause))
     return _shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
+
+
+def _cause(own: Detail | None, segments: Detail | None) -> Detail | None:
+    """The measurement's own table, unless it only holds what the value is the difference from."""
+    return segments or own if own is None or own.columns == FIGURES else own
 
 
 def _is_judged(rule: Rule, row: Row, version: str, segment: str) -> bool:
@@ -273,7 +279,7 @@ def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Accept
     known = [(series, verdict) for series, verdict in group if verdict.outcome is not Outcome.UNKNOWN]
     if not known:
         return replace(group[0][1], window_end=end, value=None, lower=None, upper=None, cause=None)
-    worst = sorted(known, key=lambda one: (-_excess(one[1]), one[0].subject))
+    worst = sorted(known, key=lambda one: (-excess(one[1]), one[0].subject))
     breaches = [(series, verdict) for series, verdict in worst if verdict.outcome is Outcome.BREACH]
     share = len(breaches) / len(known)
     limit = rule.share if accepted is None else max(rule.share, accepted.upper)
@@ -289,7 +295,7 @@ def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Accept
     )
 
 
-def _excess(verdict: Verdict) -> float:
+def excess(verdict: Verdict) -> float:
     """How far beyond its limit a value is, in limits."""
     if verdict.value is None or verdict.limit is None:
         return 0.0

@@ -10,8 +10,9 @@ from monitor.app.wiring import App
 from monitor.config.messages import did_you_mean
 from monitor.core.clock import format_duration, to_iso
 from monitor.core.errors import ConfigurationError
+from monitor.core.words import number
 from monitor.show.alerts import Told, alerts_as_table, plain_alert
-from monitor.show.words import aligned, number
+from monitor.show.words import aligned
 
 _HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
 

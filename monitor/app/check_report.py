@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from monitor.app.check_channels import check_channels
 from monitor.app.checks import Checked, CheckedModel, Finding, check_tables
 from monitor.app.clocks import system_clock
 from monitor.config.load import examine
@@ -29,7 +30,7 @@ def run_check(
     form
         "text" or "json".
     """
-    models = 0
+    models, settings = 0, None
     checked = Checked()
     try:
         examined = examine(path, environ)
@@ -45,7 +46,12 @@ def run_check(
             checked = replace(checked, warnings=(Finding(None, warning), *checked.warnings))
     except ConfigurationError as error:
         of_file = tuple(Finding(None, text) for text in error.faults)
-    checked = replace(checked, faults=(*of_file, *checked.faults))
+    faults, warnings = ([], []) if settings is None else check_channels(settings)
+    checked = replace(
+        checked,
+        faults=(*of_file, *checked.faults, *(Finding(None, text) for text in faults)),
+        warnings=(*checked.warnings, *(Finding(None, text) for text in warnings)),
+    )
     if form == "json":
         click.echo(json.dumps(as_object(path, checked), indent=2, ensure_ascii=False))
     else:

@@ -21,7 +21,13 @@ SHOWN_EVERY = 100  # ticks of a replay
 
 
 def cycle_once(
-    app: App, name: str, as_of: int, *, stopping: Callable[[], bool] = lambda: False, shown: bool = True
+    app: App,
+    name: str,
+    as_of: int,
+    *,
+    stopping: Callable[[], bool] = lambda: False,
+    shown: bool = True,
+    notifies: bool = True,
 ) -> CycleReport:
     """Run one cycle under the model's lease; a failure is a report, so that it stops no other model.
 
@@ -29,10 +35,12 @@ def cycle_once(
     ----------
     shown
         see `run_cycle`.
+    notifies
+        False: nobody is told of alerts, as of those of the past.
     """
     try:
         with app.leased(name) as lease:
-            return _under(lease, app, name, as_of, stopping=stopping, shown=shown)
+            return _under(lease, app, name, as_of, stopping=stopping, shown=shown, notifies=notifies)
     except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
         return CycleReport(model=name, as_of=as_of, error=described(error))
 
@@ -59,13 +67,21 @@ def cycle_due(
 
 
 def _under(
-    lease: Lease, app: App, name: str, as_of: int, *, stopping: Callable[[], bool], shown: bool = True
+    lease: Lease,
+    app: App,
+    name: str,
+    as_of: int,
+    *,
+    stopping: Callable[[], bool],
+    shown: bool = True,
+    notifies: bool = True,
 ) -> CycleReport:
     """Run a cycle under a lease."""
     began = time.perf_counter()
     report = CycleReport(model=name, as_of=as_of)
     try:
         monitored = app.monitored(name, as_of)
+        monitored.recipients = app.settings.recipients(name) if notifies else ()
         report, _ = run_cycle(monitored, as_of, lease=lease, stopping=stopping, shown=shown)
     except Stopped:
         app.forget(name)
@@ -119,7 +135,8 @@ def replay_model(
 ) -> tuple[list[int], Iterator[CycleReport]]:
     """Moments of a replay that are still to come, and the cycles at them; it stops at a failure.
 
-    Current rows, which the next tick replaces, are written with every hundredth and the last tick.
+    Nobody is told of its alerts. Current rows, which the next tick replaces, are written with every
+    hundredth and the last tick.
     """
     done = app.store.state(name).as_of
     moments = [
@@ -128,7 +145,8 @@ def replay_model(
 
     def reports() -> Iterator[CycleReport]:
         for at, moment in enumerate(moments, start=1):
-            report = cycle_once(app, name, moment, shown=at % SHOWN_EVERY == 0 or at == len(moments))
+            last = at % SHOWN_EVERY == 0 or at == len(moments)
+            report = cycle_once(app, name, moment, shown=last, notifies=False)
             yield report
             if report.error is not None:
                 return

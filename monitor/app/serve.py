@@ -14,6 +14,7 @@ from monitor.app.clocks import system_clock
 from monitor.app.following import Following
 from monitor.app.histories import rename_models
 from monitor.app.holding import Held, Joined, join_when_free
+from monitor.app.notifying import Notifying
 from monitor.app.reloading import Reloading, limits
 from monitor.app.running import Owed, last_ticks
 from monitor.app.wiring import App
@@ -87,8 +88,10 @@ def _service(
     health = Health(limits(every, pace), now=time.monotonic)
     exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time(), app.usage))
     following = Following(app, partial(_publish, app, exposition), partial(_followed, health, exposition))
+    notifying = Notifying(app, clock, exposition.notified, lambda: joined is None or joined.why is None)
     owed = Owed(app, last_ticks(app, app.names()) if joined is None else joined.before or {})
-    cycles = _cycles(owed, following, health, exposition, joined, stopping)
+    shown = partial(_shown, following, notifying)
+    cycles = _cycles(owed, shown, health, exposition, joined, stopping)
     schedule = Schedule(
         every,
         cycles,
@@ -108,22 +111,22 @@ def _service(
         exposition,
         following.show,
         in_use=(lambda: True) if joined is None else joined.renew_and_act,
-        changed=partial(_changed, owed, joined),
+        changed=partial(_changed, owed, joined, notifying),
         pace=pace,
     )
     return Service(
         schedule=schedule,
         server=server,
         health=health,
-        restore=following.restore,
+        restore=partial(_restored, following, notifying),
         reload=reloading,
-        stopped=following.stop,
+        stopped=partial(_stopped, following, notifying),
     )
 
 
 def _cycles(
     owed: Owed,
-    following: Following,
+    shown: Callable[[str], None],
     health: Health,
     exposition: Exposition,
     joined: Joined | None,
@@ -131,7 +134,7 @@ def _cycles(
 ) -> Cycles:
     return Cycles(
         cycle=partial(owed.cycle, stopping=stopping.is_set),
-        publish=following.show,
+        publish=shown,
         newest_logged_at=lambda name: owed.app.store.state(name).logged_cursor,
         health=health,
         exposition=exposition,
@@ -174,6 +177,21 @@ def _publish(app: App, exposition: Exposition, name: str) -> None:
         exposition.publish(name, rows[0][1], [row for _, _, row in rows], alerts)
 
 
+def _shown(following: Following, notifying: Notifying, name: str) -> None:
+    following.show(name)
+    notifying.wake()
+
+
+def _restored(following: Following, notifying: Notifying) -> None:
+    following.restore()
+    notifying.renew()
+
+
+def _stopped(following: Following, notifying: Notifying) -> None:
+    following.stop()
+    notifying.stop()
+
+
 def _followed(health: Health, exposition: Exposition, name: str) -> None:
     health.idle(name)
     exposition.followed(name, at=time.time())
@@ -183,8 +201,9 @@ def _stands_aside(exposition: Exposition, aside: Aside | None) -> None:
     exposition.stands_aside({reason.value: reason is aside for reason in Aside})
 
 
-def _changed(owed: Owed, joined: Joined | None, models: set[str]) -> None:
+def _changed(owed: Owed, joined: Joined | None, notifying: Notifying, models: set[str]) -> None:
     """Run changed models at once, unless another daemon has this configuration already, and did."""
+    notifying.renew()
     if joined is None or not joined.shared:
         owed.again.update(last_ticks(owed.app, models))
     elif joined.before is not None:

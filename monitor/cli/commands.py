@@ -80,11 +80,12 @@ def run(path: Path) -> None:
 @click.option("--dry-run", is_flag=True, help="Say which panes changed; count and write nothing.")
 @told
 def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dry_run: bool) -> None:
-    """Run one cycle now."""
+    """Run one cycle now, and send the notices that wait; those of other runs than live nobody is sent."""
     from monitor.app.clocks import system_clock
     from monitor.app.histories import rename_models
+    from monitor.app.notifying import deliver_once
     from monitor.app.running import cycle_once, pending
-    from monitor.app.wiring import opened
+    from monitor.app.wiring import LIVE, opened
 
     now = system_clock()
     _refuse_future("--as-of", as_of, now)
@@ -95,9 +96,13 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
             rename_models(app, now)
         for name in app.names(model):
             moment = as_of if as_of is not None else floor_to(now, app.spec(name).every)
-            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment)
+            live = run_name == LIVE
+            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, notifies=live)
             failed |= report.error is not None
             click.echo(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
+        for channel, waiting in {} if dry_run else deliver_once(app, system_clock).items():
+            failed = True
+            click.echo(f"channel {channel}: {_counted(waiting, 'notice')} not delivered", err=True)
     sys.exit(1 if failed else 0)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from monitor.alerts.rules import Severity
 from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, id_columns, probabilities_of, score_range_of, windows_of
 from monitor.config.rules import rules_of
@@ -14,6 +15,7 @@ from monitor.config.schema import (
     Control,
     Labels,
     Model,
+    Notify,
     Predictions,
     Reference,
     Serving,
@@ -24,7 +26,7 @@ from monitor.measures.measure import DEFAULT_FAMILIES, Family
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
-from monitor.specs.settings import DaemonSpec, HttpSpec, LogSpec, Settings
+from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec, Settings
 from monitor.states.grids import content_hash
 
 Hide: TypeAlias = Callable[[str], str]
@@ -61,6 +63,7 @@ def build(
             for model in configuration.models
             if model.enabled
         ),
+        channels=tuple(_channel(notify) for notify in configuration.notify),
     )
 
 
@@ -96,6 +99,15 @@ def _source(name: str, source: Source, url: str) -> SourceSpec:
         audit=source.audit,
         batch_rows=source.batch_rows,
         max_rows_per_second=source.max_rows_per_second,
+    )
+
+
+def _channel(notify: Notify) -> ChannelSpec:
+    return ChannelSpec(
+        name=notify.name,
+        url=notify.url,
+        models=None if notify.models is None else tuple(notify.models),
+        severity=Severity(notify.severity),
     )
 
 

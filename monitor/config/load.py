@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from monitor.config.build import build
+from monitor.config.channels import channel_faults
 from monitor.config.checks import Checked, model_faults
 from monitor.config.faults import Fault, structural_faults
 from monitor.config.fill import Filling
@@ -98,6 +99,7 @@ def examine(path: Path, environ: Mapping[str, str]) -> Examined:
     merged = _with_defaults(document)
     validated = _validated(merged)
     faults = [*included.faults, *_faults_of_defaults(document), *_semantic_faults(merged, filling.faults)]
+    faults += channel_faults(merged)
     if not isinstance(validated, Configuration):
         faults = [*validated, *faults]
     if isinstance(validated, Configuration) and not faults and not filling.faults:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from monitor.config.values import (
     Against,
     ByClass,
+    ChannelUrl,
     Class,
     Duration,
     Id,
@@ -313,6 +314,17 @@ class Model(BaseModel):
     reading: ReadingTable = ReadingTable()
 
 
+class Notify(BaseModel):
+    """A channel that people are told of alerts by."""
+
+    model_config = _STRICT
+
+    name: Name
+    url: ChannelUrl = Field(repr=False)
+    models: list[Text] | None = None
+    severity: Literal["critical", "warning", "info"] = "info"
+
+
 class Configuration(BaseModel):
     """The whole file. The keys of `defaults` have been merged into every model when it is read."""
 
@@ -326,3 +338,4 @@ class Configuration(BaseModel):
     defaults: dict[str, object] = {}
     include: list[Text] = []
     models: Annotated[list[Model], Field(min_length=1)]
+    notify: list[Notify] = []

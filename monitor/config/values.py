@@ -106,6 +106,12 @@ def _url(value: object) -> object:
     return value
 
 
+def _channel_url(value: object) -> object:
+    if isinstance(value, str) and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://.", value):
+        raise ValueError('a channel\'s URL starts as in "https://" or "slack://"; it is not shown here')
+    return value
+
+
 def _store_url(value: object) -> object:
     scheme = str(_url(value)).partition("://")[0].partition("+")[0]
     if isinstance(value, str) and scheme not in _STORES:
@@ -178,6 +184,7 @@ TlsKey: TypeAlias = Annotated[Text | None, AfterValidator(_key_of_certificate)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
 Label: TypeAlias = Annotated[str, BeforeValidator(_label)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
+ChannelUrl: TypeAlias = Annotated[str, BeforeValidator(_channel_url)]
 StoreUrl: TypeAlias = Annotated[str, BeforeValidator(_store_url)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(_zone)]
 Id: TypeAlias = Annotated[str | list[str], BeforeValidator(_id)]

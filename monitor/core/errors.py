@@ -6,6 +6,7 @@ MonitorError
 │   └── SourceUnavailable   the database does not answer: try again later
 ├── StoreError              our own database is missing, too old, or refuses a write
 │   └── LeaseLost           another process took this model over; nothing was written
+├── NotificationError       a channel took no notice, or cannot be used as it is configured
 ├── GridMismatch            two states counted on different grids were to be merged
 └── CodecError              a stored blob cannot be read by this version
 """
@@ -53,6 +54,10 @@ class StoreError(MonitorError):
 
 class LeaseLost(StoreError):  # noqa: N818 -- reads as a sentence where it is caught
     """Another process took the model over."""
+
+
+class NotificationError(MonitorError):
+    """A channel took no notice. Its text holds no secret."""
 
 
 class GridMismatch(MonitorError):  # noqa: N818 -- reads as a sentence where it is caught

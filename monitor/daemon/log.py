@@ -16,8 +16,13 @@ _QUIET = {
     "alembic": logging.WARNING,
     "sqlalchemy": logging.WARNING,
     "asyncio": logging.WARNING,
+    "urllib3": logging.WARNING,
+    "requests": logging.WARNING,
 }
-_ROWS = {"sqlalchemy": logging.INFO}  # below it logs the rows that it reads
+_TELLING = {  # below these they log the rows that are read, and addresses that hold secrets
+    "sqlalchemy": logging.INFO,
+    "urllib3": logging.INFO,
+}
 _URL_PASSWORD = re.compile(r"(://[^\s:/@]*):[^\s'\"]*@")
 _PARAMETER = re.compile(r"(?i)\b(password|passwd|pwd|secret|token|api_?key)=([^\s&;,'\"]+)")
 _SECRET_KEY = re.compile(r"(?i)password|passwd|secret|token|api_?key")
@@ -107,5 +112,5 @@ def _attach(formatter: logging.Formatter, level: str, stream: TextIO) -> None:
     root.setLevel(level.upper())
     for name, quiet in _QUIET.items():
         heard = root.level if root.level <= logging.DEBUG else max(root.level, quiet)
-        logging.getLogger(name).setLevel(max(heard, _ROWS.get(name, heard)))
+        logging.getLogger(name).setLevel(max(heard, _TELLING.get(name, heard)))
     logging.captureWarnings(capture=True)

@@ -14,7 +14,7 @@ from monitor.exposition.collector import MeasurementCollector
 from monitor.exposition.selection import Exposed, expose
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.model import ModelSpec
-from monitor.specs.protocols import CycleReport
+from monitor.specs.protocols import ChannelReport, CycleReport
 from monitor.specs.rows import MeasurementRow
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -94,6 +94,12 @@ class Exposition:
     def stands_aside(self, reasons: Mapping[str, bool]) -> None:
         """Take in for which of all reasons no cycles are claimed."""
         self._health.stands_aside(reasons)
+        with self._lock:
+            self._page = self._assembled()
+
+    def notified(self, channels: Mapping[str, ChannelReport]) -> None:
+        """Take in what became of each channel's notices."""
+        self._health.notified(channels)
         with self._lock:
             self._page = self._assembled()
 

@@ -10,7 +10,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 
 from monitor.core.clock import SECOND
 from monitor.exposition.names import PREFIX
-from monitor.specs.protocols import CycleReport
+from monitor.exposition.notices import notice_families
+from monitor.specs.protocols import ChannelReport, CycleReport
 
 
 class Outcome(StrEnum):
@@ -93,6 +94,7 @@ class SelfMetrics:
         self._sources = sources
         self._reload: tuple[bool, float] = (True, started_at)
         self._aside: Mapping[str, bool] = {}
+        self._channels: Mapping[str, ChannelReport] = {}
         self._tallies: dict[str, _Tally] = {}
         self._lock = threading.Lock()
 
@@ -134,6 +136,10 @@ class SelfMetrics:
         """Take in for which of all reasons no cycles are claimed."""
         self._aside = dict(reasons)
 
+    def notified(self, channels: Mapping[str, ChannelReport]) -> None:
+        """Take in what became of each channel's notices."""
+        self._channels = dict(channels)
+
     def reloaded(self, *, accepted: bool, at: float) -> None:
         """Take in that the configuration was read again, at a Unix time, and whether it was accepted."""
         self._reload = (accepted, at if accepted else self._reload[1])
@@ -157,6 +163,7 @@ class SelfMetrics:
             families = self._of_cycles() if self._tallies else []
         yield from families
         yield from self._of_sources()
+        yield from notice_families(self._channels)
 
     def _of_configuration(self) -> Iterator[Metric]:
         accepted, at = self._reload

@@ -7,6 +7,7 @@ evidence of every such verdict stands in the store. All others judge the newest 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.acceptance import ACCEPTED, Acceptance, read
+from monitor.alerts.messages import Notice, notices
 from monitor.alerts.rounds import Round, advance
 from monitor.alerts.rules import Rule, Series
 from monitor.measures.catalogue import BY_NAME
@@ -87,6 +88,14 @@ def alerted(
     judged = _judged(rows, kept, settled)
     outcome = advance(rules, judged, standing, as_of, accepted=monitored.accepted)
     return outcome, _cited(outcome, rules, rows, kept)
+
+
+def noticed(monitored: Monitored, outcome: Round, as_of: int) -> tuple[Notice, ...]:
+    """What is told of a round; nothing is made where nobody is to be told."""
+    if not (monitored.recipients and outcome.turned):
+        return ()
+    rules, standing = monitored.spec.rules, outcome.standing.values()
+    return notices(monitored.name, rules, outcome.turned, standing, monitored.recipients, as_of)
 
 
 def _judged(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
-from monitor.pipeline.alerting import accepted_changes, alerted, newest_kept, watched_rows
+from monitor.pipeline.alerting import accepted_changes, alerted, newest_kept, noticed, watched_rows
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
 from monitor.pipeline.cumulative import enter
 from monitor.pipeline.dirty import Changes, find_changes
@@ -112,6 +112,7 @@ def _concluded(
             entries=entered.entries,
             alerts=judged.written,
             dropped=judged.dropped,
+            notices=noticed(monitored, judged, as_of),
             pruned=pruned(monitored, as_of) if audited.as_of == as_of else None,
         ),
         token=token,

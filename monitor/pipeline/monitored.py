@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from monitor.alerts.acceptance import Acceptance
 from monitor.alerts.lifecycle import Alert
+from monitor.alerts.messages import Recipient
 from monitor.alerts.rules import Series
 from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import Measurement
@@ -80,6 +81,8 @@ class Monitored:
         of the comparisons that go on, by name and key, as they were committed last; None: not read yet.
     alerts
         those that are pending or firing, as they were committed last; None: not read yet.
+    recipients
+        who is told of them.
     accepted
         changes that are expected, as of the cycle.
     watched
@@ -117,6 +120,7 @@ class Monitored:
     memory: Memory = field(default_factory=Memory)
     ledgers: dict[tuple[str, str], Ledger] | None = None
     alerts: Mapping[Series, Alert] | None = None
+    recipients: tuple[Recipient, ...] = ()
     accepted: Mapping[Series, Acceptance] = field(default_factory=dict)
     watched: dict[tuple[str, str], tuple[object, ...]] = field(default_factory=dict)
     expected: dict[tuple[Counters, bool], Expected] = field(default_factory=dict)

@@ -1,9 +1,10 @@
 """Rows for people: tables, what stands behind their values, JSON and CSV."""
 
+from monitor.core.words import duration, number
 from monitor.show.details import explained, with_details
 from monitor.show.plain import FIELDS, NOTHING, Further, Shown, as_csv, as_json, ordered, plain
 from monitor.show.table import ALIASES, as_table
-from monitor.show.words import aligned, duration, moment, number
+from monitor.show.words import aligned, moment
 
 __all__ = [
     "ALIASES",

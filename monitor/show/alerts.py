@@ -11,7 +11,8 @@ from monitor.alerts.rules import Severity
 from monitor.core.clock import to_iso
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail
-from monitor.show.words import aligned, between, number
+from monitor.core.words import number
+from monitor.show.words import aligned, between
 
 _HEAD = ("severity", "state", "model", "rule", "of", "window", "value", "interval", "limit", "n", "since", "")
 _SEVERITIES = tuple(Severity)

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from monitor.core.measurement import Detail
+from monitor.core.words import number
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.show.plain import Shown, ordered
 from monitor.show.table import Line, as_table
-from monitor.show.words import aligned, between, number
+from monitor.show.words import aligned, between
 from monitor.specs.rows import MeasurementRow
 
 _FEW = 3  # subjects of one measure

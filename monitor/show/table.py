@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.core.clock import to_iso
+from monitor.core.words import duration, number
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME, Unit
 from monitor.show.plain import Shown, ordered
-from monitor.show.words import aligned, between, duration, moment, number, signed
+from monitor.show.words import aligned, between, moment, signed
 from monitor.specs.rows import MeasurementRow
 
 _NEGLIGIBLE = 1e-9

@@ -1,10 +1,11 @@
-"""Words for people: aligned columns, numbers, durations, moments."""
+"""Words for people: aligned columns, signs, bounds, moments."""
 
 import re
 from collections.abc import Callable, Sequence
 
 from monitor.core.clock import SECOND, to_iso
 from monitor.core.interval import Interval
+from monitor.core.words import number
 
 _NUMBER = re.compile(r"(-?[\d,.]*|-?\d+[dhm]( \d+[hms])?|-?[\d.]+s)")
 
@@ -24,15 +25,6 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     )
 
 
-def number(value: float | None) -> str:
-    """Four significant digits; thousands in full; empty for None."""
-    if value is None:
-        return ""
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-
-
 def signed(value: float | None) -> str:
     """Number with its sign.
 
@@ -45,20 +37,6 @@ def signed(value: float | None) -> str:
 def between(interval: Interval | None, text: Callable[[float], str]) -> str:
     """Bounds of an interval; empty for None."""
     return f"[{text(interval.lower)}, {text(interval.upper)}]" if interval else ""
-
-
-def duration(seconds: float) -> str:
-    """Two units, the smaller one rounded; three significant digits below a minute.
-
-    >>> duration(52_353), duration(3_599.7), duration(86_400), duration(12.5)
-    ('14h 33m', '1h 0m', '1d 0h', '12.5s')
-    """
-    sign, size = "-" if seconds < 0 else "", abs(seconds)
-    for large, small, name, below in ((86_400, 3_600, "d", "h"), (3_600, 60, "h", "m"), (60, 1, "m", "s")):
-        whole, rest = divmod(round(size / small), large // small)
-        if whole:
-            return f"{sign}{whole}{name} {rest}{below}"
-    return f"{sign}{size:.3g}s"
 
 
 def moment(seconds: float) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from monitor.alerts.lifecycle import Alert
+from monitor.alerts.messages import Notice
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.records.reference import Reference
@@ -20,6 +21,7 @@ from monitor.specs.rows import (
     PaneFacts,
     Part,
     Provenance,
+    WaitingNotice,
     WaitingPane,
     WindowState,
 )
@@ -90,6 +92,8 @@ class Commit:
         appended.
     alerts, dropped
         inserted or replaced; deleted.
+    notices
+        put into the outbox; one that is there already is left as it is.
     pruned
         what is no first and no last revision goes, of windows that end at or after the first moment, if it
         was kept before the second; None: all stays.
@@ -104,6 +108,7 @@ class Commit:
     entries: Sequence[Entry] = ()
     alerts: Sequence[Alert] = ()
     dropped: Sequence[Alert] = ()
+    notices: Sequence[Notice] = ()
     pruned: tuple[int, int] | None = None
 
 
@@ -239,3 +244,52 @@ class CycleReport:
     invalid_times: int = 0
     missing_columns: tuple[str, ...] = ()
     error: str | None = None
+
+
+class Channel(Protocol):
+    """Where notices go to."""
+
+    def send(self, notice: WaitingNotice) -> None:
+        """Hand a notice over; it may come twice, with the same key.
+
+        Raises
+        ------
+        NotificationError
+            if it was not taken.
+        """
+        ...
+
+
+class Outbox(Protocol):
+    """A run's notices on their way. Times to wait are microseconds by the database's clock."""
+
+    def waiting(self, channel: str) -> list[WaitingNotice]:
+        """What a channel has not taken yet, oldest first."""
+        ...
+
+    def claim(self, notice: WaitingNotice, wait: int) -> bool:
+        """Have a notice for a while; False: another process has it, or it was delivered meanwhile."""
+        ...
+
+    def delivered(self, notice: WaitingNotice) -> None:
+        """Note that the channel has taken it."""
+        ...
+
+    def undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
+        """Note why it was not taken, and for how long it waits."""
+        ...
+
+    def give_up(self, channel: str, before: int) -> int:
+        """Send no more what is of before a moment; how many that were."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelReport:
+    """What became of a channel's notices since the start, and how many wait; `age` of the oldest, seconds."""
+
+    delivered: int = 0
+    failed: int = 0
+    given_up: int = 0
+    waiting: int = 0
+    age: float = 0.0

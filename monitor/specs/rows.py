@@ -1,8 +1,9 @@
 """Rows that cross layers: plain, flat, the columns of our tables."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from monitor.core.measurement import Measurement
 
@@ -216,6 +217,33 @@ class Event:
     who: str = ""
     why: str = ""
     detail: str = "{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingNotice:
+    """A notice that a channel has not taken yet.
+
+    Parameters
+    ----------
+    key
+        of this notice and channel, always the same: by it a receiver knows what it has already.
+    payload
+        what is told: see `alerts.messages.Notice`.
+    attempts
+        how often it was tried.
+    wait
+        microseconds until it may be tried; 0: now.
+    """
+
+    key: str
+    model: str
+    rule: str
+    kind: str
+    channel: str
+    as_of: int
+    payload: Mapping[str, Any]
+    attempts: int = 0
+    wait: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from monitor.alerts.messages import Recipient
+from monitor.alerts.rules import Severity
 from monitor.core.clock import DAY, MINUTE
 from monitor.specs.model import ModelSpec, SourceSpec
 
@@ -34,6 +36,26 @@ class DaemonSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelSpec:
+    """Where people are told of alerts.
+
+    Parameters
+    ----------
+    url
+        secrets filled in; never logged, stored or shown.
+    models
+        that it is told of; None: all.
+    severity
+        the least one that it is told of.
+    """
+
+    name: str
+    url: str = field(repr=False)
+    models: tuple[str, ...] | None = None
+    severity: Severity = Severity.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that was configured.
 
@@ -55,6 +77,7 @@ class Settings:
     sources: tuple[SourceSpec, ...]
     models: tuple[ModelSpec, ...]
     daemon: DaemonSpec = DaemonSpec()
+    channels: tuple[ChannelSpec, ...] = ()
 
     def source(self, name: str) -> SourceSpec:
         """Source of a name.
@@ -65,3 +88,11 @@ class Settings:
             if there is none.
         """
         return {source.name: source for source in self.sources}[name]
+
+    def recipients(self, model: str) -> tuple[Recipient, ...]:
+        """Who is told of a model's alerts."""
+        return tuple(
+            Recipient(one.name, one.severity)
+            for one in self.channels
+            if one.models is None or model in one.models
+        )

@@ -35,6 +35,7 @@ from monitor.store import (
     events,
     histories,
     leases,
+    outbox,
     panes,
     references,
     snapshots,
@@ -144,6 +145,7 @@ class SqlStore:
             entries.append(connection, self.run, model, commit.entries)
             alerts.drop(connection, self.run, model, commit.dropped)
             alerts.write(connection, self.run, model, commit.alerts)
+            outbox.write(connection, self.run, model, commit.notices)
             if commit.pruned is not None:
                 snapshots.prune(connection, self.run, model, *commit.pruned)
 

@@ -313,3 +313,23 @@ alerts = Table(
     PrimaryKeyConstraint("run", "model", "rule", "version", "segment", "window", "subject", "since"),
     comment="alerts, one row an episode: kept for ever",
 )
+
+outbox = Table(
+    "outbox",
+    METADATA,
+    _key("always the same for a notice and a channel: a receiver knows by it what it has already", "key"),
+    *_owner(),
+    _key("name of the rule", "rule"),
+    _key("firing or resolved", "kind"),
+    _key("name of the channel that it goes to", "channel"),
+    _time("as_of", "as of of the cycle that it tells of"),
+    _key("what is told, JSON", "payload"),
+    _count("attempts", "how often it was tried"),
+    _time("next_at", "not tried before, by the clock of this database"),
+    _time("delivered_at", "when the channel took it, by that clock", nullable=True),
+    _time("given_up_at", "when it was too old to be told, by that clock", nullable=True),
+    _key("why the channel did not take it last; empty: it did, or was not tried", "error"),
+    PrimaryKeyConstraint("key"),
+    Index(None, "run", "channel", "as_of"),
+    comment="notices of alerts to channels: written with the alerts, delivered at least once",
+)

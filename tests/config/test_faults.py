@@ -146,7 +146,7 @@ def test_no_nonsense_is_suggested_for_a_key_of_a_later_version(file: File, key: 
 
 
 def test_no_nonsense_is_suggested_for_a_table_of_a_later_version(file: File) -> None:
-    assert file.faults("notify = []\n" + SOURCE + model()) == ["notify: unknown key"]
+    assert file.faults("dashboards = []\n" + SOURCE + model()) == ["dashboards: unknown key"]
 
 
 def test_a_mistyped_key_causes_no_fault_beyond_its_own(file: File) -> None:

@@ -2,7 +2,7 @@ from prometheus_client import CollectorRegistry
 
 from monitor.core.clock import HOUR, MINUTE
 from monitor.exposition.self_metrics import SelfMetrics
-from monitor.specs.protocols import CycleReport
+from monitor.specs.protocols import ChannelReport, CycleReport
 
 
 def registry_of(metrics: SelfMetrics) -> CollectorRegistry:
@@ -109,3 +109,16 @@ def test_a_refused_configuration_is_told_until_one_is_accepted() -> None:
     metrics.reloaded(accepted=True, at=30.0)
 
     assert (before, refused, told()) == ([1, 10], [0, 10], [1, 30])
+
+
+def test_notices_are_counted_by_channel_and_outcome() -> None:
+    metrics = SelfMetrics("1", 0.0)
+
+    metrics.notified({"chat": ChannelReport(delivered=3, failed=2, given_up=1, waiting=4, age=60.0)})
+
+    def of(name: str, **labels: str) -> float | None:
+        return registry_of(metrics).get_sample_value(f"model_monitor_{name}", {"channel": "chat", **labels})
+
+    counted = [of("notices_total", outcome=outcome) for outcome in ("delivered", "failed", "given_up")]
+    assert counted == [3, 2, 1]
+    assert (of("notices_waiting"), of("notice_age_seconds")) == (4, 60.0)

@@ -1,0 +1,191 @@
+"""An example of each default rule's message: `docs/alerts-messages.md`. Made-up figures, real words."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from monitor.alerts.defaults import Watched, default_rules
+from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.messages import Recipient, notices
+from monitor.alerts.rules import Rule, Series
+from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.core.measurement import Detail
+from monitor.measures.against import SEGMENTS
+from monitor.records.reading import Task
+
+_HEAD = """# What the messages of alerts look like
+
+One example for each default rule, of a binary model with labels, a reference, features and a control group;
+the figures are made up, the words are what the rule sends. Written by `make docs`; a test compares. How they
+are sent: [notifications](notifications.md).
+
+The first line of each is its subject.
+"""
+_RESOLVED = """
+## How an alert ends
+
+It says why: `cleared` (back within the limit), `revised` (later labels or corrections took the breach back),
+`no_data` (nothing is known any more: no all-clear), `accepted` (somebody expects the change), `removed` (the
+rule was taken out of the configuration).
+"""
+_MANY = """
+## Several subjects of one rule
+
+One message, the largest first: how far beyond the limit, in limits.
+"""
+_JSON = """
+## The body of a webhook
+
+"""
+_MODEL = "late"
+_AT, _END = from_iso("2013-06-09T06:15:00"), from_iso("2013-06-09T06:00:00")
+_NOTES = (("owner", "ml-platform"), ("runbook_url", "https://wiki.example/late"))
+_WATCHED = Watched(
+    task=Task.BINARY,
+    windows=(("1d", DAY, HOUR), ("7d", 7 * DAY, 6 * HOUR), ("30d", 30 * DAY, DAY)),
+    score=True,
+    labels=True,
+    reference=True,
+    features=True,
+    arms=True,
+    share=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    value: float
+    lower: float | None = None
+    upper: float | None = None
+    n: int = 0
+    limit: float | None = None
+    cause: Detail | None = None
+
+
+_CELLS = Detail(
+    ("cell", "expected", "actual", "contribution"),
+    (
+        ("[0.612, 0.744)", 0.1, 0.1871, 0.0546),
+        ("[0.744, 1]", 0.1, 0.1702, 0.0373),
+        ("[0, 0.081)", 0.1, 0.0618, 0.0184),
+    ),
+)
+_SEGMENTS = Detail(
+    SEGMENTS,
+    (
+        ("origin=EWR", -0.0312, 0.6318, 0.7105, 0.3621, 0.3604),
+        ("origin=LGA", -0.0174, 0.6702, 0.7214, 0.3108, 0.3098),
+    ),
+)
+
+
+def _features(*rows: tuple[str, float]) -> Detail:
+    return Detail(("feature", "value"), tuple((f"feature:{name}", value) for name, value in rows))
+
+
+_EXAMPLES: Mapping[str, _Figures] = {
+    "log_stopped": _Figures(151_200.0),
+    "labels_stopped": _Figures(777_600.0),
+    "volume": _Figures(0.34, 0.31, 0.37, 311),
+    "performance": _Figures(-0.0743, -0.0921, -0.0565, 6_204, -0.0371, _SEGMENTS),
+    "score_shift": _Figures(0.1284, 0.1107, 0.1483, 6_318, 0.0041, _CELLS),
+    "prediction_shift": _Figures(0.1121, 0.0942, 0.1316, 6_318, 0.0014),
+    "label_shift": _Figures(0.1307, 0.1098, 0.1535, 5_987, 0.0015),
+    "feature_shift": _Figures(
+        0.25, n=12, cause=_features(("humid", 0.412), ("temp_f", 0.287), ("wind_mph", 0.131))
+    ),
+    "missing_values": _Figures(1 / 12, n=12, cause=_features(("wind_gust", 0.2174))),
+    "invalid_values": _Figures(1 / 12, n=12, cause=_features(("distance", 0.0812))),
+    "unseen_values": _Figures(1 / 12, n=12, cause=_features(("carrier", 0.1043))),
+    "label_delay": _Figures(2_073_600.0, n=5_987),
+    "control_group": _Figures(0.0121, n=41_006),
+    "sample_ratio": _Figures(0.0034, n=41_006),
+}
+
+
+def markdown() -> str:
+    """The page."""
+    return "".join(_parts())
+
+
+def _parts() -> Iterator[str]:
+    yield _HEAD
+    rules = [replace(rule, annotations=(*rule.annotations, *_NOTES)) for rule in default_rules(_WATCHED)]
+    for rule in rules:
+        yield f"\n## `{rule.name}`\n\n{_shown(rule, [_alert(rule)])}"
+    by_name = {rule.name: rule for rule in rules}
+    yield _RESOLVED
+    for ended in Ended:
+        rule = by_name["score_shift"]
+        yield f"\n{_shown(rule, [_ended(_alert(rule), ended)])}"
+    yield _MANY
+    each = replace(
+        by_name["score_shift"],
+        name="features",
+        subject="feature:*",
+        annotations=(("summary", "Its distribution has moved: stability index {value}."), *_NOTES),
+    )
+    yield f"\n{_shown(each, [_of_subject(each, name, value) for name, value in _SUBJECTS])}"
+    yield _JSON
+    rule = by_name["performance"]
+    body = {"key": "5e884898da280471", "channel": "ml-chat"} | _payload(rule, [_alert(rule)])
+    yield f"```json\n{json.dumps(body, indent=2, ensure_ascii=False)}\n```\n"
+
+
+_SUBJECTS = (("temp_f", 0.287), ("humid", 0.412), ("wind_mph", 0.131))
+
+
+def _shown(rule: Rule, alerts: list[Alert]) -> str:
+    payload = _payload(rule, alerts)
+    return f"```text\n{payload['title']}\n\n{payload['text']}\n```\n"
+
+
+def _payload(rule: Rule, alerts: list[Alert]) -> dict[str, object]:
+    (notice,) = notices(_MODEL, [rule], alerts, [], [Recipient("ml-chat")], _AT)
+    payload: dict[str, object] = json.loads(notice.payload)
+    return payload
+
+
+def _alert(rule: Rule) -> Alert:
+    figures = _EXAMPLES[rule.name]
+    limit = figures.limit
+    if limit is None:
+        sides = (rule.condition.above, rule.condition.below)
+        limits = [side.amount for side in sides if side is not None]
+        nearest = min(limits, key=lambda one: abs(one - figures.value))
+        limit = rule.share if rule.features == "share" else nearest
+    verdict = Verdict(
+        outcome=Outcome.BREACH,
+        window_end=_END if rule.window else _AT,
+        value=figures.value,
+        lower=figures.lower,
+        upper=figures.upper,
+        n=figures.n,
+        limit=limit,
+        cause=figures.cause,
+    )
+    return Alert(
+        series=Series(rule.name, window=rule.window, subject=rule.subject),
+        severity=rule.severity,
+        state=State.FIRING,
+        since=_AT - rule.hold,
+        judged_at=_AT,
+        verdict=verdict,
+        breach=verdict,
+        fired_at=_AT,
+    )
+
+
+def _of_subject(rule: Rule, name: str, value: float) -> Alert:
+    alert = _alert(replace(rule, name="score_shift"))
+    breach = replace(alert.breach, value=value, lower=0.9 * value, upper=1.1 * value)
+    series = replace(alert.series, rule=rule.name, subject=f"feature:{name}")
+    return replace(alert, series=series, verdict=breach, breach=breach)
+
+
+def _ended(alert: Alert, why: Ended) -> Alert:
+    now = replace(alert.verdict, outcome=Outcome.CLEAR, value=0.0312, lower=0.0241, upper=0.0398, cause=None)
+    return replace(
+        alert, state=State.RESOLVED, ended=why, resolved_at=_AT, since=_AT - 2 * DAY - 3 * HOUR, verdict=now
+    )

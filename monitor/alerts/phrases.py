@@ -1,0 +1,91 @@
+"""Values of a rule in words: with their unit, how sure they are, and their limit."""
+
+from monitor.alerts.rules import Base, Bound, Rule
+from monitor.alerts.verdicts import Verdict
+from monitor.core.words import duration, number
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.measure import Family, Unit
+
+_CHANCE = "p_value"  # a probability of its own: 0.0001 says more than 0.01 %
+_SHIFT = (Family.SHIFT, Family.DISTANCES)
+
+
+def worded(rule: Rule | None, value: float | None) -> str:
+    """Value of what a rule judges, with its unit: durations as 2d 3h, ratios as %.
+
+    A difference from another moment bears its sign, that of a ratio is one of percentage points.
+    """
+    if rule is None or value is None:
+        return "unknown" if value is None else number(value)
+    return f"{number(100 * value)} %" if rule.features == "share" else of_measure(rule, value)
+
+
+def of_measure(rule: Rule, value: float) -> str:
+    """Value of a rule's measure: of one subject, where the rule judges the share of several."""
+    unit = _unit(rule)
+    return f"{_plain(rule, value)} {unit}" if unit else _plain(rule, value)
+
+
+def measured(rule: Rule | None, verdict: Verdict) -> str:
+    """Value, interval and number of records: how sure it is."""
+    if rule is None:
+        return number(verdict.value)
+    if rule.features == "share":
+        return f"{worded(rule, verdict.value)} of {verdict.n:,} features by {rule.measure}"
+    interval = ""
+    if verdict.lower is not None and verdict.upper is not None:
+        interval = f" [{_plain(rule, verdict.lower)} to {_plain(rule, verdict.upper)}]"
+    n = f", n {verdict.n:,}" if verdict.n else ""
+    return f"{rule.measure} {worded(rule, verdict.value)}{interval}{n}"
+
+
+def beyond(rule: Rule | None, verdict: Verdict) -> str:
+    """A breach: the value, and which limit it is beyond."""
+    told = measured(rule, verdict)
+    if verdict.limit is None:
+        return told
+    side = "above" if (verdict.value or 0.0) > verdict.limit else "below"
+    return f"{told}: {side} the limit {worded(rule, verdict.limit)}{_of_condition(rule, side)}"
+
+
+def _of_condition(rule: Rule | None, side: str) -> str:
+    """What the limit is, and what else was asked for, in brackets."""
+    if rule is None or rule.features == "share":
+        return ""
+    condition = rule.condition
+    limit, size = condition.above if side == "above" else condition.below, condition.and_above
+    base = None if limit is None else limit.base
+    parts = (
+        f"{limit} of {rule.against}" if base is Base.EARLIER else "",
+        "its critical value" if base is Base.CRITICAL else "",
+        "" if size is None else f"by size above {size}",
+        "" if condition.bound is Bound.POINT else "with its whole interval",
+    )
+    told = ", ".join(part for part in parts if part)
+    return f" ({told})" if told else ""
+
+
+def _plain(rule: Rule, value: float) -> str:
+    """Value of a measure; a difference bears its sign."""
+    unit = _catalogued(rule)
+    sign = "+" if _differs(rule) and value > 0 else ""
+    if unit is Unit.SECONDS:
+        return sign + duration(value)
+    return sign + number(100 * value if _unit(rule) else value)
+
+
+def _unit(rule: Rule) -> str:
+    if _catalogued(rule) is not Unit.RATIO or _CHANCE in rule.measure:
+        return ""
+    return "percentage points" if _differs(rule) else "%"
+
+
+def _catalogued(rule: Rule) -> Unit:
+    measure = BY_NAME.get(rule.measure)
+    return Unit.PLAIN if measure is None else measure.unit
+
+
+def _differs(rule: Rule) -> bool:
+    """Whether the values of a rule are differences; shift against another moment is none."""
+    measure = BY_NAME.get(rule.measure)
+    return rule.against != "" and measure is not None and measure.family not in _SHIFT

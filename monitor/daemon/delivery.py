@@ -1,0 +1,246 @@
+"""Delivery of notices: a thread for each channel, so that a dead one holds up no other, and no cycle."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from monitor.core.clock import DAY, SECOND, Clock, to_iso
+from monitor.core.errors import MonitorError, NotificationError
+from monitor.daemon.cycles import back_off
+from monitor.daemon.described import described
+from monitor.specs.protocols import Channel, ChannelReport, Outbox
+from monitor.specs.rows import WaitingNotice
+
+LOOK = 30.0  # seconds between looks at the outbox, for what others left there
+GIVE_UP = DAY  # what has not been told by then is no news
+_CLAIM = 60 * SECOND  # after which a notice that was being sent by a process that died is sent again
+_DEAD = 3  # failures in a row after which a channel is left alone for a while
+_SHORTEST, _UNREADABLE = 0.1, 5.0  # seconds: between looks; after a look that failed
+_LOG = "monitor.daemon"
+
+
+@dataclass(slots=True)
+class Deliverer:
+    """Sends what one channel is owed.
+
+    Notices of one model and rule go in their order: what ended is not told before what began. A notice is
+    sent again, with its key, if nobody noted that it was taken.
+
+    Parameters
+    ----------
+    clock
+        tells the time that cycles go by.
+    stopping
+        asked between notices.
+    luck
+        random numbers in [0, 1).
+    """
+
+    name: str
+    channel: Channel
+    outbox: Outbox
+    clock: Clock
+    stopping: Callable[[], bool] = lambda: False
+    luck: Callable[[], float] = random.random
+    report: ChannelReport = field(default_factory=ChannelReport)
+    _failures: int = 0  # in a row
+
+    @property
+    def rests(self) -> bool:
+        """Whether the channel is left alone until it is time to look again, whatever comes."""
+        return self._failures >= _DEAD
+
+    def __call__(self) -> float:
+        """Send what is due; seconds after which to look again."""
+        self._give_up()
+        most = self._failures + (1 if self.rests else _DEAD)
+        sent = True
+        while sent and not self._ends(most):
+            sent = False
+            due = [one for one in heads(self.outbox.waiting(self.name)) if one.wait <= 0]
+            for notice in sorted(due, key=_fewest_attempts):
+                if self._ends(most):
+                    break
+                sent |= self._send(notice)
+        return self._pause(self.outbox.waiting(self.name))
+
+    def _ends(self, most: int) -> bool:
+        return self._failures >= most or self.stopping()
+
+    def _give_up(self) -> None:
+        old = self.outbox.give_up(self.name, self.clock() - GIVE_UP)
+        if old:
+            self.report = replace(self.report, given_up=self.report.given_up + old)
+            log = structlog.stdlib.get_logger(_LOG)
+            log.error("notices given up: too old", channel=self.name, notices=old)
+
+    def _send(self, notice: WaitingNotice) -> bool:
+        """Whether the channel took it."""
+        if not self.outbox.claim(notice, _CLAIM):
+            return False
+        try:
+            self.channel.send(notice)
+        except Exception as error:  # noqa: BLE001 -- whatever a channel does, the next notice is tried
+            self._failed(notice, error)
+            return False
+        self.outbox.delivered(notice)
+        self._failures = 0
+        self.report = replace(self.report, delivered=self.report.delivered + 1)
+        structlog.stdlib.get_logger(_LOG).info("notified", **_told(notice))
+        return True
+
+    def _failed(self, notice: WaitingNotice, error: Exception) -> None:
+        self._failures += 1
+        self.report = replace(self.report, failed=self.report.failed + 1)
+        reason = str(error) if isinstance(error, NotificationError) else type(error).__name__
+        after = back_off(notice.attempts + 1, self.luck())
+        self.outbox.undelivered(notice, reason, round(after * SECOND))
+        log = structlog.stdlib.get_logger(_LOG)
+        log.warning("not notified", error=reason, retry_in=round(after, 1), **_told(notice))
+
+    def _pause(self, waiting: Sequence[WaitingNotice]) -> float:
+        age = max((self.clock() - one.as_of for one in waiting), default=0) / SECOND
+        self.report = replace(self.report, waiting=len(waiting), age=age)
+        if self.rests:
+            return back_off(self._failures, self.luck())
+        soonest = min((one.wait / SECOND for one in heads(waiting)), default=LOOK)
+        return min(LOOK, max(_SHORTEST, soonest))
+
+
+class Delivery:
+    """A thread for each channel: see `Deliverer`. Nothing runs where there are no channels.
+
+    Parameters
+    ----------
+    observe
+        takes what became of the notices of each channel, whenever that changed.
+    may
+        whether this process may send: another configuration may know other channels.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        clock: Clock,
+        observe: Callable[[Mapping[str, ChannelReport]], None],
+        may: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._outbox = outbox
+        self._clock = clock
+        self._observe = observe
+        self._may = may
+        self._lock = threading.Lock()
+        self._reports: dict[str, ChannelReport] = {}
+        self._threads: dict[str, _Thread] = {}
+
+    def replace(self, channels: Mapping[str, Channel]) -> None:
+        """Send to these channels from now on; what is just being sent comes to its end."""
+        before, self._threads = self._threads, {}
+        for thread in before.values():
+            thread.stop()
+        with self._lock:
+            self._reports = {name: self._reports.get(name, ChannelReport()) for name in channels}
+        for name, channel in channels.items():
+            thread = _Thread(self._deliverer(name, channel), self._told, self._may)
+            self._threads[name] = thread
+            thread.start()
+        if before or channels:
+            self._observe(dict(self._reports))
+
+    def wake(self) -> None:
+        """Look at the outbox now: a cycle may have written something."""
+        for thread in self._threads.values():
+            thread.wake()
+
+    def stop(self, timeout: float = 2.0) -> None:
+        """Send no more; what is being sent has so many seconds to end."""
+        for thread in self._threads.values():
+            thread.stop()
+        until = time.monotonic() + timeout
+        for thread in self._threads.values():
+            thread.join(until - time.monotonic())
+
+    def _deliverer(self, name: str, channel: Channel) -> Deliverer:
+        return Deliverer(name, channel, self._outbox, self._clock, report=self._reports[name])
+
+    def _told(self, name: str, report: ChannelReport) -> None:
+        with self._lock:
+            if name not in self._reports or self._reports[name] == report:
+                return
+            self._reports[name] = report
+            reports = dict(self._reports)
+        self._observe(reports)
+
+
+class _Thread:
+    """Calls a deliverer again and again."""
+
+    def __init__(
+        self,
+        deliverer: Deliverer,
+        told: Callable[[str, ChannelReport], None],
+        may: Callable[[], bool],
+    ) -> None:
+        self._ended, self._woken = threading.Event(), threading.Event()
+        deliverer.stopping = self._ended.is_set
+        self._deliverer, self._told, self._may = deliverer, told, may
+        self._thread = threading.Thread(target=self._run, name=f"notify {deliverer.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._woken.set()
+
+    def join(self, timeout: float) -> None:
+        self._thread.join(max(0.0, timeout))
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self._woken.clear()
+            pause = self._once() if self._may() else LOOK
+            (self._ended if self._deliverer.rests else self._woken).wait(pause)
+
+    def _once(self) -> float:
+        log = structlog.stdlib.get_logger(_LOG)
+        try:
+            pause = self._deliverer()
+        except MonitorError as error:
+            log.debug("the outbox does not answer", reason=str(error))
+            return _UNREADABLE
+        except Exception as error:  # noqa: BLE001 -- the channel's thread must not die
+            log.error("notices were not delivered", reason=described(error))  # noqa: TRY400 -- in one line
+            return LOOK
+        self._told(self._deliverer.name, self._deliverer.report)
+        return pause
+
+
+def heads(waiting: Iterable[WaitingNotice]) -> list[WaitingNotice]:
+    """Of each model and rule the notice that is next."""
+    first: dict[tuple[str, str], WaitingNotice] = {}
+    for notice in waiting:
+        first.setdefault((notice.model, notice.rule), notice)
+    return list(first.values())
+
+
+def _fewest_attempts(notice: WaitingNotice) -> tuple[int, int]:
+    return (notice.attempts, notice.as_of)
+
+
+def _told(notice: WaitingNotice) -> dict[str, str]:
+    return {
+        "channel": notice.channel,
+        "model": notice.model,
+        "rule": notice.rule,
+        "kind": notice.kind,
+        "as_of": to_iso(notice.as_of),
+        "notice": notice.key,
+    }

@@ -1,0 +1,1 @@
+"""Channels that people are told of alerts by: one a file."""

@@ -1,0 +1,137 @@
+"""Whatever Apprise knows: chats, e-mail, pagers, text messages."""
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from monitor.core.errors import NotificationError
+from monitor.specs.rows import WaitingNotice
+
+MISSING = "needs Apprise: pip install 'monitor[notify]'"
+_LOG = "apprise"
+_SAID: ContextVar[list[str] | None] = ContextVar("said", default=None)  # Apprise may send in another thread
+_SHORTEST_SECRET = 4  # parts of a URL from this length on are hidden in what is told of a failure
+
+
+@dataclass(frozen=True, slots=True)
+class AppriseUrl:
+    """Sends notices as text to one Apprise URL."""
+
+    url: str = field(repr=False)
+    _service: Any = field(repr=False)
+
+    @classmethod
+    def of(cls, url: str) -> "AppriseUrl":
+        """Channel of a URL.
+
+        Raises
+        ------
+        NotificationError
+            if Apprise is not installed, or does not understand the URL; it is not told.
+        """
+        apprise = _imported()
+        asset = apprise.AppriseAsset(app_id="monitor", app_desc="monitor", app_url="", storage_mode="memory")
+        with _heard():
+            try:
+                service = apprise.Apprise.instantiate(url, asset=asset, suppress_exceptions=True)
+            except Exception:  # noqa: BLE001 -- whatever a plug-in makes of it, its text may quote the URL
+                service = None
+        if service is None:
+            raise NotificationError(
+                f'Apprise does not understand this URL of "{url.partition("://")[0]}://": '
+                "see https://appriseit.com/services/"
+            )
+        return cls(url, service)
+
+    @property
+    def target(self) -> str:
+        """What two channels of the same receiver have in common."""
+        return str(self._service.url(privacy=False))
+
+    def send(self, notice: WaitingNotice) -> None:
+        """Send a notice.
+
+        Raises
+        ------
+        NotificationError
+            if it was not taken.
+        """
+        apprise = _imported()
+        sender = apprise.Apprise()
+        sender.add(self._service)
+        with _heard() as said:
+            try:
+                taken = sender.notify(
+                    body=f"{notice.payload['text']}\n\n(notice {notice.key})",
+                    title=notice.payload["title"],
+                    notify_type=_type(notice),
+                    body_format="text",
+                )
+            except Exception as error:  # noqa: BLE001 -- a plug-in's text may quote the URL
+                raise NotificationError(f"Apprise failed: {type(error).__name__}") from None
+        if not taken:
+            raise NotificationError(_without_parts(said[-1] if said else "Apprise did not send it", self.url))
+
+
+def known_service(url: str) -> str | None:
+    """Name of the service that Apprise knows an https URL as; None: of none, or Apprise is not installed."""
+    try:
+        channel = AppriseUrl.of(url)
+    except NotificationError:
+        return None
+    return str(channel._service.service_name)  # noqa: SLF001 -- of this class
+
+
+def _imported() -> Any:
+    try:
+        import apprise
+    except ImportError:
+        raise NotificationError(MISSING) from None
+    return apprise
+
+
+def _type(notice: WaitingNotice) -> str:
+    if notice.kind == "resolved":
+        ended = {alert["ended"] for alert in notice.payload["alerts"]}
+        return "success" if ended <= {"cleared", "revised"} else "info"
+    return {"critical": "failure", "warning": "warning"}.get(str(notice.payload["severity"]), "info")
+
+
+@contextmanager
+def _heard() -> Iterator[list[str]]:
+    """What Apprise warns of in here. It goes to no log: it may hold parts of a URL."""
+    log = logging.getLogger(_LOG)
+    log.propagate = False
+    said: list[str] = []
+    handler, token = _Heard(said), _SAID.set(said)
+    log.addHandler(handler)
+    try:
+        yield said
+    finally:
+        log.removeHandler(handler)
+        _SAID.reset(token)
+
+
+class _Heard(logging.Handler):
+    def __init__(self, said: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._said = said
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if _SAID.get() is self._said:
+            self._said.append(record.getMessage())
+
+
+def _without_parts(text: str, url: str) -> str:
+    """Text without what stands in a URL behind its scheme: rather too much is hidden than too little."""
+    behind = url.partition("://")[2]
+    for part in sorted({*re.split(r"[/:@?&=#,+]", behind)}, key=len, reverse=True):
+        for form in (part, unquote(part)):
+            if len(form) >= _SHORTEST_SECRET:
+                text = text.replace(form, "***")
+    return text[:200]

@@ -1,0 +1,21 @@
+"""Which channel a URL is."""
+
+from monitor.notify.apprise_url import AppriseUrl, known_service
+from monitor.notify.webhook import SCHEMES, Webhook
+
+
+def open_channel(url: str) -> Webhook | AppriseUrl:
+    """Channel of a URL: a webhook for http and https, else what Apprise makes of it.
+
+    Raises
+    ------
+    NotificationError
+        if it cannot be used; it is not told.
+    """
+    scheme = url.partition("://")[0].lower()
+    return Webhook(url) if scheme in SCHEMES else AppriseUrl.of(url)
+
+
+def service_behind(url: str) -> str | None:
+    """Name of the service whose own address an http URL is, which wants messages of its own kind."""
+    return known_service(url) if url.partition("://")[0].lower() in SCHEMES else None

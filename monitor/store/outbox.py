@@ -1,0 +1,115 @@
+"""Notices on their way: written with the alerts that they tell of, claimed, delivered or given up."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, func, select, update
+
+from monitor.alerts.messages import Notice
+from monitor.specs.rows import WaitingNotice
+from monitor.states.grids import content_hash
+from monitor.store.connections import reading, writing
+from monitor.store.statements import add, database_now
+from monitor.store.tables import outbox
+
+_WAITS = outbox.c.delivered_at.is_(None) & outbox.c.given_up_at.is_(None)
+_LONGEST_ERROR = 500
+
+
+def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) -> None:
+    """Put notices into the outbox, a row for each channel; what is there already stays as it is."""
+    rows = [
+        {
+            "key": _key(run, model, notice, channel),
+            "run": run,
+            "model": model,
+            "rule": notice.rule,
+            "kind": notice.kind.value,
+            "channel": channel,
+            "as_of": int(notice.as_of),
+            "payload": notice.payload,
+            "attempts": 0,
+            "next_at": 0,
+            "delivered_at": None,
+            "given_up_at": None,
+            "error": "",
+        }
+        for notice in told
+        for channel in notice.channels
+    ]
+    add(connection, outbox, rows)
+
+
+def _key(run: str, model: str, notice: Notice, channel: str) -> str:
+    return content_hash([run, model, notice.rule, notice.as_of, notice.kind, notice.severity, channel])
+
+
+@dataclass(frozen=True, slots=True)
+class SqlOutbox:
+    """Outbox of a run. Safe to use from several threads and processes; every call is one transaction."""
+
+    engine: Engine = field(repr=False)
+    run: str
+
+    def waiting(self, channel: str) -> list[WaitingNotice]:
+        """What a channel has not taken yet, oldest first."""
+        with reading(self.engine) as connection:
+            wait = (outbox.c.next_at - database_now(connection)).label("wait")
+            order = outbox.c.as_of, outbox.c.model, outbox.c.rule, outbox.c.kind
+            found = connection.execute(select(outbox, wait).where(self._of(channel)).order_by(*order))
+            return [_waiting(row) for row in found.mappings()]
+
+    def claim(self, notice: WaitingNotice, wait: int) -> bool:
+        """Have a notice for `wait` microseconds; False: another process has it, or it waits no more.
+
+        One that is neither delivered nor put back is claimed again after that: at least once.
+        """
+        with writing(self.engine) as connection:
+            now = database_now(connection)
+            untouched = outbox.c.attempts == notice.attempts, outbox.c.next_at <= now
+            mine = update(outbox).where(outbox.c.key == notice.key, _WAITS, *untouched)
+            claimed = mine.values(attempts=outbox.c.attempts + 1, next_at=now + wait)
+            return connection.execute(claimed).rowcount == 1
+
+    def delivered(self, notice: WaitingNotice) -> None:
+        """Note that the channel has taken it, whoever sent it."""
+        with writing(self.engine) as connection:
+            taken = update(outbox).where(outbox.c.key == notice.key, outbox.c.delivered_at.is_(None))
+            now = database_now(connection)
+            connection.execute(taken.values(delivered_at=now, given_up_at=None, error=""))
+
+    def undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
+        """Note why it was not taken, unless another process has it now, and let it wait."""
+        with writing(self.engine) as connection:
+            mine = outbox.c.key == notice.key, outbox.c.attempts == notice.attempts + 1
+            later = database_now(connection) + wait
+            put_back = update(outbox).where(*mine, _WAITS)
+            connection.execute(put_back.values(error=error[:_LONGEST_ERROR], next_at=later))
+
+    def give_up(self, channel: str, before: int) -> int:
+        """Tell no more what is of before a moment; how many notices that were."""
+        old = self._of(channel) & (outbox.c.as_of < before)
+        with reading(self.engine) as connection:
+            if not connection.execute(select(func.count()).select_from(outbox).where(old)).scalar_one():
+                return 0
+        with writing(self.engine) as connection:
+            gone = update(outbox).where(old).values(given_up_at=database_now(connection))
+            return connection.execute(gone).rowcount
+
+    def _of(self, channel: str) -> ColumnElement[bool]:
+        return (outbox.c.run == self.run) & (outbox.c.channel == channel) & _WAITS
+
+
+def _waiting(row: RowMapping) -> WaitingNotice:
+    return WaitingNotice(
+        key=row["key"],
+        model=row["model"],
+        rule=row["rule"],
+        kind=row["kind"],
+        channel=row["channel"],
+        as_of=row["as_of"],
+        payload=json.loads(row["payload"]),
+        attempts=row["attempts"],
+        wait=max(0, row["wait"]),
+    )

@@ -1,0 +1,201 @@
+"""What people are told: one notice a rule, in words that hold."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitor.alerts.examples import markdown
+from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.messages import Kind, Notice, Recipient, notices
+from monitor.alerts.rules import Bound, Condition, Limit, Rule, Series, Severity
+from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.clock import DAY, HOUR
+from monitor.core.measurement import Detail
+
+AT = 15_000 * DAY
+CHAT, PAGER = Recipient("chat"), Recipient("pager", Severity.CRITICAL)
+RULE = Rule(
+    name="missing",
+    measure="missing_rate",
+    condition=Condition(above=Limit(0.05)),
+    subject="feature:*",
+    window="7d",
+    annotations=(
+        ("summary", "{measure} is {value} of {n}, {limit} at most; {unknown} and {value.__class__} stay."),
+        ("action", "Look."),
+    ),
+)
+
+
+def alert(subject: str = "feature:age", value: float = 0.2, **changes: Any) -> Alert:
+    verdict = Verdict(
+        outcome=Outcome.BREACH,
+        window_end=AT,
+        value=value,
+        lower=value - 0.01,
+        upper=value + 0.01,
+        n=1_234,
+        limit=0.05,
+    )
+    firing = Alert(
+        series=Series("missing", window="7d", subject=subject),
+        severity=Severity.WARNING,
+        state=State.FIRING,
+        since=AT - 2 * HOUR,
+        judged_at=AT,
+        verdict=verdict,
+        breach=verdict,
+        fired_at=AT,
+    )
+    return replace(firing, **changes)
+
+
+def over(why: Ended = Ended.CLEARED, **changes: Any) -> Alert:
+    return alert(**changes, state=State.RESOLVED, resolved_at=AT, ended=why)
+
+
+def told(*turned: Alert, rule: Rule | None = RULE, standing: tuple[Alert, ...] = ()) -> tuple[Notice, ...]:
+    return notices("late", [rule] if rule else [], turned, standing, [CHAT, PAGER], AT)
+
+
+def text_of(*turned: Alert, rule: Rule | None = RULE, standing: tuple[Alert, ...] = ()) -> str:
+    (notice,) = told(*turned, rule=rule, standing=standing)
+    payload = json.loads(notice.payload)
+    return f"{payload['title']}\n{payload['text']}"
+
+
+def test_the_page_of_examples_is_that_of_the_code() -> None:
+    page = Path(__file__).parents[2] / "docs" / "alerts-messages.md"
+
+    assert page.read_text(encoding="utf-8") == markdown()
+
+
+def test_there_is_one_notice_a_rule_and_kind() -> None:
+    found = told(alert("feature:a"), alert("feature:b"), over(subject="feature:c"))
+
+    assert [(one.rule, one.kind) for one in found] == [("missing", Kind.FIRING), ("missing", Kind.RESOLVED)]
+
+
+def test_a_channel_is_told_of_what_is_urgent_enough_for_it() -> None:
+    (warning,), (critical,) = told(alert()), told(alert(severity=Severity.CRITICAL))
+
+    assert (warning.channels, critical.channels) == (("chat",), ("chat", "pager"))
+    assert notices("late", [RULE], [alert()], [], [PAGER], AT) == ()
+
+
+def test_subjects_are_listed_by_size_and_the_largest_leads() -> None:
+    lines = text_of(alert("feature:a", 0.1), alert("feature:b", 0.4), alert("feature:c", 0.2)).split("\n")
+
+    assert lines[0] == "FIRING warning: late missing, 3 alerts (7d)"
+    assert lines[1].startswith("feature:b: missing_rate is 40 %")
+    assert [line.split()[1] for line in lines if line.startswith("- feature")] == [
+        "feature:b:",
+        "feature:c:",
+        "feature:a:",
+    ]
+
+
+def test_a_long_list_is_cut_in_the_text_and_whole_in_the_payload() -> None:
+    (notice,) = told(*(alert(f"feature:{at:02}") for at in range(13)))
+    payload = json.loads(notice.payload)
+
+    assert payload["text"].count("\n- feature") == 10
+    assert "- and 3 more" in payload["text"]
+    assert len(payload["alerts"]) == 13
+
+
+def test_a_text_says_what_where_since_when_how_sure_and_what_to_do() -> None:
+    assert text_of(alert()) == (
+        "FIRING warning: late missing, feature:age (7d)\n"
+        "missing_rate is 20 % of 1,234, 5 % at most; {unknown} and {value.__class__} stay.\n"
+        "\n"
+        "Model late, rule missing, warning.\n"
+        "Window 7d up to 2011-01-26T00:00:00Z.\n"
+        "In breach since 2011-01-25T22:00:00Z, 2h 0m before it was told.\n"
+        "\n"
+        "feature:age: missing_rate 20 % [19 to 21], n 1,234: above the limit 5 %\n"
+        "\n"
+        "What to do: Look."
+    )
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        (Ended.CLEARED, "back within its limit"),
+        (Ended.REVISED, "taken back"),
+        (Ended.NO_DATA, "no all-clear"),
+        (Ended.REMOVED, "removed from the configuration"),
+        (Ended.ACCEPTED, "accepted"),
+    ],
+)
+def test_an_end_says_why(why: Ended, said: str) -> None:
+    assert said in text_of(over(why)).split("\n")[1]
+
+
+def test_what_is_unknown_is_not_called_resolved() -> None:
+    assert text_of(over(Ended.NO_DATA)).startswith("NO DATA warning")
+    assert text_of(over(Ended.CLEARED)).startswith("RESOLVED warning")
+
+
+def test_an_alert_whose_rule_is_gone_is_told_of_without_it() -> None:
+    assert "it was 0.2: above the limit 0.05" in text_of(over(Ended.REMOVED), rule=None)
+
+
+def test_others_of_the_rule_that_fire_are_counted() -> None:
+    standing = (alert("feature:x"), alert("feature:y", state=State.PENDING), alert())
+
+    assert "1 more of this rule fire already." in text_of(alert(), standing=standing)
+    assert "2 more of this rule still fire." in text_of(over(subject="feature:z"), standing=standing)
+
+
+@pytest.mark.parametrize(
+    ("measure", "against", "value", "words"),
+    [
+        ("log_age", "", 183_600.0, "log_age 2d 3h: above the limit 1d 0h"),
+        (
+            "missing_rate",
+            "reference",
+            0.2,
+            "missing_rate +20 percentage points: above the limit +10 percentage points",
+        ),
+        ("sample_ratio_p_value_always_valid", "", 0.0001, "0.0001: below the limit 0.01"),
+        ("stability_index", "previous", 0.31, "stability_index 0.31: above the limit 0.1"),
+        ("no_such_measure", "", 0.31, "no_such_measure 0.31: above the limit 0.1"),
+    ],
+)
+def test_values_bear_their_unit(measure: str, against: str, value: float, words: str) -> None:
+    limit = 86_400.0 if value > 1 else 0.01 if value < 0.01 else 0.1
+    rule = replace(
+        RULE, measure=measure, against=against, condition=Condition(above=Limit(limit)), annotations=()
+    )
+    breach = replace(alert().breach, value=value, lower=None, upper=None, n=0, limit=limit)
+
+    assert words in text_of(alert(breach=breach), rule=rule)
+
+
+def test_what_else_a_condition_asks_for_is_said() -> None:
+    rule = replace(RULE, condition=replace(RULE.condition, bound=Bound.LOWER, and_above=Limit(0.01)))
+
+    assert "above the limit 5 % (by size above 0.01, with its whole interval)" in text_of(alert(), rule=rule)
+
+
+def test_the_cause_is_told_line_by_line() -> None:
+    cells = Detail(("cell", "expected", "actual"), (("a", 0.1, 0.2), ("b", None, 0.1)))
+    breach = replace(alert().breach, cause=cells)
+
+    assert (
+        "Cells that moved most:\n- a: expected 0.1, actual 0.2\n- b: expected unknown, actual 0.1"
+        in text_of(alert(breach=breach))
+    )
+
+
+def test_the_other_moment_is_told_where_there_is_no_other_cause() -> None:
+    then = Detail(("value", "lower", "upper", "n"), ((0.05, None, None, 900),))
+
+    assert "It was 0.05, n 900, at the moment it is compared with." in text_of(
+        alert(breach=replace(alert().breach, cause=then))
+    )

@@ -1,0 +1,40 @@
+from configurations import SOURCE, File, model
+
+from monitor.alerts.messages import Recipient
+from monitor.alerts.rules import Severity
+
+URL = "https://chat.example/hook/${TOKEN}"
+ENVIRON = {"TOKEN": "tokentoken"}
+
+
+def channel(name: str = "chat", url: str = URL, keys: str = "") -> str:
+    return f'[[notify]]\nname = "{name}"\nurl = "{url}"\n{keys}\n'
+
+
+def test_channels_have_models_and_a_least_severity(file: File) -> None:
+    text = channel() + channel("pager", keys='models = ["delay"]\nseverity = "critical"')
+
+    found = file.settings(text + SOURCE + model() + model(name="delay"), ENVIRON)
+
+    assert found.recipients("late") == (Recipient("chat"),)
+    assert found.recipients("delay") == (Recipient("chat"), Recipient("pager", Severity.CRITICAL))
+    assert found.channels[0].url == "https://chat.example/hook/tokentoken"
+
+
+def test_the_url_of_a_channel_is_not_shown(file: File) -> None:
+    found = file.settings(channel() + SOURCE + model(), ENVIRON)
+
+    assert "tokentoken" not in repr(found)
+    assert file.faults(channel(url="chat.example/${TOKEN}") + SOURCE + model(), ENVIRON) == [
+        'notify[0].url: a channel\'s URL starts as in "https://" or "slack://"; it is not shown here'
+    ]
+
+
+def test_faults_of_channels_have_their_places(file: File) -> None:
+    text = channel(url="json://x", keys='models = ["lat"]\nseverity = "loud"') + channel(url="json://x")
+
+    assert file.faults(text + SOURCE + model()) == [
+        'notify[0].models[0]: no such model (the models are "late"): got "lat"; did you mean "late"?',
+        'notify[0].severity: must be one of "critical", "warning", "info": got "loud"',
+        "notify[1].name: every channel has a name of its own: notify[0] has the same",
+    ]

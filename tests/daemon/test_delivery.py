@@ -1,0 +1,270 @@
+"""Delivery of notices from a real outbox, on both databases."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from receivers import receiver
+from sqlalchemy import select, update
+from store_examples import START, commit
+from structlog.testing import capture_logs
+
+from monitor.alerts.messages import Kind, Notice
+from monitor.alerts.rules import Severity
+from monitor.core.clock import DAY, HOUR
+from monitor.core.errors import NotificationError, StoreError
+from monitor.daemon.delivery import Deliverer, Delivery
+from monitor.notify.webhook import Webhook
+from monitor.specs.protocols import ChannelReport
+from monitor.specs.rows import Event, WaitingNotice
+from monitor.store.adapter import SqlStore
+from monitor.store.connections import reading, writing
+from monitor.store.outbox import SqlOutbox
+from monitor.store.tables import outbox
+
+
+@dataclass
+class Told:
+    """A channel that remembers, and refuses what it is told to."""
+
+    refuses: Callable[[WaitingNotice], bool] = lambda _notice: False
+    tried: list[str] = field(default_factory=list)
+    taken: list[WaitingNotice] = field(default_factory=list)
+
+    def send(self, notice: WaitingNotice) -> None:
+        self.tried.append(notice.key)
+        if self.refuses(notice):
+            raise NotificationError("no")
+        self.taken.append(notice)
+
+
+def notice(rule: str = "performance", kind: Kind = Kind.FIRING, at: int = START, *channels: str) -> Notice:
+    return Notice(
+        rule=rule,
+        kind=kind,
+        severity=Severity.CRITICAL,
+        as_of=at,
+        channels=channels or ("chat",),
+        payload='{"title": "T", "text": "t", "severity": "critical", "alerts": []}',
+    )
+
+
+def put(store: SqlStore, *told: Notice) -> SqlOutbox:
+    store.commit("late", commit(notices=told))
+    return SqlOutbox(store.engine, store.run)
+
+
+def deliverer(store: SqlOutbox, channel: Told, name: str = "chat", now: int = START + HOUR) -> Deliverer:
+    return Deliverer(name, channel, store, lambda: now, luck=lambda: 0.0)
+
+
+def column(store: SqlStore, name: str) -> list[object]:
+    order = outbox.c.as_of, outbox.c.channel
+    with reading(store.engine) as connection:
+        return list(connection.execute(select(outbox.c[name]).order_by(*order)).scalars())
+
+
+def due_again(store: SqlStore) -> None:
+    """Let all that waits be due now."""
+    with writing(store.engine) as connection:
+        connection.execute(update(outbox).values(next_at=0))
+
+
+def test_a_notice_is_delivered_once_to_each_channel(store: SqlStore) -> None:
+    box = put(store, notice("performance", Kind.FIRING, START, "chat", "pager"))
+    chat, pager = Told(), Told()
+
+    for _ in range(2):
+        deliverer(box, chat)()
+        deliverer(box, pager, "pager")()
+
+    assert [one.channel for one in chat.taken + pager.taken] == ["chat", "pager"]
+    assert len({*chat.tried, *pager.tried}) == 2  # keys
+    assert box.waiting("chat") == box.waiting("pager") == []
+
+
+def test_a_cycle_that_is_committed_again_writes_no_notice_again(store: SqlStore) -> None:
+    put(store, notice())
+
+    put(store, notice(), notice(at=START + HOUR))
+
+    assert column(store, "as_of") == [START, START + HOUR]
+
+
+def test_a_refused_notice_waits_longer_each_time_and_says_why(fresh_store: SqlStore) -> None:
+    box, channel = put(fresh_store, notice()), Told(refuses=lambda _notice: True)
+    send = deliverer(box, channel)
+
+    pauses = []
+    for _ in range(3):
+        send()
+        pauses.append(box.waiting("chat")[0].wait)
+        due_again(fresh_store)
+
+    assert column(fresh_store, "error") == ["no"]
+    assert pauses == sorted(pauses)
+    assert 0 < pauses[0] <= 500_000 < pauses[2] <= 2_000_000
+    assert (send.report.failed, send.report.waiting, send.report.age) == (3, 1, 3_600.0)
+
+
+def test_nothing_is_lost_where_a_process_dies_between_sending_and_noting_it(store: SqlStore) -> None:
+    box, first, second = put(store, notice()), Told(), Told()
+    (waiting,) = box.waiting("chat")
+    assert box.claim(waiting, 60_000_000)
+    first.send(waiting)  # and dies
+
+    deliverer(box, second)()
+    assert second.tried == []  # for as long as the claim lasts
+    due_again(store)
+    deliverer(box, second)()
+
+    assert second.tried == first.tried
+    assert box.waiting("chat") == []
+
+
+def test_a_notice_of_a_store_that_fails_is_sent_again_with_its_key(fresh_store: SqlStore) -> None:
+    class Failing(SqlOutbox):
+        def delivered(self, notice: WaitingNotice) -> None:
+            raise StoreError(notice.key)
+
+    box, channel = put(fresh_store, notice()), Told()
+    failing = Failing(fresh_store.engine, fresh_store.run)
+
+    with pytest.raises(StoreError):
+        deliverer(failing, channel)()
+    due_again(fresh_store)
+    deliverer(box, channel)()
+
+    assert len(channel.tried) == 2
+    assert len({*channel.tried}) == 1
+
+
+def test_two_daemons_send_each_notice_once(store: SqlStore) -> None:
+    box = put(store, *(notice(f"rule{at}") for at in range(12)))
+    channels = [Told(), Told()]
+    threads = [threading.Thread(target=deliverer(box, channel)) for channel in channels]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    tried = [key for channel in channels for key in channel.tried]
+    assert len(tried) == len({*tried}) == 12
+
+
+def test_what_ended_is_not_told_before_what_began(fresh_store: SqlStore) -> None:
+    began, ended = notice(), notice(kind=Kind.RESOLVED, at=START + HOUR)
+    other = notice("volume", at=START + HOUR)
+    box = put(fresh_store, ended, began, other)
+    refusing = [True]
+    channel = Told(refuses=lambda one: one.kind == "firing" and one.rule == "performance" and refusing[0])
+
+    send = deliverer(box, channel, now=START + 2 * HOUR)
+    send()
+    assert [one.rule for one in channel.taken] == ["volume"]
+    refusing[0] = False
+    due_again(fresh_store)
+    send()
+
+    assert [(one.rule, one.kind) for one in channel.taken[1:]] == [
+        ("performance", "firing"),
+        ("performance", "resolved"),
+    ]
+
+
+def test_a_notice_that_is_always_refused_holds_up_no_other(fresh_store: SqlStore) -> None:
+    box = put(fresh_store, *(notice(f"rule{at}") for at in range(4)))
+    channel = Told(refuses=lambda one: one.rule == "rule0")
+
+    deliverer(box, channel)()
+
+    assert [one.rule for one in channel.taken] == ["rule1", "rule2", "rule3"]
+
+
+def test_a_dead_channel_is_left_alone_after_three_failures_and_then_asked_with_one(
+    fresh_store: SqlStore,
+) -> None:
+    box = put(fresh_store, *(notice(f"rule{at}") for at in range(8)))
+    channel = Told(refuses=lambda _notice: True)
+    send = deliverer(box, channel)
+
+    first = send()
+    tried = len(channel.tried)
+    second = send()
+
+    assert (tried, len(channel.tried)) == (3, 4)
+    assert send.rests
+    assert second == 2 * first
+
+
+def test_an_old_notice_is_given_up_counted_and_said(fresh_store: SqlStore) -> None:
+    box, channel = put(fresh_store, notice()), Told()
+    send = deliverer(box, channel, now=START + DAY + 1)
+
+    with capture_logs() as logs:
+        send()
+
+    assert channel.tried == []
+    assert send.report == ChannelReport(given_up=1)
+    assert [line["event"] for line in logs] == ["notices given up: too old"]
+
+
+def test_runs_do_not_send_one_anothers_notices(fresh_store: SqlStore) -> None:
+    put(fresh_store, notice())
+    channel = Told()
+
+    deliverer(SqlOutbox(fresh_store.engine, "try"), channel)()
+
+    assert channel.tried == []
+
+
+def test_the_outbox_goes_along_when_a_model_is_forgotten(fresh_store: SqlStore) -> None:
+    put(fresh_store, notice())
+
+    gone = fresh_store.forget(Event(model="late", at=START, kind="forgotten"))
+
+    assert gone["outbox"] == 1
+    assert column(fresh_store, "key") == []
+
+
+def test_a_dead_channel_beside_a_live_one_holds_up_nothing(fresh_store: SqlStore) -> None:
+    box = put(fresh_store, notice("performance", Kind.FIRING, START, "dead", "live"))
+    reports: list[dict[str, ChannelReport]] = []
+    hangs, seen = threading.Event(), threading.Event()
+
+    class Dead:
+        def send(self, notice: WaitingNotice) -> None:
+            hangs.wait(20)
+            raise NotificationError(notice.key)
+
+    def observe(told: Mapping[str, ChannelReport]) -> None:
+        reports.append(dict(told))
+        seen.set()
+
+    with receiver() as found:
+        delivery = Delivery(box, lambda: START + HOUR, observe)
+        delivery.replace({"dead": Dead(), "live": Webhook(found.url())})
+        for _ in range(200):
+            if reports[-1]["live"].delivered:
+                break
+            seen.wait(0.05)
+            seen.clear()
+        hangs.set()
+        delivery.stop()
+
+    assert [body["channel"] for body in found.bodies] == ["live"]
+    assert reports[-1]["live"] == ChannelReport(delivered=1)
+
+
+def test_without_channels_nothing_runs(fresh_store: SqlStore) -> None:
+    reports: list[object] = []
+    delivery = Delivery(SqlOutbox(fresh_store.engine, "live"), lambda: START, reports.append)
+
+    delivery.replace({})
+    delivery.wake()
+    delivery.stop()
+
+    assert reports == []
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("notify")] == []

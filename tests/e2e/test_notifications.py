@@ -1,0 +1,101 @@
+"""The real daemon tells a real receiver that a log has stopped, and that it goes on."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import process
+import pytest
+import servers
+from click.testing import CliRunner
+from receivers import Receiver, receiver
+from serving import Bench, model, predictions, sqlite_bench
+
+from monitor.cli import main
+from monitor.core.clock import DAY, MINUTE, SECOND, floor_to, to_iso
+
+OPTIONS = """
+every = "1s"
+pane = "10m"
+windows = [{ length = "1h", step = "10m" }]
+horizon = "2d"
+settle_after = "0s"
+resamples = 20
+reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
+"""
+RULE = """
+[[models.alerts]]
+name = "stopped"
+measure = "log_age"
+above = 1800
+severity = "critical"
+annotations = { summary = "No prediction for {value}." }
+"""
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A log that stopped an hour ago."""
+    now = time.time_ns() // 1_000
+    rows = predictions(300, floor_to(now, DAY) - DAY, now - 60 * MINUTE)
+    return sqlite_bench(tmp_path, rows, model(options=OPTIONS) + RULE, labelled=now)
+
+
+def with_channels(bench: Bench, head: str, *channels: tuple[str, str]) -> Path:
+    config = bench.directory / "config.toml"
+    tables = "".join(f'[[notify]]\nname = "{name}"\nurl = "{url}"\n' for name, url in channels)
+    config.write_text(head + tables + config.read_text(encoding="utf-8"), encoding="utf-8")
+    return config
+
+
+@pytest.fixture
+def found() -> Iterator[Receiver]:
+    """A receiver that refuses once."""
+    with receiver(503) as running:
+        yield running
+
+
+def test_a_log_that_stops_and_goes_on_is_told_beside_a_dead_channel(bench: Bench, found: Receiver) -> None:
+    port, dead = servers.free_port(), servers.free_port()
+    head = f'[http]\nport = {port}\n[log]\nformat = "json"\nlevel = "debug"\n'
+    url = f"http://127.0.0.1:{dead}/tokentoken"
+    config = with_channels(bench, head, ("dead", url), ("live", found.url("/hook/tokentoken")))
+
+    with process.daemon(config, port) as running:
+        running.started()
+        running.wait(lambda: len(found.bodies) >= 2, "the notice, again")
+        now = time.time_ns() // 1_000
+        times = {"event_time": to_iso(now - SECOND), "logged_at": to_iso(now)}
+        (row,) = predictions(1, now, now + 1, prefix="new")
+        bench.database.insert("predictions", [row | times])
+        running.wait(lambda: len(found.bodies) >= 3, "its end")
+        running.wait(lambda: running.value("notices_waiting", channel="live") == 0, "an empty outbox")
+        refused, again, ended = found.bodies
+
+        assert refused == again
+        assert (again["kind"], again["rule"], again["severity"]) == ("firing", "stopped", "critical")
+        assert again["title"] == "FIRING critical: late stopped"
+        assert again["text"].startswith("No prediction for 1h")
+        assert (ended["kind"], ended["alerts"][0]["ended"]) == ("resolved", "cleared")
+        assert len({body["key"] for body in found.bodies}) == 2
+        assert running.value("notices_total", channel="live", outcome="delivered") == 2
+        assert running.value("notices_total", channel="live", outcome="failed") == 1
+        assert running.value("notices_waiting", channel="dead") == 2
+        assert running.logged("cycle failed") == []
+        running.stop()
+    assert "tokentoken" not in running.log_file.read_text(encoding="utf-8")
+    stored = b"".join(path.read_bytes() for path in bench.directory.glob("monitor.db*"))
+    assert b"tokentoken" not in stored
+
+
+def test_a_cycle_by_hand_sends_what_waits_and_one_of_another_run_nothing(
+    bench: Bench, found: Receiver
+) -> None:
+    found.answers.clear()
+    config = str(with_channels(bench, "", ("live", found.url())))
+
+    tried = CliRunner().invoke(main, ["cycle", "--config", config, "--run", "try"])
+    done = CliRunner().invoke(main, ["cycle", "--config", config])
+
+    assert (tried.exit_code, done.exit_code) == (0, 0), tried.output + done.output
+    assert [body["rule"] for body in found.bodies] == ["stopped"]

@@ -1,0 +1,58 @@
+"""Notices of real cycles: written with the alerts, the same however the cycles ran."""
+
+from collections.abc import Callable, Sequence
+
+from memory import MemorySource
+from sqlalchemy import select
+from synthetic import START, log_of, monitored_of
+
+from monitor.alerts.messages import Recipient
+from monitor.alerts.rules import Condition, Limit, Rule, Severity
+from monitor.core.clock import DAY, HOUR, SECOND
+from monitor.pipeline.cycle import run_cycle
+from monitor.store.adapter import SqlStore
+from monitor.store.connections import reading
+from monitor.store.tables import outbox
+
+NewStore = Callable[[], SqlStore]
+DAYS = 3
+STOPPED = Rule(name="stopped", measure="log_age", condition=Condition(above=Limit(12 * HOUR / SECOND)))
+CHAT, PAGER = Recipient("chat"), Recipient("pager", Severity.CRITICAL)
+
+
+def lived(store: SqlStore, *recipients: Recipient, restarts: bool = False) -> list[dict[str, object]]:
+    """Outbox after cycles over a log that stops."""
+    log = log_of(DAYS, per_day=60)
+    source = MemorySource(log.predictions, log.labels)
+    monitored = monitored_of(source, store, rules=(STOPPED,))
+    moments = [START + DAYS * DAY + hours * HOUR for hours in (0, 12, 24, 24, 36)]
+    for moment in moments:
+        if restarts:
+            monitored = monitored_of(source, store, rules=(STOPPED,))
+        monitored.recipients = tuple(recipients)
+        run_cycle(monitored, moment)
+    return rows(store)
+
+
+def rows(store: SqlStore) -> list[dict[str, object]]:
+    with reading(store.engine) as connection:
+        found = connection.execute(select(outbox).order_by(outbox.c.key)).mappings()
+        return [dict(row) for row in found]
+
+
+def told(found: Sequence[dict[str, object]]) -> list[tuple[object, ...]]:
+    return [(row["rule"], row["kind"], row["channel"], row["attempts"], row["delivered_at"]) for row in found]
+
+
+def test_an_alert_that_fires_is_in_the_outbox_once_however_cycles_are_run(new_store: NewStore) -> None:
+    live = lived(new_store(), CHAT, PAGER)
+
+    assert told(live) == [("stopped", "firing", "chat", 0, None)]
+    assert lived(new_store(), CHAT, PAGER, restarts=True) == live
+
+
+def test_without_recipients_nothing_is_written(new_store: NewStore) -> None:
+    store = new_store()
+
+    assert lived(store) == []
+    assert [alert.series.rule for _, alert in store.alerts("late")] == ["stopped"]
