@@ -22,7 +22,7 @@ EVERY = 10 * MINUTE
 PATIENCE = 180.0
 HISTORY = (
     *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
-    *(tables.provenance, tables.events, tables.entries),
+    *(tables.provenance, tables.events, tables.entries, tables.alerts),
 )
 OF_ITS_OWN = {"run", "rows_read", "id"}  # a cycle that is begun twice reads less the second time
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
+from monitor.alerts.acceptance import Acceptance
 from monitor.alerts.rules import Rule, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 
@@ -23,6 +24,7 @@ class Ended(StrEnum):
     REVISED = "revised"
     NO_DATA = "no_data"
     REMOVED = "removed"
+    ACCEPTED = "accepted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,28 @@ def waited(rule: Rule, alert: Alert, at: int) -> Alert | None:
 def removed(alert: Alert, at: int) -> Alert | None:
     """Alert whose rule is gone."""
     return _ended(alert, Ended.REMOVED, at)
+
+
+def accepted(alert: Alert, start: int, until: int | None) -> Acceptance:
+    """Acceptance of an alert's newest breach.
+
+    Parameters
+    ----------
+    start
+        of the window of that breach.
+    until
+        microseconds; None: for ever.
+    """
+    breach = alert.breach
+    lower, upper = (breach.value if bound is None else bound for bound in (breach.lower, breach.upper))
+    return Acceptance(
+        series=alert.series,
+        start=start,
+        end=breach.window_end,
+        lower=lower or 0.0,
+        upper=upper or 0.0,
+        until=until,
+    )
 
 
 def _began(rule: Rule, series: Series, verdict: Verdict, at: int) -> Alert:

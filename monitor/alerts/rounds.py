@@ -1,11 +1,12 @@
 """One round of judging: all rules of a model on what a cycle measured."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from monitor.alerts.lifecycle import Alert, State, missed, removed, step, waited
+from monitor.alerts.acceptance import Acceptance
+from monitor.alerts.lifecycle import Alert, Ended, State, missed, removed, step, waited
 from monitor.alerts.rules import Rule, Series
-from monitor.alerts.verdicts import Accepted, Row, Verdict, index, judge, needed
+from monitor.alerts.verdicts import Row, Verdict, index, judge, needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def advance(
     standing: Mapping[Series, Alert],
     at: int,
     *,
-    accepted: Mapping[Series, Accepted] | None = None,
+    accepted: Mapping[Series, Acceptance] | None = None,
 ) -> Round:
     """Judge all rules, and move their alerts on.
 
@@ -64,7 +65,8 @@ def advance(
             seen = (rule.window, rule.truth) in looked
             alert = _moved(rule, series, mine.get(series), verdicts.get(series), at, looked=seen)
             if alert is not None and alert.state is State.RESOLVED:
-                ended.append(alert)
+                expected = series in (accepted or {}) and alert.ended in (Ended.CLEARED, Ended.REVISED)
+                ended.append(replace(alert, ended=Ended.ACCEPTED) if expected else alert)
             elif alert is not None:
                 now[series] = alert
     names = {rule.name for rule in rules}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
+from monitor.alerts.acceptance import Acceptance
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, matches
 from monitor.core.measurement import Detail, Measurement
 
@@ -77,23 +78,6 @@ class Verdict:
         return (self.window_end, self.value, self.lower, self.upper, self.n, self.outcome)
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """A change that somebody expects: what lies within the accepted interval is no breach until then.
-
-    Parameters
-    ----------
-    lower, upper
-        bounds of the accepted value; equal where it has no interval.
-    until
-        microseconds; None: for ever.
-    """
-
-    lower: float
-    upper: float
-    until: int | None = None
-
-
 _Key: TypeAlias = tuple[str, str, str, str]
 Index: TypeAlias = Mapping[_Key, Sequence[Row]]
 
@@ -121,15 +105,25 @@ def index(rows: Iterable[Row], measures: frozenset[str]) -> Index:
 
 
 def judge(
-    rule: Rule, rows: Index, accepted: Mapping[Series, Accepted] | None = None
+    rule: Rule, rows: Index, accepted: Mapping[Series, Acceptance] | None = None
 ) -> dict[Series, Verdict]:
     """Verdicts of a rule; of a series that has several rows, on the newest window.
 
     Parameters
     ----------
     accepted
-        changes that are expected, by series.
+        changes that are expected, by series: where rows say how far a window is from the accepted one, these
+        are judged; else what lies within the accepted bounds is no breach.
     """
+    verdicts = _verdicts(rule, rows, accepted or {})
+    for series, one in (accepted or {}).items():
+        if series in verdicts and (rule.measure, rule.window, rule.truth, one.against) in rows:
+            others = _verdicts(replace(rule, against=one.against), rows, {})
+            verdicts[series] = others.get(series, verdicts[series])
+    return verdicts
+
+
+def _verdicts(rule: Rule, rows: Index, accepted: Mapping[Series, Acceptance]) -> dict[Series, Verdict]:
     place = (rule.window, rule.truth)
     yardsticks = rows.get((f"{rule.measure}_critical", *place, rule.against), ())
     plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
@@ -149,9 +143,9 @@ def judge(
             Base.CRITICAL: _value(critical.get(key)),
             Base.EARLIER: _earlier(whole.get(key), row),
         }
-        verdict = _verdict(rule, row, bases, (accepted or {}).get(series))
+        verdict = _verdict(rule, row, bases, accepted.get(series))
         verdicts[series] = replace(verdict, cause=row.measurement.detail or cause)
-    return _shares(rule, verdicts) if rule.features == "share" else verdicts
+    return _shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
 
 
 def _is_judged(rule: Rule, row: Row, version: str, segment: str) -> bool:
@@ -184,7 +178,9 @@ def _earlier(now: Measurement | None, row: Row) -> float | None:
     return abs(now.value - row.measurement.value)
 
 
-def _verdict(rule: Rule, row: Row, bases: Mapping[Base, float | None], accepted: Accepted | None) -> Verdict:
+def _verdict(
+    rule: Rule, row: Row, bases: Mapping[Base, float | None], accepted: Acceptance | None
+) -> Verdict:
     found = row.measurement
     interval = found.interval
     told = Verdict(
@@ -236,7 +232,7 @@ def _judged(
     told: Verdict,
     sides: tuple[float, float],
     limits: tuple[float | None, float | None, float | None],
-    accepted: Accepted | None,
+    accepted: Acceptance | None,
 ) -> Verdict:
     (high, low), (above, below, size), value = sides, limits, told.value or 0.0
     if accepted is not None:
@@ -253,15 +249,17 @@ def _judged(
     return replace(told, outcome=Outcome.WITHIN if not_back else Outcome.CLEAR, limit=limit)
 
 
-def _shares(rule: Rule, verdicts: Mapping[Series, Verdict]) -> dict[Series, Verdict]:
+def _shares(
+    rule: Rule, verdicts: Mapping[Series, Verdict], accepted: Mapping[Series, Acceptance]
+) -> dict[Series, Verdict]:
     """One verdict for each stratum: the share of its subjects that are in breach."""
     groups: dict[Series, list[tuple[Series, Verdict]]] = {}
     for series, verdict in verdicts.items():
         groups.setdefault(replace(series, subject=rule.subject), []).append((series, verdict))
-    return {series: _share(rule, group) for series, group in groups.items()}
+    return {series: _share(rule, group, accepted.get(series)) for series, group in groups.items()}
 
 
-def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]]) -> Verdict:
+def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Acceptance | None) -> Verdict:
     end = max(verdict.window_end for _, verdict in group)
     known = [(series, verdict) for series, verdict in group if verdict.outcome is not Outcome.UNKNOWN]
     if not known:
@@ -269,12 +267,13 @@ def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]]) -> Verdict:
     worst = sorted(known, key=lambda one: (-_excess(one[1]), one[0].subject))
     breaches = [(series, verdict) for series, verdict in worst if verdict.outcome is Outcome.BREACH]
     share = len(breaches) / len(known)
+    limit = rule.share if accepted is None else max(rule.share, accepted.upper)
     return Verdict(
-        outcome=Outcome.BREACH if share > rule.share else Outcome.CLEAR,
+        outcome=Outcome.BREACH if share > limit else Outcome.CLEAR,
         window_end=end,
         value=share,
         n=len(known),
-        limit=rule.share,
+        limit=limit,
         cause=Detail(
             _COUNTED, tuple((series.subject, verdict.value) for series, verdict in (breaches or worst)[:_TOP])
         ),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from monitor.alerts.rules import Rule
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
     CONTRIBUTION,
@@ -41,6 +42,24 @@ class Earlier:
         layout = monitored.counting.records if part is Part.RECORDS else monitored.counting.labels
         found = fold(layout, (monitored.panes.window(part, *span, strata=strata) for span in self.spans))
         return {WHOLE: Counters.empty(layout)} | found
+
+
+def accepted_spans(monitored: Monitored, window: str, part: Part) -> list[Earlier]:
+    """Windows that rules on a kind of window are judged against, as their change was accepted."""
+    truths = {rule.name: rule.truth for rule in monitored.spec.rules if _is_against_a_window(rule)}
+    return [
+        Earlier(one.against, ((one.start, one.end),))
+        for one in monitored.accepted.values()
+        if (one.series.window, one.series.version, one.series.segment) == (window, "", "")
+        and one.series.rule in truths
+        and (truths[one.series.rule] == "") == (part is Part.RECORDS)
+    ]
+
+
+def _is_against_a_window(rule: Rule) -> bool:
+    """Whether a rule can be judged against another window than the one that it names."""
+    family = BY_NAME[rule.measure].family
+    return family is Family.SHIFT or (rule.against != "" and family is not Family.QUALITY)
 
 
 def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: Strata) -> list[MeasurementRow]:

@@ -6,14 +6,22 @@ evidence of every such verdict stands in the store. All others judge the newest 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from monitor.alerts.acceptance import ACCEPTED, Acceptance, read
 from monitor.alerts.rounds import Round, advance
-from monitor.alerts.rules import Rule
+from monitor.alerts.rules import Rule, Series
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measure import Family
 from monitor.pipeline.against import REFERENCE
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored
 from monitor.specs.rows import CUMULATIVE, MeasurementRow, Part, Truth, WindowState
+
+
+def accepted_changes(monitored: Monitored, as_of: int) -> dict[Series, Acceptance]:
+    """Changes that are expected as of a moment. Cost: a query of few rows, none without rules."""
+    if not monitored.spec.rules:
+        return {}
+    return read([event.detail for event in monitored.store.events(monitored.name, ACCEPTED)], as_of)
 
 
 def watched_rows(measures: WindowMeasures, newest: int, warning: str) -> list[MeasurementRow]:
@@ -27,7 +35,8 @@ def watched_rows(measures: WindowMeasures, newest: int, warning: str) -> list[Me
         rules = [rule for rule in monitored.spec.rules if (rule.window, rule.truth) == (window.name, truth)]
         if not rules:
             continue
-        behind = (newest, monitored.panes.seen(part, window.start(newest), newest))
+        seen = monitored.panes.seen(part, window.start(newest), newest)
+        behind = (newest, seen, tuple(monitored.accepted.values()))
         known = monitored.watched.get((window.name, truth))
         monitored.watched[window.name, truth] = behind
         if known == behind and all(_is_of_window_alone(rule) for rule in rules):
@@ -75,7 +84,8 @@ def alerted(
     rules = monitored.spec.rules
     if not rules and not standing:
         return Round({}), []
-    outcome = advance(rules, _judged(rows, kept, settled), standing, as_of)
+    judged = _judged(rows, kept, settled)
+    outcome = advance(rules, judged, standing, as_of, accepted=monitored.accepted)
     return outcome, _cited(outcome, rules, rows, kept)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
-from monitor.pipeline.alerting import alerted, newest_kept, watched_rows
+from monitor.pipeline.alerting import accepted_changes, alerted, newest_kept, watched_rows
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
 from monitor.pipeline.cumulative import enter
 from monitor.pipeline.dirty import Changes, find_changes
@@ -125,6 +125,7 @@ def _prepared(monitored: Monitored, state: ModelState, as_of: int, token: int | 
     if is_new := not monitored.restored:
         widen(monitored, token=token)
         restore(monitored, as_of if state.as_of is None else state.as_of)
+    monitored.accepted = accepted_changes(monitored, as_of)
     monitored.panes.load(monitored.oldest_needed(as_of))
     return is_new
 

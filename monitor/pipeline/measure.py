@@ -20,6 +20,7 @@ from monitor.measures.evaluate import (
 from monitor.measures.volume import WEEKS, volume_ratio
 from monitor.pipeline.against import (
     Earlier,
+    accepted_spans,
     against_reference,
     not_counted,
     performance_against,
@@ -188,8 +189,11 @@ class WindowMeasures:
         """What a window has to say against each of the earlier spans that are configured."""
         found: list[MeasurementRow] = []
         pane = self.monitored.counting.reading.pane
-        for name in self.monitored.spec.against:
-            earlier = Earlier(name, tuple(earlier_spans(self.window, target.end, name, pane)))
+        spans = [
+            Earlier(name, tuple(earlier_spans(self.window, target.end, name, pane)))
+            for name in self.monitored.spec.against
+        ]
+        for earlier in (*spans, *accepted_spans(self.monitored, self.window.name, part)):
             if not all(self._counted(*span, frozen=True) for span in earlier.spans):
                 found += not_counted(target, part, rows, earlier)
             elif earlier.spans:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from monitor.alerts.acceptance import Acceptance
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.rules import Series
 from monitor.core.clock import DAY, floor_to
@@ -79,6 +80,8 @@ class Monitored:
         of the comparisons that go on, by name and key, as they were committed last; None: not read yet.
     alerts
         those that are pending or firing, as they were committed last; None: not read yet.
+    accepted
+        changes that are expected, as of the cycle.
     watched
         what stood behind the windows that rules judged last, by window and truth.
     expected
@@ -114,7 +117,8 @@ class Monitored:
     memory: Memory = field(default_factory=Memory)
     ledgers: dict[tuple[str, str], Ledger] | None = None
     alerts: Mapping[Series, Alert] | None = None
-    watched: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    accepted: Mapping[Series, Acceptance] = field(default_factory=dict)
+    watched: dict[tuple[str, str], tuple[object, ...]] = field(default_factory=dict)
     expected: dict[tuple[Counters, bool], Expected] = field(default_factory=dict)
     checked: Figures | None = None
     performed: Figures | None = None
@@ -152,7 +156,8 @@ class Monitored:
             if window.name in self.settled
         )
         against = (reach(window, one) for window in self.spec.windows for one in self.spec.against)
-        oldest = min(self.oldest_pane(as_of) - self.longest_window(), *settled, as_of)
+        accepted = (one.start for one in self.accepted.values())
+        oldest = min(self.oldest_pane(as_of) - self.longest_window(), *settled, *accepted, as_of)
         return oldest - max(against, default=0)
 
 

@@ -3,12 +3,23 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, null, select, tuple_
+from sqlalchemy import (
+    CompoundSelect,
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    func,
+    null,
+    select,
+    tuple_,
+    union,
+)
 
 from monitor.specs.rows import MeasurementRow, Provenance
 from monitor.store.measured import columns_of, is_sure_or_absent, key_of, row_of, values_of
 from monitor.store.statements import add, write_many
-from monitor.store.tables import provenance, snapshots
+from monitor.store.tables import alerts, provenance, snapshots
 
 Kept = tuple[str, int, MeasurementRow]
 
@@ -59,7 +70,8 @@ def prune(connection: Connection, run: str, model: str, since: int, before: int)
     """Delete what was kept before a moment and is no first and no last revision.
 
     They are so by window, stratum, measure, subject and truth: what a window settled with is the first of its
-    truth. Cost: one scan of the windows that end at or after `since`.
+    truth. Nor goes what was kept as an alert fired or ended, or what it was judged by last. Cost: one scan of
+    the windows that end at or after `since`.
     """
     names = ("window", "window_end", "version", "segment", "truth", "measure", "subject", "against")
     key = [snapshots.c[name] for name in names]
@@ -77,9 +89,19 @@ def prune(connection: Connection, run: str, model: str, since: int, before: int)
     )
     found = ranked.c
     between = select(*(found[name] for name in names), found.as_of).where(
-        found.as_of < before, found.as_of > found.first, found.as_of < found.last
+        found.as_of < before,
+        found.as_of > found.first,
+        found.as_of < found.last,
+        found.as_of.not_in(_cited(run, model)),
     )
     connection.execute(delete(snapshots).where(*mine, tuple_(*key, as_of).in_(between)))
+
+
+def _cited(run: str, model: str) -> CompoundSelect[tuple[int]]:
+    """As of that alerts speak of."""
+    moments = (alerts.c.since, alerts.c.fired_at, alerts.c.resolved_at, alerts.c.judged_at)
+    mine = (alerts.c.run == run, alerts.c.model == model)
+    return union(*(select(moment).where(*mine, moment.is_not(None)) for moment in moments))
 
 
 def last_kept(

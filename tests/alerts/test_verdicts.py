@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from monitor.alerts.acceptance import Acceptance, read
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series
-from monitor.alerts.verdicts import Accepted, Outcome, Verdict, index, judge, needed
+from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.specs.rows import MeasurementRow, Truth
@@ -43,7 +44,7 @@ def row(
 
 
 def verdicts(
-    rule: Rule, *rows: MeasurementRow, accepted: dict[Series, Accepted] | None = None
+    rule: Rule, *rows: MeasurementRow, accepted: dict[Series, Acceptance] | None = None
 ) -> dict[Series, Verdict]:
     return judge(rule, index(rows, needed([rule])), accepted)
 
@@ -218,8 +219,29 @@ def test_a_verdict_names_the_cells_that_moved_or_the_segments_that_contribute() 
 
 @pytest.mark.parametrize(("value", "expected"), [(0.5, Outcome.CLEAR), (0.7, Outcome.BREACH)])
 def test_what_lies_within_an_accepted_change_is_no_breach(value: float, expected: Outcome) -> None:
-    accepted = {Series("shift", window="7d"): Accepted(lower=0.4, upper=0.6)}
+    series = Series("shift", window="7d")
+    accepted = {series: Acceptance(series=series, start=0, end=7, lower=0.4, upper=0.6)}
 
     [verdict] = verdicts(ABOVE, row(value), accepted=accepted).values()
 
     assert verdict.outcome is expected
+
+
+def test_a_window_is_judged_against_the_accepted_one_where_rows_say_how_far_it_is() -> None:
+    series = Series("shift", window="7d")
+    accepted = {series: Acceptance(series=series, start=0, end=7, lower=0.4, upper=0.6)}
+
+    [near] = verdicts(ABOVE, row(0.9), row(0.1, against="accepted:shift"), accepted=accepted).values()
+    [far] = verdicts(ABOVE, row(0.5), row(0.3, against="accepted:shift"), accepted=accepted).values()
+
+    assert (near.outcome, near.value) == (Outcome.CLEAR, 0.1)
+    assert (far.outcome, far.value) == (Outcome.BREACH, 0.3)
+
+
+def test_what_is_accepted_is_read_back_until_it_is_over() -> None:
+    first = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, until=9)
+    second = replace(first, series=Series("other"), until=None)
+
+    assert read([first.text(), second.text()], 8) == {first.series: first, second.series: second}
+    assert read([first.text(), second.text()], 9) == {second.series: second}
+    assert read([second.text(), replace(second, until=8).text()], 9) == {}

@@ -20,7 +20,7 @@ from monitor.core.clock import DAY, MINUTE, from_iso, to_iso
 from monitor.core.typing import Ints
 from monitor.pipeline.due import UNEVEN
 from monitor.pipeline.measure import WindowMeasures
-from monitor.pipeline.monitored import LATE, WAITING, Monitored
+from monitor.pipeline.monitored import AGES, LATE, WAITING, Monitored
 from monitor.records.pane import PanePart
 from monitor.simulate import Log, Mix, plan, truth
 from monitor.specs.rows import MeasurementRow, Part, Truth
@@ -275,7 +275,7 @@ def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
         if row.window in windows and windows[row.window].start(row.window_end) >= since
         if row.measure != "volume_ratio"  # whose earlier weeks may be frozen
     ]
-    own = (*LATE, *WAITING)  # tell what a cycle saw, not what the log holds
+    own = (*LATE, *WAITING, *AGES)  # tell what cycles saw, not what the log holds
     whole = (row for row in rows if row.window == "" and row.version is None)
     figures = [row for row in whole if row.measure not in own]
     return sorted([*newest, *figures], key=repr)
@@ -286,7 +286,7 @@ def history(app: App) -> dict[str, list[tuple[object, ...]]]:
     with app.store.engine.connect() as connection:
         found = {
             table.name: [tuple(row) for row in connection.execute(table.select())]
-            for table in (tables.windows, tables.snapshots)
+            for table in (tables.windows, tables.snapshots, tables.alerts)
         }
     return {name: sorted(rows, key=repr) for name, rows in found.items()}
 

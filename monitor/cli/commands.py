@@ -6,40 +6,18 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial, wraps
-from getpass import getuser
+from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import click
 
 from monitor.app.arguments import Moment, Span
 from monitor.app.progress import progress
+from monitor.cli import options
+from monitor.cli.options import read_settings, told
 from monitor.core.clock import floor_to, to_iso
-from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.specs.protocols import CycleReport
-from monitor.specs.settings import Settings
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def told(command: Callable[P, R]) -> Callable[P, R]:
-    """Print expected failures as lines on standard error, and exit with their code."""
-
-    @wraps(command)
-    def run(*args: P.args, **options: P.kwargs) -> R:
-        try:
-            return command(*args, **options)
-        except ConfigurationError as error:
-            for fault in error.faults:
-                click.echo(fault, err=True)
-            sys.exit(2)
-        except MonitorError as error:
-            click.echo(f"monitor: {error}", err=True)
-            sys.exit(1)
-
-    return run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -47,19 +25,6 @@ def told(command: Callable[P, R]) -> Callable[P, R]:
 def main() -> None:
     """Watch deployed models: still as good as they were, and still fed as they were."""
     gc.set_threshold(20_000)  # thousands of small rows a cycle: the default costs 5 % of a replay
-
-
-_config = click.option(
-    "--config",
-    "path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    envvar="MONITOR_CONFIG",
-    default="config.toml",
-    show_default=True,
-    help="Configuration file.",
-)
-_model = click.option("--model", help="Only this model.")
-_run = click.option("--run", "run_name", default="live", show_default=True, help="History in the store.")
 
 
 @main.command()
@@ -80,7 +45,7 @@ def init(output: Path | None, **asked: Any) -> None:
 
 
 @main.command()
-@_config
+@options.config
 @click.option("--offline", is_flag=True, help="Look at the file only, at no database.")
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings.")
 @click.option("--explain", is_flag=True, help="Show each query with its plan, rows, reads and series.")
@@ -94,7 +59,7 @@ def check(path: Path, **options: Any) -> None:
 
 
 @main.command()
-@_config
+@options.config
 @told
 def run(path: Path) -> None:
     """Run the daemon: cycles on schedule, metrics and health over HTTP."""
@@ -108,9 +73,9 @@ def run(path: Path) -> None:
 
 
 @main.command()
-@_config
-@_model
-@_run
+@options.config
+@options.model
+@options.run
 @click.option("--as-of", type=Moment(), help="Default: the last tick.")
 @click.option("--dry-run", is_flag=True, help="Say which panes changed; count and write nothing.")
 @told
@@ -137,8 +102,8 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
 
 
 @main.command()
-@_config
-@_model
+@options.config
+@options.model
 @click.option("--run", "run_name", help="History to write; default: live, if the model has none yet.")
 @click.option("--from", "start", type=Moment(), required=True)
 @click.option("--to", "end", type=Moment(), required=True)
@@ -171,9 +136,9 @@ def replay(
 
 
 @main.command()
-@_config
-@_model
-@_run
+@options.config
+@options.model
+@options.run
 @click.option("--window", help="As configured: 7d, month.")
 @click.option("--measure", help="Name of a measure: roc_auc.")
 @click.option("--subject", help="score, prediction, feature:NAME, class:NAME; empty: the model itself.")
@@ -208,10 +173,10 @@ def show(
 
 
 @main.command()
-@_config
+@options.config
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@_model
-@_run
+@options.model
+@options.run
 @click.option("--window", help="As configured: 7d, month.")
 @click.option("--measure", help="Name of a measure: roc_auc.")
 @click.option("--from", "start", type=Moment(), help="Windows that end after it.")
@@ -231,18 +196,14 @@ def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
     click.echo(f"{file}: {_counted(rows, 'row')}")
 
 
-_who = click.option("--who", default=getuser, show_default="the user", help="Who decided.")
-_why = click.option("--why", default="", help="Kept with the decision.")
-
-
 @main.command()
-@_config
+@options.config
 @click.option("--model", required=True, help="Name of the model.")
-@_run
+@options.run
 @click.option("--from", "start", type=Moment(), required=True)
 @click.option("--to", "end", type=Moment(), required=True)
-@_who
-@_why
+@options.who
+@options.why
 @told
 def recount(path: Path, model: str, run_name: str, start: int, end: int, **decided: str) -> None:
     """Count the panes of a time again, whole, at once: after rows were deleted or mended."""
@@ -260,11 +221,11 @@ def recount(path: Path, model: str, run_name: str, start: int, end: int, **decid
 
 
 @main.command()
-@_config
+@options.config
 @click.option("--model", required=True, help="Name of the model; it need not be configured any more.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_who
-@_why
+@options.who
+@options.why
 @told
 def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
     """Delete the history of a model, in every run; its configurations, references and events are kept."""
@@ -285,7 +246,7 @@ def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
 
 
 @main.command()
-@_config
+@options.config
 @told
 def migrate(path: Path) -> None:
     """Bring the store's tables to this version."""
@@ -317,13 +278,6 @@ def demo(directory: Path, **options: Any) -> None:
     from monitor.app.demo import run_demo
 
     sys.exit(run_demo(directory, progress=progress, **options))
-
-
-def read_settings(path: Path) -> Settings:
-    """Settings of a configuration file, with every fault named at once."""
-    from monitor.config.load import settings_of
-
-    return settings_of(path, os.environ)
 
 
 def as_done(report: CycleReport) -> str:
@@ -371,7 +325,3 @@ def _refuse_future(option: str, moment: int | None, now: int) -> None:
 
 def _counted(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,54 @@
+"""Changes that somebody expects: until a moment they are no breach."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from monitor.alerts.rules import Series
+
+ACCEPTED = "accepted"  # kind of event, and first word of what rows of the accepted window are against
+ACKNOWLEDGED = "acknowledged"  # kind of event: somebody has seen an alert
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """A window of one series that is the new normal.
+
+    Parameters
+    ----------
+    start, end
+        of the accepted window; microseconds.
+    lower, upper
+        bounds of the accepted value: its interval, or twice the value where it has none.
+    until
+        microseconds; None: for ever.
+    """
+
+    series: Series
+    start: int
+    end: int
+    lower: float
+    upper: float
+    until: int | None = None
+
+    @property
+    def against(self) -> str:
+        """What rows that are measured against the accepted window bear."""
+        return f"{ACCEPTED}:{self.series.rule}"
+
+    def text(self) -> str:
+        """JSON, as an event's detail."""
+        series = self.series
+        key = [series.rule, series.version, series.segment, series.window, series.subject]
+        plain = {"series": key, "start": self.start, "end": self.end, "until": self.until}
+        return json.dumps(plain | {"lower": self.lower, "upper": self.upper}, sort_keys=True)
+
+
+def read(texts: Iterable[str], at: int) -> dict[Series, Acceptance]:
+    """What is accepted at a moment, of events' details in their order: of a series the last one counts."""
+    found: dict[Series, Acceptance] = {}
+    for text in texts:
+        plain = json.loads(text)
+        series = Series(*plain.pop("series"))
+        found[series] = Acceptance(series=series, **plain)
+    return {series: one for series, one in found.items() if one.until is None or at < one.until}

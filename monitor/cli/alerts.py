@@ -1,0 +1,95 @@
+"""Commands around alerts: which there are, and what people decide of them."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from monitor.app.arguments import Moment
+from monitor.cli import options
+from monitor.cli.options import read_settings, told
+
+
+@click.group(invoke_without_command=True)
+@options.config
+@options.model
+@options.run
+@click.option("--history", is_flag=True, help="Also those that are over.")
+@click.option("--as-of", type=Moment(), help="As they were then.")
+@click.option("--explain", is_flag=True, help="Also which cells, segments or features are behind them.")
+@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
+@click.pass_context
+@told
+def alerts(
+    context: click.Context, /, path: Path, run_name: str, form: str, *, explain: bool, **asked: Any
+) -> None:
+    """Print the alerts that are pending or firing; `accept` and `ack` keep what is decided of them."""
+    if context.invoked_subcommand is not None:
+        return
+    from monitor.app.deciding import listed
+    from monitor.app.wiring import opened
+    from monitor.show.alerts import alerts_as_csv, alerts_as_json, alerts_as_table
+
+    with opened(read_settings(path), path.parent, run_name) as app:
+        found = listed(app, **asked)
+    match form:
+        case "json":
+            text = alerts_as_json(found)
+        case "csv":
+            text = alerts_as_csv(found)
+        case _:
+            text = alerts_as_table(found, explain=explain)
+    click.echo(text.rstrip("\n"))
+
+
+_rule = click.option("--rule", required=True, help="Name of the rule.")
+_by = click.option("--by", "who", required=True, help="Who decided.")
+_why = click.option("--why", required=True, help="Kept with the decision.")
+_one = (
+    options.config,
+    click.option("--model", required=True, help="Name of the model."),
+    _rule,
+    click.option("--subject", help="Of several alerts of the rule the one of this subject."),
+    click.option("--segment", help="The one of this segment."),
+    click.option("--model-version", "version", help="The one of this version."),
+    options.run,
+    _by,
+    _why,
+)
+
+
+def _on_one_alert(command: Any) -> Any:
+    for option in reversed(_one):
+        command = option(command)
+    return command
+
+
+@alerts.command()
+@_on_one_alert
+@click.option("--until", type=Moment(), help="Then the rule judges as before; left out: for ever.")
+@told
+def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **alert: Any) -> None:
+    """Mark what an alert speaks of as expected: from now on the rule judges against its window."""
+    from monitor.app.clocks import system_clock
+    from monitor.app.deciding import accept as accept_alert
+    from monitor.app.histories import Decision
+    from monitor.app.wiring import opened
+
+    with opened(read_settings(path), path.parent, run_name) as app:
+        text = accept_alert(app, Decision(system_clock(), who, why), until, **alert)
+    click.echo(text)
+
+
+@alerts.command()
+@_on_one_alert
+@told
+def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
+    """Say that somebody looks after an alert; it fires on. To silence it is Alertmanager's."""
+    from monitor.app.clocks import system_clock
+    from monitor.app.deciding import acknowledge
+    from monitor.app.histories import Decision
+    from monitor.app.wiring import opened
+
+    with opened(read_settings(path), path.parent, run_name) as app:
+        text = acknowledge(app, Decision(system_clock(), who, why), **alert)
+    click.echo(text)

@@ -1,0 +1,150 @@
+"""Alerts for people: a table, what is behind them, JSON and CSV."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.rules import Severity
+from monitor.core.clock import to_iso
+from monitor.core.interval import Interval
+from monitor.core.measurement import Detail
+from monitor.show.words import aligned, between, number
+
+_HEAD = ("severity", "state", "model", "rule", "of", "window", "value", "interval", "limit", "n", "since", "")
+_SEVERITIES = tuple(Severity)
+_STATES = (State.FIRING, State.PENDING, State.RESOLVED)
+_ENDED = {
+    Ended.CLEARED: "clear again",
+    Ended.REVISED: "taken back: the window was revised",
+    Ended.NO_DATA: "no data",
+    Ended.REMOVED: "the rule is gone",
+    Ended.ACCEPTED: "accepted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An alert of a model, and who has seen it, with the words that were given."""
+
+    model: str
+    alert: Alert
+    seen_by: str = ""
+
+
+def plain_alert(told: Told) -> dict[str, object]:
+    """One alert as plain values; times are ISO-8601 UTC, None for the whole and for what is absent."""
+    alert = told.alert
+    series, breach = alert.series, alert.breach
+    return {
+        "model": told.model,
+        "rule": series.rule,
+        "version": series.version or None,
+        "segment": series.segment or None,
+        "window": series.window or None,
+        "subject": series.subject,
+        "severity": alert.severity.value,
+        "state": alert.state.value,
+        "since": to_iso(alert.since),
+        "fired_at": _iso(alert.fired_at),
+        "resolved_at": _iso(alert.resolved_at),
+        "reason": None if alert.ended is None else alert.ended.value,
+        "value": breach.value,
+        "lower": breach.lower,
+        "upper": breach.upper,
+        "limit": breach.limit,
+        "n": breach.n,
+        "window_end": to_iso(breach.window_end),
+        "as_of": to_iso(alert.judged_at),
+        "verdict": alert.verdict.outcome.value,
+        "cause": None if breach.cause is None else _records(breach.cause),
+        "acknowledged": told.seen_by or None,
+    }
+
+
+def alerts_as_json(alerts: Iterable[Told]) -> str:
+    """JSON list of alerts."""
+    return json.dumps([plain_alert(told) for told in _ordered(alerts)], indent=1)
+
+
+def alerts_as_csv(alerts: Iterable[Told]) -> str:
+    """CSV with a header; what is behind an alert as JSON."""
+    rows = [plain_alert(told) for told in _ordered(alerts)]
+    out = io.StringIO()
+    names = [*_COLUMNS]
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(
+        row | {"cause": None if row["cause"] is None else json.dumps(row["cause"])} for row in rows
+    )
+    return out.getvalue()
+
+
+def alerts_as_table(alerts: Iterable[Told], *, explain: bool = False) -> str:
+    """A line for each alert, the most urgent first; what is behind them below, if asked for."""
+    told = _ordered(alerts)
+    if not told:
+        return "no alert is pending or firing"
+    text = aligned([_HEAD, *(_line(one) for one in told)])
+    causes = [_explained(one) for one in told if one.alert.breach.cause is not None] if explain else []
+    return "\n\n".join([text, *causes])
+
+
+def _line(told: Told) -> tuple[str, ...]:
+    alert = told.alert
+    series, breach = alert.series, alert.breach
+    of = ", ".join(part for part in (series.version, series.segment, series.subject) if part)
+    bounds = None if breach.lower is None or breach.upper is None else Interval(breach.lower, breach.upper)
+    over = "" if alert.ended is None else f"{_iso(alert.resolved_at)}: {_ENDED[alert.ended]}"
+    return (
+        alert.severity.value,
+        alert.state.value,
+        told.model,
+        series.rule,
+        of,
+        f"{series.window} to {to_iso(breach.window_end)}".strip() if series.window else "",
+        number(breach.value),
+        between(bounds, number),
+        number(breach.limit),
+        number(breach.n),
+        to_iso(alert.since),
+        "; ".join(part for part in (over, told.seen_by) if part),
+    )
+
+
+def _explained(told: Told) -> str:
+    cause = told.alert.breach.cause
+    rows: Sequence[tuple[float | str | None, ...]] = () if cause is None else cause.rows
+    columns = () if cause is None else cause.columns
+    body = [tuple(value if isinstance(value, str) else number(value) for value in row) for row in rows]
+    return f"{told.model}, {told.alert.series}:\n{aligned([columns, *body])}"
+
+
+def _records(detail: Detail) -> list[dict[str, float | str | None]]:
+    return [dict(zip(detail.columns, row, strict=True)) for row in detail.rows]
+
+
+def _iso(moment: int | None) -> str | None:
+    return None if moment is None else to_iso(moment)
+
+
+def _ordered(alerts: Iterable[Told]) -> list[Told]:
+    return sorted(
+        alerts,
+        key=lambda told: (
+            _STATES.index(told.alert.state),
+            _SEVERITIES.index(told.alert.severity),
+            told.model,
+            -told.alert.since,
+            told.alert.series,
+        ),
+    )
+
+
+_COLUMNS = (
+    "model", "rule", "version", "segment", "window", "subject", "severity", "state", "since", "fired_at",
+    "resolved_at", "reason", "value", "lower", "upper", "limit", "n", "window_end", "as_of", "verdict",
+    "cause", "acknowledged",
+)  # fmt: skip

@@ -1,0 +1,178 @@
+"""Alerts of real cycles: fired by a fault in the log, kept with their evidence, the same however they ran."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from memory import MemorySource
+from synthetic import START, log_of, monitored_of, rows_of
+
+from monitor.alerts.defaults import Watched, default_rules
+from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.rules import Base, Condition, Limit, Rule
+from monitor.core.clock import DAY, HOUR
+from monitor.pipeline.cycle import run_cycle
+from monitor.pipeline.replay import ticks
+from monitor.records.reading import Task
+from monitor.specs.rows import MeasurementRow
+from monitor.store.adapter import SqlStore
+from monitor.windows.ends import window_of
+
+NewStore = Callable[[], SqlStore]
+DAYS = 11
+ENDS = START + DAYS * DAY
+FAULTY = range(5, 8)  # days on which scores and a feature are not what they were
+DAILY = (replace(window_of("1d", HOUR), step=12 * HOUR),)
+RULES = default_rules(
+    Watched(
+        task=Task.BINARY,
+        windows=tuple((window.name, window.length, window.step) for window in DAILY),
+        score=True,
+        labels=True,
+        reference=True,
+        features=True,
+        horizon=20 * DAY,
+    )
+)
+EACH = Rule(
+    name="each",
+    measure="stability_index",
+    condition=Condition(above=Limit(2.0, Base.CRITICAL)),
+    subject="feature:*",
+    window="1d",
+    hold=DAY,
+    keep_firing_for=12 * HOUR,
+)
+
+
+@pytest.fixture(scope="module")
+def source() -> MemorySource:
+    """A log of which the scores are low and a feature is missing for three days."""
+    log = log_of(DAYS, per_day=120)
+    table = log.predictions
+    day = (np.asarray(table["event_time"]) - START) // DAY
+    faulty = (day >= FAULTY.start) & (day < FAULTY.stop)
+    score = np.where(faulty, np.asarray(table["score"]) / 3, np.asarray(table["score"]))
+    temp = pa.array(np.asarray(table["feature:temp"]), mask=faulty)
+    at = table.column_names.index
+    table = table.set_column(at("score"), "score", pa.array(score))
+    return MemorySource(table.set_column(at("feature:temp"), "feature:temp", temp), log.labels)
+
+
+def lived(
+    source: MemorySource,
+    store: SqlStore,
+    *,
+    every: int = 12 * HOUR,
+    shown: bool = True,
+    restarts: bool = False,
+    rules: tuple[Rule, ...] = (*RULES, EACH),
+) -> dict[str, Alert]:
+    """Last alerts by rule and subject after cycles over the whole log."""
+    options: dict[str, Any] = {"rules": rules, "windows": DAILY, "every": every}
+    monitored = monitored_of(source, store, **options)
+    for moment in ticks(START + 2 * DAY, ENDS, every):
+        if restarts:
+            monitored = monitored_of(source, store, **options)
+        run_cycle(monitored, moment, shown=shown)
+    return {str(alert.series): alert for _, alert in store.alerts("late", ended=True)}
+
+
+def test_a_fault_fires_and_ends_the_same_however_cycles_are_run(
+    source: MemorySource, new_store: NewStore
+) -> None:
+    live, replayed, restarted = new_store(), new_store(), new_store()
+
+    found = lived(source, live)
+    lived(source, replayed, shown=False)
+    lived(source, restarted, restarts=True)
+
+    _fired_and_ended_with_the_fault(found)
+    _names_what_moved(found)
+    _is_kept(found, live)
+    expected = rows_of(live)
+    assert rows_of(replayed)["alerts"] == expected["alerts"]
+    assert rows_of(replayed)["snapshots"] == expected["snapshots"]
+    assert rows_of(restarted) == expected
+
+
+def _fired_and_ended_with_the_fault(found: dict[str, Alert]) -> None:
+    assert set(found) == {
+        "score_shift/1d/score",
+        "prediction_shift/1d/prediction",
+        "missing_values/1d/feature:*",
+        "feature_shift/1d/feature:*",
+        "each/1d/feature:temp",
+    }
+    assert {(alert.state, alert.ended) for alert in found.values()} == {(State.RESOLVED, Ended.CLEARED)}
+    for name in ("score_shift/1d/score", "missing_values/1d/feature:*"):
+        alert = found[name]
+        assert alert.fired_at is not None
+        assert alert.resolved_at is not None
+        assert FAULTY.start * DAY < alert.fired_at - START <= (FAULTY.start + 1) * DAY
+        assert FAULTY.stop * DAY < alert.resolved_at - START <= (FAULTY.stop + 1) * DAY
+    held = found["each/1d/feature:temp"]
+    assert held.fired_at is not None
+    assert held.fired_at - held.since >= EACH.hold
+
+
+def _names_what_moved(found: dict[str, Alert]) -> None:
+    cells, features = (
+        found[name].breach.cause for name in ("score_shift/1d/score", "missing_values/1d/feature:*")
+    )
+
+    assert cells is not None
+    assert "contribution" in cells.columns
+    assert features is not None
+    assert features.rows[0][0] == "feature:temp"
+
+
+def _is_kept(found: dict[str, Alert], store: SqlStore) -> None:
+    kept = {(as_of, row.window_end, row.measure) for _, as_of, row in store.history("late")}
+    measures = {rule.name: rule.measure for rule in (*RULES, EACH)}
+    for alert in found.values():
+        assert (alert.resolved_at, alert.verdict.window_end, measures[alert.series.rule]) in kept
+
+
+def test_a_cycle_that_is_run_again_changes_no_alert(source: MemorySource, fresh_store: SqlStore) -> None:
+    monitored = monitored_of(source, fresh_store, rules=RULES, windows=DAILY)
+    for moment in ticks(START + 4 * DAY, START + 7 * DAY, DAY):
+        run_cycle(monitored, moment)
+    before = rows_of(fresh_store)
+
+    run_cycle(monitored_of(source, fresh_store, rules=RULES, windows=DAILY), START + 7 * DAY)
+
+    assert before["alerts"]
+    assert rows_of(fresh_store) == before
+
+
+def test_without_rules_alerts_that_stood_end(source: MemorySource, fresh_store: SqlStore) -> None:
+    monitored = monitored_of(source, fresh_store, rules=RULES, windows=DAILY)
+    for moment in ticks(START + 4 * DAY, START + 7 * DAY, DAY):
+        run_cycle(monitored, moment)
+
+    run_cycle(monitored_of(source, fresh_store, windows=DAILY), START + 8 * DAY)
+
+    assert fresh_store.alerts("late") == []
+    ended = {alert.ended for _, alert in fresh_store.alerts("late", ended=True)}
+    assert ended >= {Ended.REMOVED}
+
+
+def test_the_ages_of_log_and_labels_grow_when_they_stop(source: MemorySource, fresh_store: SqlStore) -> None:
+    rules = tuple(rule for rule in RULES if rule.name in {"log_stopped", "labels_stopped"})
+    monitored = monitored_of(source, fresh_store, rules=rules, windows=DAILY)
+    last = ENDS
+
+    rows: list[MeasurementRow] = []
+    for moment in (ENDS - DAY, last, last + 2 * DAY, last + 20 * DAY):
+        _, rows = run_cycle(monitored, moment)
+
+    ages = {row.measure: row.measurement.value for row in rows if row.measure in {"log_age", "label_age"}}
+    assert ages["log_age"] == pytest.approx(20 * 86_400, abs=1_800)
+    assert {str(alert.series): alert.state for _, alert in fresh_store.alerts("late")} == {
+        "log_stopped": State.FIRING,
+        "labels_stopped": State.FIRING,
+    }

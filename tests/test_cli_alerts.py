@@ -1,0 +1,139 @@
+"""`monitor alerts`, and what people decide of them."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from serving import Bench, Database, create_tables, model, predictions
+
+from monitor.cli import main
+from monitor.core.clock import DAY, from_iso
+
+START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
+OPTIONS = 'every = "1d"\nwindows = ["1d"]\nhorizon = "4d"\nsettle_after = "1d"\nresamples = 20'
+RULES = """
+[[models.alerts]]
+name = "busy"
+measure = "records"
+above = 10
+severity = "critical"
+
+[[models.alerts]]
+name = "quiet"
+measure = "records"
+below = 10
+"""
+
+Monitor = Callable[..., Result]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """Two days of 50 records, one model with a rule that they break, a cycle after the second day."""
+    bench = Bench(
+        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
+    )
+    create_tables(bench.database)
+    bench.database.insert("predictions", predictions(100, START, END))
+    bench.configure(model(options=OPTIONS) + RULES)
+    bench.cycle(END)
+    return bench
+
+
+@pytest.fixture
+def monitor(bench: Bench) -> Monitor:
+    """`monitor alerts` on that configuration."""
+    config = str(bench.directory / "config.toml")
+
+    def run(*arguments: str) -> Result:
+        command = [*arguments[:1], "--config", config, *arguments[1:]] if arguments[:1] in DECIDED else None
+        return CliRunner().invoke(main, ["alerts", *(command or ["--config", config, *arguments])])
+
+    return run
+
+
+DECIDED = (("accept",), ("ack",))
+ASKED = ("--model", "late", "--rule", "busy", "--by", "ada", "--why", "a campaign")
+
+
+def test_alerts_are_a_table_with_the_value_and_its_limit(monitor: Monitor) -> None:
+    head, line = monitor().stdout.splitlines()
+
+    assert head.split()[:4] == ["severity", "state", "model", "rule"]
+    assert line.split()[:4] == ["critical", "firing", "late", "busy"]
+    assert "50" in line.split()
+    assert "10" in line.split()
+
+
+def test_alerts_are_json_and_csv_of_the_same_values(monitor: Monitor) -> None:
+    (plain,) = json.loads(monitor("--format", "json").stdout)
+    (flat,) = csv.DictReader(io.StringIO(monitor("--format", "csv").stdout))
+
+    assert {name: "" if value is None else str(value) for name, value in plain.items()} == flat
+    assert {
+        name: plain[name] for name in ("rule", "state", "severity", "value", "limit", "since", "fired_at")
+    } == {
+        "rule": "busy",
+        "state": "firing",
+        "severity": "critical",
+        "value": 50.0,
+        "limit": 10.0,
+        "since": "2024-03-03T00:00:00Z",
+        "fired_at": "2024-03-03T00:00:00Z",
+    }
+
+
+def test_what_is_over_is_history(bench: Bench, monitor: Monitor) -> None:
+    bench.cycle(END + 2 * DAY)
+
+    (now,) = json.loads(monitor("--format", "json").stdout)
+    past = json.loads(monitor("--history", "--format", "json").stdout)
+    then = json.loads(monitor("--as-of", "2024-03-04", "--format", "json").stdout)
+
+    assert now["rule"] == "quiet"
+    assert [(one["rule"], one["state"], one["reason"]) for one in past] == [
+        ("quiet", "firing", None),
+        ("busy", "resolved", "cleared"),
+    ]
+    assert [one["rule"] for one in then] == ["busy"]
+
+
+def test_who_looks_after_an_alert_is_told_with_it(monitor: Monitor) -> None:
+    done = monitor("ack", *ASKED)
+
+    assert done.exit_code == 0
+    assert "ada looks after it" in done.stdout
+    (plain,) = json.loads(monitor("--format", "json").stdout)
+    assert (plain["state"], plain["acknowledged"]) == ("firing", "ada: a campaign")
+
+
+def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor) -> None:
+    done = monitor("accept", *ASKED, "--until", "2024-03-06")
+    assert done.exit_code == 0, done.stderr
+    assert "until 2024-03-06T00:00:00Z" in done.stdout
+    bench.database.insert("predictions", predictions(50, END, END + DAY, prefix="q"))
+    bench.database.insert("predictions", predictions(60, END + DAY, END + 2 * DAY, prefix="r"))
+
+    bench.cycle(END + DAY)
+    assert json.loads(monitor("--format", "json").stdout) == []
+    bench.cycle(END + 2 * DAY)
+
+    found = json.loads(monitor("--history", "--format", "json").stdout)
+    assert [(one["state"], one["reason"], one["limit"]) for one in found] == [
+        ("firing", None, 50.0),
+        ("resolved", "accepted", 10.0),
+    ]
+    with bench.app() as app:
+        (event,) = app.store.events("late", "accepted")
+    assert (event.who, event.why, event.subject) == ("ada", "a campaign", "busy/1d")
+
+
+def test_an_alert_that_does_not_stand_is_not_decided_of(monitor: Monitor) -> None:
+    result = monitor("accept", *[one.replace("busy", "calm") for one in ASKED])
+
+    assert result.exit_code == 1
+    assert 'no alert of the rule "calm" is pending or firing; those that are: busy/1d' in result.stderr
