@@ -2,7 +2,9 @@
 
 from monitor.cli.alerts import alerts
 from monitor.cli.commands import main
+from monitor.cli.prometheus import export_rules
 
 main.add_command(alerts)
+main.add_command(export_rules)
 
 __all__ = ["main"]

@@ -1,4 +1,4 @@
-"""Prometheus' alerts about the monitor itself: here alone wall time is compared, with daemons' own moments."""
+"""Prometheus' alerts about the monitor itself. Here alone wall time is compared, with its own moments."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,12 @@ from monitor.specs.model import ModelSpec
 JUDGED = "model_monitor:rule_judged"
 DOWN, REPLICA_DOWN = "ModelMonitorDown", "ModelMonitorReplicaDown"
 RELOAD_FAILED, ASIDE = "ModelMonitorReloadFailed", "ModelMonitorAside"
+NOTICES_STUCK = "ModelMonitorNoticesStuck"
 STALE, NEVER_RAN = "ModelMonitorStale", "ModelMonitorNeverRan"
 CYCLES_FAIL, MISSING_COLUMNS = "ModelMonitorCyclesFail", "ModelMonitorMissingColumns"
 NO_DATA = "ModelMonitorNoData"
 ITSELF = (
-    *(DOWN, REPLICA_DOWN, RELOAD_FAILED, ASIDE),
+    *(DOWN, REPLICA_DOWN, RELOAD_FAILED, ASIDE, NOTICES_STUCK),
     *(STALE, NEVER_RAN, CYCLES_FAIL, MISSING_COLUMNS, NO_DATA),
 )
 _WARNING, _CRITICAL = {"severity": "warning"}, {"severity": "critical"}
@@ -32,6 +33,9 @@ def of_daemons(how: Forwarding) -> Iterator[Alerting]:
     yield _own(how, RELOAD_FAILED, refused, f"{accepted} == 0", _WARNING, later)
     aside = f"{one}stands aside ({{{{ $labels.reason }}}}): it runs no cycles."
     yield _own(how, ASIDE, aside, f"{how.of(f'{PREFIX}daemon_aside')} == 1", _WARNING, later)
+    waits = f"max by (job, channel) ({how.of(f'{PREFIX}notice_age_seconds')}) > {later // SECOND}"
+    stuck = "The channel {{ $labels.channel }} takes no notices: they wait."
+    yield _own(how, NOTICES_STUCK, stuck, waits, _WARNING)
 
 
 def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[Alerting]:

@@ -20,6 +20,7 @@ from monitor.exposition.prometheus_rules import ALERT, forwarded, unknown
 from monitor.specs.model import ModelSpec
 
 _LONGEST_STEP = 5 * MINUTE  # a series is seen for so long
+_MOST_STEPS = 1_000  # promtool takes seconds for so many
 _LIFE = 10  # steps before something happens
 _A, _B = "a:9839", "b:9839"  # two replicas
 _Labels = Mapping[str, str]
@@ -83,8 +84,9 @@ def tests_text(models: Iterable[ModelSpec], how: Forwarding, rules_file: str) ->
     step = min(how.keep_firing_for, _LONGEST_STEP)
     bench = _Bench(tuple(models), how, step)
     cases = [*_of_daemons(bench), *(case for model in bench.models for case in _of_model(bench, model))]
-    if bench.models:
-        cases.append(_no_data(bench, min(bench.models, key=lambda model: model.every)))
+    quickest = min(bench.models, key=unjudged_after, default=None)
+    if quickest is not None and bench.steps(unjudged_after(quickest)) <= _MOST_STEPS:
+        cases.append(_no_data(bench, quickest))
     interval = format_duration(step)
     tests: list[Plain] = [_plain(case, step) for case in cases]
     head = "# Written by `monitor export-rules`: promtool test rules FILE\n"
@@ -124,7 +126,7 @@ def _filled(text: str, labels: _Labels) -> str:
 def _of_daemons(bench: _Bench) -> Iterator[_Case]:
     alerts = {alert.name: alert for alert in itself.of_daemons(bench.how)}
     later = bench.steps(bench.how.trouble_after) + 2
-    one = {"instance": _A}
+    one, mail = {"instance": _A}, {"channel": "mail"}
     aside = one | {"reason": "configuration"}
     yield _Case(
         "of two monitors one does not answer",
@@ -136,16 +138,19 @@ def _of_daemons(bench: _Bench) -> Iterator[_Case]:
     )
     yield _Case("no monitor was ever there", [], [_down(bench, bench.steps(bench.how.down_after) + 1)])
     yield _Case(
-        "a configuration is refused, and a monitor stands aside",
+        "a configuration is refused, a monitor stands aside, notices wait",
         [
             bench.series("up", f"1x{later}"),
             bench.series(f"{PREFIX}config_last_reload_successful", f"0x{later}"),
             bench.series(f"{PREFIX}daemon_aside", f"1x{later}", reason="configuration"),
             bench.series(f"{PREFIX}daemon_aside", f"0x{later}", reason="schema"),
+            bench.series(f"{PREFIX}notice_age_seconds", f"1000000x{later}", **mail),
+            bench.series(f"{PREFIX}notice_age_seconds", f"0x{later}", channel="chat"),
         ],
         [
             (later, itself.RELOAD_FAILED, [bench.expected(alerts[itself.RELOAD_FAILED], one)]),
             (later, itself.ASIDE, [bench.expected(alerts[itself.ASIDE], aside)]),
+            (later, itself.NOTICES_STUCK, [bench.expected(alerts[itself.NOTICES_STUCK], mail)]),
         ],
     )
 
