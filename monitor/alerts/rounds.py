@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from monitor.alerts.acceptance import Acceptance
 from monitor.alerts.lifecycle import Alert, Ended, State, missed, removed, step, waited
 from monitor.alerts.rules import Rule, Series
-from monitor.alerts.verdicts import Row, Verdict, index, judge, needed
+from monitor.alerts.verdicts import Row, Verdict, index, judge, looked_at, needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,13 @@ def advance(
     """
     rules = tuple(rules)
     found = index(rows, needed(rules))
-    looked = {(window, truth) for _, window, truth, _ in found}
     now: dict[Series, Alert] = {}
     ended: list[Alert] = []
     for rule in rules:
         verdicts = judge(rule, found, accepted)
         mine = {series: alert for series, alert in standing.items() if series.rule == rule.name}
         for series in {**mine, **verdicts}:
-            seen = (rule.window, rule.truth) in looked
+            seen = looked_at(found, rule, series)
             alert = _moved(rule, series, mine.get(series), verdicts.get(series), at, looked=seen)
             if alert is not None and alert.state is State.RESOLVED:
                 expected = series in (accepted or {}) and alert.ended in (Ended.CLEARED, Ended.REVISED)

@@ -90,18 +90,27 @@ def needed(rules: Iterable[Rule]) -> frozenset[str]:
 
 
 def index(rows: Iterable[Row], measures: frozenset[str]) -> Index:
-    """Rows by measure, window, truth and against; under the empty measure one of each window and truth.
+    """Rows by measure, window, truth and against; which places there are, see `looked_at`.
 
     Cost: one pass.
     """
     found: dict[_Key, list[Row]] = {}
     for row in rows:
-        place = (row.window, row.truth)
+        place = _place(row.window, row.truth, row.version, row.segment)
+        if place not in found:
+            found[place] = []
         if row.measure in measures:
-            found.setdefault((row.measure, *place, row.against), []).append(row)
-        elif ("", *place, "") not in found:
-            found["", *place, ""] = [row]
+            found.setdefault((row.measure, row.window, row.truth, row.against), []).append(row)
     return found
+
+
+def looked_at(rows: Index, rule: Rule, series: Series) -> bool:
+    """Whether there are rows of a rule's window and truth, of the whole or of strata as the series is."""
+    return _place(rule.window, rule.truth, series.version, series.segment) in rows
+
+
+def _place(window: str, truth: str, version: str | None, segment: str | None) -> _Key:
+    return ("", window, truth, "a stratum" if version or segment else "the whole")
 
 
 def judge(

@@ -1,10 +1,11 @@
 """The commands. Exit codes: 0 done, 1 something failed, 2 usage or configuration."""
 
-from monitor.cli.alerts import alerts
+from monitor.cli.alerts import alerts, backtest
 from monitor.cli.commands import main
 from monitor.cli.prometheus import export_rules
 
 main.add_command(alerts)
+main.add_command(backtest)
 main.add_command(export_rules)
 
 __all__ = ["main"]

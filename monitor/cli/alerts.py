@@ -8,6 +8,7 @@ import click
 from monitor.app.arguments import Moment
 from monitor.cli import options
 from monitor.cli.options import read_settings, told
+from monitor.core.clock import to_iso
 
 
 @click.group(invoke_without_command=True)
@@ -93,3 +94,29 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     with opened(read_settings(path), path.parent, run_name) as app:
         text = acknowledge(app, Decision(system_clock(), who, why), **alert)
     click.echo(text)
+
+
+@click.command()
+@options.config
+@options.model
+@options.run
+@click.option("--rule", help="Only this rule.")
+@click.option("--from", "start", type=Moment(), required=True, help="First moment that is judged.")
+@click.option("--to", "end", type=Moment(), required=True, help="Last moment that is judged.")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+@told
+def backtest(
+    path: Path, model: str | None, run_name: str, rule: str | None, start: int, end: int, form: str
+) -> None:
+    """Say when the rules would have fired on what was kept, how often, and for how long."""
+    from monitor.app.backtesting import as_plain, as_report, tried
+    from monitor.app.wiring import opened
+
+    if start >= end:
+        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    with opened(read_settings(path), path.parent, run_name) as app:
+        for name in app.names(model):
+            summed, fired = tried(app, name, rule, (start, end))
+            text = as_report(name, summed, fired)
+            plain = as_plain(name, summed, fired, (start, end))
+            click.echo(plain if form == "json" else f"{name}\n{text}")

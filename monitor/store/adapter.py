@@ -222,6 +222,13 @@ class SqlStore:
         with reading(self.engine) as connection:
             yield from snapshots.stream(connection, self.run, filters, ends=ends, as_of=as_of, size=size)
 
+    def kept_of(
+        self, model: str, measures: Iterable[str], span: tuple[int, int], *, size: int = 20_000
+    ) -> Iterator[tuple[int, MeasurementRow]]:
+        """(as of, row) of some measures that were kept within a span, in the order of as of."""
+        with reading(self.engine) as connection:
+            yield from snapshots.of_measures(connection, self.run, model, measures, span, size)
+
     def provenance(self, model: str | None = None) -> list[tuple[str, Provenance]]:
         """(model, provenance) of the kept measurements, by model and as of."""
         with reading(self.engine) as connection:

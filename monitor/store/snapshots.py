@@ -1,6 +1,6 @@
 """Kept measurements: append-only, each with its provenance. The revision of a window is its rank by as of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -144,6 +144,23 @@ def history(connection: Connection, run: str, filters: dict[str, str], as_of: in
     names = query.selected_columns
     found = connection.execute(query.order_by(*(names[name] for name in key)))
     return [(model, kept, row_of(rest)) for model, kept, *rest in found]
+
+
+def of_measures(
+    connection: Connection, run: str, model: str, measures: Iterable[str], span: tuple[int, int], size: int
+) -> Iterator[tuple[int, MeasurementRow]]:
+    """(as of, row) of some measures that were kept within a span, in the order of as of, without details."""
+    columns = (null() if column is snapshots.c.detail else column for column in columns_of(snapshots))
+    query = select(snapshots.c.as_of, *columns).where(
+        snapshots.c.run == run,
+        snapshots.c.model == model,
+        snapshots.c.measure.in_(list(measures)),
+        snapshots.c.as_of.between(*span),
+    )
+    order = (snapshots.c.as_of, *(column for column in snapshots.primary_key if column.name != "as_of"))
+    found = connection.execution_options(yield_per=size).execute(query.order_by(*order))
+    for as_of, *row in found:
+        yield as_of, row_of(row)
 
 
 def stream(

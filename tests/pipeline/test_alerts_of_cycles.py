@@ -10,9 +10,11 @@ import pytest
 from memory import MemorySource
 from synthetic import START, log_of, monitored_of, rows_of
 
+from monitor.alerts.backtest import backtest, newest, summaries
 from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import Base, Condition, Limit, Rule
+from monitor.alerts.verdicts import needed
 from monitor.core.clock import DAY, HOUR
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
@@ -176,3 +178,29 @@ def test_the_ages_of_log_and_labels_grow_when_they_stop(source: MemorySource, fr
         "log_stopped": State.FIRING,
         "labels_stopped": State.FIRING,
     }
+
+
+def test_a_backtest_finds_the_alerts_that_there_were(source: MemorySource, fresh_store: SqlStore) -> None:
+    found = lived(source, fresh_store, every=DAY)  # each tick's windows are kept
+
+    kept = fresh_store.kept_of("late", needed((*RULES, EACH)), (START, ENDS))
+    alerts, judged = backtest((*RULES, EACH), newest(kept))
+
+    assert {str(alert.series): _life(alert) for alert in alerts} == {
+        name: _life(alert) for name, alert in found.items() if alert.fired_at is not None
+    }
+    assert found
+    assert judged["score_shift"] == DAYS - 2
+    assert judged["log_stopped"] == 0
+    one = {summary.rule: summary for summary in summaries(RULES, alerts, judged, (START, ENDS))}[
+        "score_shift"
+    ]
+    alert = found["score_shift/1d/score"]
+    assert alert.resolved_at is not None
+    assert alert.fired_at is not None
+    assert (one.fired, one.firing, one.longest) == (1, *[alert.resolved_at - alert.fired_at] * 2)
+    assert one.per_month == pytest.approx(30 / DAYS)
+
+
+def _life(alert: Alert) -> tuple[object, ...]:
+    return (alert.since, alert.fired_at, alert.resolved_at, alert.ended, alert.breach.value)

@@ -1,0 +1,70 @@
+"""Rules tried on kept history, before anybody is woken."""
+
+import json
+
+from monitor.alerts.backtest import Summary, backtest, newest, summaries
+from monitor.alerts.lifecycle import Alert
+from monitor.alerts.rules import Rule
+from monitor.alerts.verdicts import needed
+from monitor.app.wiring import App
+from monitor.config.messages import did_you_mean
+from monitor.core.clock import format_duration, to_iso
+from monitor.core.errors import ConfigurationError
+from monitor.show.alerts import Told, alerts_as_table, plain_alert
+from monitor.show.words import aligned, number
+
+_HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
+
+
+def tried(app: App, model: str, rule: str | None, span: tuple[int, int]) -> tuple[list[Summary], list[Alert]]:
+    """How rules would have done, and each alert that would have fired.
+
+    Raises
+    ------
+    ConfigurationError
+        if the model has no such rule.
+    """
+    rules = _chosen(app.spec(model).rules, rule)
+    kept = app.store.kept_of(model, needed(rules), span)
+    alerts, judged = backtest(rules, newest(kept))
+    return summaries(rules, alerts, judged, span), alerts
+
+
+def _chosen(rules: tuple[Rule, ...], name: str | None) -> tuple[Rule, ...]:
+    if name is None:
+        return rules
+    names = [rule.name for rule in rules]
+    if name not in names:
+        raise ConfigurationError([f'there is no rule "{name}"{did_you_mean(name, names)}'])
+    return tuple(rule for rule in rules if rule.name == name)
+
+
+def as_report(model: str, summed: list[Summary], alerts: list[Alert]) -> str:
+    """Tables: a line for each rule, a line for each alert."""
+    text = aligned([_HEAD, *(_line(one) for one in summed)])
+    told = [Told(model, alert) for alert in alerts]
+    return f"{text}\n\n{alerts_as_table(told)}" if told else text
+
+
+def _line(one: Summary) -> tuple[str, ...]:
+    silent = "" if one.judged else "nothing kept to judge: figures of the log itself are not kept by window"
+    times = (format_duration(one.firing), format_duration(one.longest)) if one.fired else ("", "")
+    return (one.rule, number(one.judged), number(one.fired), number(round(one.per_month, 2)), *times, silent)
+
+
+def as_plain(model: str, summed: list[Summary], alerts: list[Alert], span: tuple[int, int]) -> str:
+    """JSON of both."""
+    rules = [
+        {
+            "rule": one.rule,
+            "judged": one.judged,
+            "fired": one.fired,
+            "per_30_days": one.per_month,
+            "firing_seconds": one.firing / 1e6,
+            "longest_seconds": one.longest / 1e6,
+        }
+        for one in summed
+    ]
+    told = [plain_alert(Told(model, alert)) for alert in alerts]
+    start, end = map(to_iso, span)
+    return json.dumps({"model": model, "from": start, "to": end, "rules": rules, "alerts": told}, indent=1)
