@@ -284,7 +284,8 @@ def _no_data(bench: _Bench, model: ModelSpec) -> _Case:
     wait, limit = bench.steps(unjudged_after(model)), bench.steps(stale_after(model))
     end = _LIFE + max(wait, limit) + 3
     alerts = {alert.name: alert for alert in itself.of_cycles(model, bench.how)}
-    rule = own | {"rule": name}
+    rule, others = own | {"rule": name}, [one.name for one in bench.models if one is not model]
+    well = f"0+{bench.step // SECOND}x{end}"
     lost = [bench.expected(alerts[itself.NO_DATA], rule)]
     return _Case(
         f"{model.name}: a rule without data is told, and is no alert of the model; no cycle ever succeeds",
@@ -293,6 +294,7 @@ def _no_data(bench: _Bench, model: ModelSpec) -> _Case:
             bench.series(RULE_SERIES, f"1x{_LIFE} stale", **rule, verdict="clear"),
             bench.series(RULE_SERIES, f"_x{_LIFE} 1x{end}", **rule, verdict="unknown"),
             bench.series(RULE_SERIES, f"1x{end}", **own, rule="never_judged", verdict="unknown"),
+            *(bench.series(f"{PREFIX}last_success_timestamp_seconds", well, model=one) for one in others),
         ],
         [
             (_LIFE + wait - 1, itself.NO_DATA, []),
