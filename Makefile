@@ -10,14 +10,14 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo test test-long check fix coverage benchmark slow-labels sim-intervals sim-time sim-crashes docs lowest clean
+.PHONY: help demo test test-long check fix coverage benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
 	@echo "make demo ARGS=--exit   the same, ending after the table"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
-	@echo "make check              ruff, mypy --strict, import-linter"
+	@echo "make check              ruff, mypy --strict, import-linter, bandit, pip-audit (where there is a network)"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
@@ -26,6 +26,7 @@ help:
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
 	@echo "make docs               write docs/measures.md from the catalogue, config.schema.json from the schema"
+	@echo "make dashboards         write docker/grafana/dashboards from the catalogue"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
 	@echo "make clean              remove the environments and caches"
 
@@ -40,7 +41,9 @@ test-long: $(VENV)/installed-dev
 
 check: $(VENV)/installed-dev
 	@failed=; \
-	for tool in "ruff check ." "ruff format --check ." mypy lint-imports; do \
+	for tool in "ruff check ." "ruff format --check ." mypy lint-imports \
+	  "bandit --quiet --configfile pyproject.toml --recursive monitor migrations examples" \
+	  "python .ci/audit.py"; do \
 	  echo "$$tool"; \
 	  $(BIN)/$$tool || failed="$$failed $${tool%% *}"; \
 	done; \
@@ -77,6 +80,9 @@ docs: $(VENV)/installed
 	@mv docs/measures.md.new docs/measures.md
 	@$(BIN)/python -X utf8 -c 'from pathlib import Path; from monitor.config.json_schema import schema_text; print(schema_text(Path("config.example.toml").read_text()), end="")' > config.schema.json.new
 	@mv config.schema.json.new config.schema.json
+
+dashboards: $(VENV)/installed-dev
+	@$(BIN)/python docker/grafana/generate.py
 
 lowest: $(LOWEST)/installed
 	@$(LOWEST)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)

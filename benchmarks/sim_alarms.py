@@ -29,12 +29,7 @@ from monitor.records.reference import reference_of
 
 ASK = Ask()
 FEATURES = Reading(task=Task.REGRESSION, numeric=("even",), categorical=("eight", "thirty"), time_units=UNITS)
-AGAINST_CRITICAL = (
-    "expected_calibration_error",
-    "maximum_calibration_error",
-    "ks_separation",
-    "stability_index",
-)
+CRITICAL = "_critical"
 P_VALUES = ("ks_p_value", "chi_squared_p_value", "sign_test_p_value", "signed_rank_p_value")
 
 
@@ -109,8 +104,8 @@ def _alarms(results: Iterable[Result]) -> dict[str, Outcome]:
         measure, _, subject = name.partition(" ")
         if subject == "prediction":
             continue
-        if measure in AGAINST_CRITICAL:
-            critical = by_name[f"{measure}_critical {subject}".strip()]
+        critical = by_name.get(f"{measure}{CRITICAL} {subject}".strip())
+        if critical is not None:
             found[name] = _quiet(measurement, critical, measurement)
         elif measure in P_VALUES:
             found[name] = _quiet(Measurement(0.05, measurement.n), measurement, measurement)

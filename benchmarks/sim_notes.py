@@ -37,9 +37,10 @@ NOTES: Mapping[tuple[str, ...], str] = {
         "* `estimated_mean_absolute_error`, learned from 200 labels or fewer: 25 groups of eight records do "
         "not show how much their errors vary."
     ),
-    ("stability_index", "chi_squared_p_value"): (
-        "* `stability_index`, `chi_squared_p_value` of many rare levels: a small reference names its most "
-        "frequent levels by its own counts, those that came out high by chance, and a window ten times as "
-        "large sees that. With fixed levels the same data give 4.8 %. Take a reference of more records."
+    ("stability_index", "chi_squared_p_value", "largest_share_distance", "total_variation_distance"): (
+        "* `stability_index`, `chi_squared_p_value`, distances of many rare levels: a small reference names "
+        "its most frequent levels by its own counts, those that came out high by chance, and a window ten "
+        "times as large sees that. With fixed levels the same data give 4.8 %. Take a reference of more "
+        "records."
     ),
 }

@@ -22,6 +22,8 @@ from psycopg import sql
 from sqlalchemy import URL, make_url
 
 NEEDS = "needs "
+ASKED_ROLE = "asked"
+"""Role of PostgreSQL: its members are asked for their passwords, others are not."""
 _POSTGRES_MISSING = "needs PostgreSQL: apt-get install postgresql"
 _MARIADB_MISSING = "needs MariaDB: apt-get install mariadb-server"
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"  # where Debian puts servers
@@ -127,6 +129,9 @@ def _own_postgres(programs: Path, directory: Path) -> Iterator[int]:
     with _started([*initdb, "--encoding=UTF8", "--locale=C"], directory, account) as making:
         if making.wait(_START_TIMEOUT) != 0:
             raise RuntimeError(f"initdb failed: {_log(directory)}")
+    rules = data / "pg_hba.conf"
+    asked = f"host all +{ASKED_ROLE} all scram-sha-256\n"
+    rules.write_text(asked + rules.read_text(encoding="utf-8"), encoding="utf-8")
     port = free_port()
     settings = {
         "listen_addresses": "127.0.0.1",

@@ -20,7 +20,7 @@ from monitor.exposition.selection import exposed_as
 from monitor.measures.documentation import markdown
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import MeasurementRow, ModelState, Provenance, Truth
-from monitor.store.connections import connect, parsed
+from monitor.store.connections import connect
 from monitor.store.engine import migrate, open_store
 
 ROOT = Path(__file__).parent.parent
@@ -120,7 +120,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[tuple[str, sa.Engine]]:
     url = request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[name])
     migrate(url)
     _fill(url)
-    engine = connect(parsed(url))
+    engine = connect(url)
     yield name, engine
     engine.dispose()
 
@@ -188,7 +188,7 @@ def _lower_bounds(*extras: str) -> dict[str, Version]:
     bounds = {}
     for requirement in map(Requirement, texts):
         for specifier in requirement.specifier:
-            if specifier.operator == ">=":
+            if specifier.operator in {">=", "=="}:
                 bounds[str(canonicalize_name(requirement.name))] = Version(specifier.version)
     return bounds
 

@@ -14,6 +14,9 @@ from monitor.config.load import examine
 from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.sources.explain import Query
+from monitor.specs.settings import HttpSpec
+from monitor.web.files import certificate, secrets
+from monitor.web.guard import exposed
 
 
 def run_check(
@@ -37,6 +40,9 @@ def run_check(
             checked = check_tables(
                 settings, path.parent, system_clock(), faulty=examined.faulty, explain=explain
             )
+            checked = replace(checked, faults=(*_of_files(settings.http, path.parent), *checked.faults))
+        if settings is not None and (warning := exposed(settings.http)):
+            checked = replace(checked, warnings=(Finding(None, warning), *checked.warnings))
     except ConfigurationError as error:
         of_file = tuple(Finding(None, text) for text in error.faults)
     checked = replace(checked, faults=(*of_file, *checked.faults))
@@ -71,6 +77,15 @@ def explained(model: CheckedModel) -> Iterator[str]:
     for query in model.queries:
         yield f"  -- each {query.every}: {query.purpose}"
         yield from _indented(query)
+
+
+def _of_files(http: HttpSpec, base: Path) -> Iterator[Finding]:
+    """Faults of the files that the port needs."""
+    for read in (certificate, secrets):
+        try:
+            read(http, base)
+        except ConfigurationError as error:
+            yield from (Finding(None, text) for text in error.faults)
 
 
 def _reads(model: CheckedModel) -> Iterator[str]:

@@ -38,6 +38,7 @@ def run_demo(
     pace: int,
     source_url: str | None,
     store_url: str | None,
+    host: str,
     port: int,
 ) -> int:
     """Run the demo; return the exit code.
@@ -57,7 +58,7 @@ def run_demo(
     click.echo(f"{rows:,} rows of the logs loaded" if rows else "the logs are loaded already", err=True)
     migrate(urls["MONITOR_DEMO_STORE"])
     settings = settings_of(config, urls)
-    settings = replace(settings, http=replace(settings.http, port=port))
+    settings = replace(settings, http=replace(settings.http, host=host, port=port))
     with opened(settings, directory) as app, Held(app) as held:
         stop = min(until or END, END)
         _replay(app, stop, progress)
@@ -65,7 +66,7 @@ def run_demo(
         click.echo(f"ask on: {_further(config, source_url, store_url)}", err=True)
         if leave:
             return 0
-        click.echo(f"metrics: http://{settings.http.host}:{port}/metrics (Ctrl-C ends)", err=True)
+        click.echo(f"metrics: http://{host}:{port}/metrics (Ctrl-C ends)", err=True)
         now = max(stop, app.store.state(MODEL).as_of or stop)
         if now >= END:
             return serve(app, held=held, clock=standing_clock(END), ticking=False)

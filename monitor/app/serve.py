@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
 
+import structlog
+
 from monitor.app.clocks import system_clock
 from monitor.app.following import Following
 from monitor.app.histories import rename_models
@@ -25,6 +27,8 @@ from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.settings import Settings
 from monitor.store.daemons import Aside
+from monitor.web.files import certificate, secrets
+from monitor.web.guard import exposed
 from monitor.web.server import Server, make_app
 
 
@@ -94,7 +98,7 @@ def _service(
         idle=health.idle,
         pace=None if pace is None else pace / SECOND,
     )
-    server = _server(settings, exposition, health, schedule, joined)
+    server = _server(app, exposition, health, schedule, joined)
     reloading = Reloading(
         app,
         reread or (lambda: app.settings),
@@ -138,8 +142,11 @@ def _cycles(
 
 
 def _server(
-    settings: Settings, exposition: Exposition, health: Health, schedule: Schedule, joined: Joined | None
+    app: App, exposition: Exposition, health: Health, schedule: Schedule, joined: Joined | None
 ) -> Server:
+    http = app.settings.http
+    if warning := exposed(http):
+        structlog.stdlib.get_logger("monitor.web").warning(warning)
     if joined is not None:
         joined.listen(partial(_stands_aside, exposition))
     web = make_app(
@@ -147,8 +154,9 @@ def _server(
         healthy=lambda: health.fault(ticking=schedule.alive),
         ready=health.unready,
         noted=lambda: None if joined is None else joined.why,
+        secrets=secrets(http, app.base),
     )
-    return Server(web, host=settings.http.host, port=settings.http.port)
+    return Server(web, host=http.host, port=http.port, tls=certificate(http, app.base))
 
 
 def _ticks(settings: Settings) -> dict[str, int]:

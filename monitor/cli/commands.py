@@ -269,8 +269,9 @@ def migrate(path: Path) -> None:
 @click.option("--exit", "leave", is_flag=True, help="End after the table.")
 @click.option("--until", type=Moment(), help="Replay to this date, then run real cycles to the end.")
 @click.option("--pace", type=Span(), default="10s", show_default=True, help="Real time between these cycles.")
-@click.option("--source-url", help="Database for the logs.")
-@click.option("--store-url", help="Database for the results.")
+@click.option("--source-url", envvar="MONITOR_DEMO_SOURCE", show_envvar=True, help="Database for the logs.")
+@click.option("--store-url", envvar="MONITOR_DEMO_STORE", show_envvar=True, help="Database for the results.")
+@click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=int, default=9839, show_default=True)
 @told
 def demo(directory: Path, **options: Any) -> None:

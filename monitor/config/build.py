@@ -1,10 +1,12 @@
 """From the configuration to plain specifications: the only place that knows both."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, id_columns, probabilities_of, score_range_of, windows_of
 from monitor.config.rules import rules_of
 from monitor.config.schema import (
@@ -31,22 +33,29 @@ _DETECT = 0.01  # difference of rates
 _NAMED = frozenset({"numeric", "categorical"})  # an empty list names none
 
 
-def build(configuration: Configuration, hide: Hide = str) -> Settings:
+def build(
+    configuration: Configuration, hide: Hide = str, written: Mapping[Loc, str] = MappingProxyType({})
+) -> Settings:
     """Make settings of a configuration without faults; leave out models that are not enabled.
 
     Parameters
     ----------
     hide
         puts the places as written where a text holds what they were filled with.
+    written
+        texts whose files are read again for each connection, by their place: see `specs.urls`.
     """
     sources = configuration.sources
     return Settings(
-        store_url=configuration.store.url,
+        store_url=written.get(("store", "url"), configuration.store.url),
         retention=configuration.store.retention,
-        http=HttpSpec(host=configuration.http.host, port=configuration.http.port),
+        http=HttpSpec(**configuration.http.model_dump()),
         log=LogSpec(format=configuration.log.format, level=configuration.log.level),
         daemon=DaemonSpec(catch_up=configuration.daemon.catch_up, lease_ttl=configuration.daemon.lease_ttl),
-        sources=tuple(_source(name, source) for name, source in sources.items()),
+        sources=tuple(
+            _source(name, source, written.get(("sources", name, "url"), source.url))
+            for name, source in sources.items()
+        ),
         models=tuple(
             _model(model, sources[model.source].timezone, hide)
             for model in configuration.models
@@ -77,10 +86,10 @@ def _hidden(value: Any, hide: Hide) -> Any:
             return value
 
 
-def _source(name: str, source: Source) -> SourceSpec:
+def _source(name: str, source: Source, url: str) -> SourceSpec:
     return SourceSpec(
         name=name,
-        url=source.url,
+        url=url,
         zone=source.timezone,
         max_connections=source.max_connections,
         statement_timeout=source.statement_timeout,

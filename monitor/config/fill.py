@@ -3,15 +3,14 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from urllib.parse import quote
 
 from monitor.config.faults import Fault
 from monitor.config.places import Loc
+from monitor.specs.urls import in_url, text_of
 
+_FILE = "${file:"
 _PLACE = re.compile(r"(\$?)\$\{([^{}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_URL_UP_TO_PASSWORD = re.compile(r"\w[\w+.]*://[^:/@]*:")
 _SHORTEST_SECRET = 4  # shorter ones are hidden nowhere: they would blank half of every message
 
 
@@ -29,12 +28,15 @@ class Filling:
         (value, place as written) of the others.
     in_models
         those of them that are values of models.
+    written
+        texts with a place `${file:…}`, by their place in the file: all else is filled, these are left.
     """
 
     environ: Mapping[str, str]
     faults: list[Fault] = field(default_factory=list)
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
     in_models: dict[str, str] = field(default_factory=dict, repr=False)
+    written: dict[Loc, str] = field(default_factory=dict, repr=False)
 
     def fill(self, value: object, loc: Loc = ()) -> object:
         """Fill the places in all texts of a value; a text with a fault is left as it is."""
@@ -59,21 +61,26 @@ class Filling:
     def _text(self, text: str, loc: Loc) -> str:
         before = len(self.faults)
         filled = _PLACE.sub(self._place(text, loc), text)
-        return filled if len(self.faults) == before else text
+        if len(self.faults) > before:
+            return text
+        left = _PLACE.sub(self._place(text, loc, but_files=True), text)
+        if left.count(_FILE) == text.count(_FILE) > 0 and "$$" not in text:  # what is left means the same
+            self.written[loc] = left
+        return filled
 
-    def _place(self, text: str, loc: Loc) -> Callable[[re.Match[str]], str]:
+    def _place(self, text: str, loc: Loc, *, but_files: bool = False) -> Callable[[re.Match[str]], str]:
         def value_of(place: re.Match[str]) -> str:
             if place[1]:
                 return place[0][1:]
+            if but_files and place[0].startswith(_FILE):
+                return place[0]
             try:
                 value = self._value(place[2])
             except ValueError as error:
                 self.faults.append(Fault(loc, str(error)))
                 return place[0]
             self._remember(value, place[0], loc)
-            if not _in_password(text, place):
-                return value
-            encoded = quote(value, safe="")
+            encoded = in_url(value, text, place.span())
             self._remember(encoded, place[0], loc)
             return encoded
 
@@ -81,12 +88,7 @@ class Filling:
 
     def _value(self, name: str) -> str:
         if name.startswith("file:"):
-            path = name.removeprefix("file:")
-            try:
-                return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
-            except (OSError, ValueError) as error:
-                why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-                raise ValueError(f"the file {path} cannot be read: {why}") from error
+            return text_of(name.removeprefix("file:"))
         if not _NAME.fullmatch(name):
             raise ValueError(
                 f'a place to fill is ${{NAME}} or ${{file:/path}} ("$${{" stands for "${{"): got ${{{name}}}'
@@ -106,10 +108,3 @@ def _replaced(text: str, secrets: Mapping[str, str]) -> str:
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, secrets[secret])
     return text
-
-
-def _in_password(text: str, place: re.Match[str]) -> bool:
-    """Whether the place is (in) the password of a URL: there a secret is percent-encoded."""
-    start, end = place.span()
-    head = _URL_UP_TO_PASSWORD.match(text)
-    return head is not None and head.end() <= start and "@" not in text[:start] and "@" in text[end:]

@@ -54,13 +54,13 @@ class Examined:
         return () if left is None else tuple(without_unknown(model) for model in left.models)
 
     def _built(self, found: Configuration | None) -> Settings | None:
-        return None if found is None else build(found, hide=self.filling.hide_models)
+        return None if found is None else _build(found, self.filling)
 
 
 def settings_of(path: Path, environ: Mapping[str, str]) -> Settings:
     """Read a TOML file into plain settings: see `load`."""
     examined = examine(path, environ)
-    return build(_without_faults(examined), hide=examined.filling.hide_models)
+    return _build(_without_faults(examined), examined.filling)
 
 
 def load(path: Path, environ: Mapping[str, str]) -> Configuration:
@@ -105,6 +105,10 @@ def examine(path: Path, environ: Mapping[str, str]) -> Examined:
     found = [*faults, *filling.faults]
     lines = _lines(document, filling, faults, included)
     return Examined(_sound_part(merged, found), filling, lines, _left(document, merged, found))
+
+
+def _build(configuration: Configuration, filling: Filling) -> Settings:
+    return build(configuration, hide=filling.hide_models, written=filling.written)
 
 
 def _without_faults(examined: Examined) -> Configuration:

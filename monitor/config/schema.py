@@ -24,6 +24,7 @@ from monitor.config.values import (
     StoreUrl,
     Text,
     Threshold,
+    TlsKey,
     Url,
     Zone,
     as_table,
@@ -51,12 +52,15 @@ class Store(BaseModel):
 
 
 class Http(BaseModel):
-    """Where the HTTP server listens."""
+    """Where the HTTP server listens, and whom it answers."""
 
     model_config = _STRICT
 
     host: Text = "127.0.0.1"
     port: Annotated[int, Field(strict=False, ge=0, le=65_535)] = 9839
+    tls_certificate: Text | None = None
+    tls_key: TlsKey = None
+    secret_file: Text | None = None
 
 
 class Log(BaseModel):

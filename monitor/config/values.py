@@ -5,7 +5,7 @@ from datetime import date
 from typing import Annotated, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
@@ -164,10 +164,17 @@ def as_table(value: object) -> object:
     )
 
 
+def _key_of_certificate(value: str | None, info: ValidationInfo) -> str | None:
+    if value is not None and info.data.get("tls_certificate", "") is None:
+        raise ValueError("a key belongs to a certificate: tls_certificate is missing")
+    return value
+
+
 _AS_DURATION = WithJsonSchema({"type": "string", "pattern": r"^\d+[smhdw]$|\$\{"})  # as the file writes it
 _AS_CLASS = WithJsonSchema({"type": ["string", "number", "boolean"]})
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
+TlsKey: TypeAlias = Annotated[Text | None, AfterValidator(_key_of_certificate)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
 Label: TypeAlias = Annotated[str, BeforeValidator(_label)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]

@@ -68,6 +68,8 @@ def families() -> Iterator[Family]:
         yield Family(name, names.family_help(measure), own)
         for bound in ("lower", "upper"):
             yield Family(f"{name}_{bound}", names.family_help(measure, bound), own)
+        if names.has_reference(measure):
+            yield Family(f"{name}_{names.REFERENCE}", names.family_help(measure, names.REFERENCE), own)
 
 
 def _gauge(family: Family, samples: list[tuple[tuple[str, ...], float]]) -> Metric:

@@ -1,5 +1,6 @@
 """Names, units and help of the exposed families. They derive from the catalogue of measures."""
 
+from monitor.measures.against import is_comparable
 from monitor.measures.measure import WITH_TRUTH, Measure, Unit
 
 PREFIX = "model_monitor_"
@@ -16,6 +17,8 @@ ALERT_FIRING = f"{PREFIX}alert_firing"
 ALERT_PENDING = f"{PREFIX}alert_pending"
 ALERT_SINCE = f"{PREFIX}alert_since_timestamp_seconds"
 RULE_SERIES = f"{PREFIX}rule_series"
+
+REFERENCE = "reference"  # ending of the families that tell the reference's own performance
 
 _SUFFIXES = {Unit.RATIO: "_ratio", Unit.SECONDS: "_seconds", Unit.RECORDS: "_records"}
 _RESERVED = ("_total", "_count", "_sum", "_bucket")
@@ -49,8 +52,15 @@ def has_truth(measure: Measure) -> bool:
     return measure.family in WITH_TRUTH
 
 
+def has_reference(measure: Measure) -> bool:
+    """Whether a family tells what the reference's labels gave: performance that is compared with it."""
+    return is_comparable(measure)
+
+
 def family_help(measure: Measure, bound: str = "") -> str:
     """One line of help; the same in both text formats, which escape quotes and backslashes differently."""
     what = " ".join(measure.definition.split()).rstrip(".").replace("\\", "/").replace('"', "'")
     text = f"{what}; {_WORDS[measure.unit]}."
+    if bound == REFERENCE:
+        return f"Value of the reference: {text}"
     return f"{bound.capitalize()} bound of the interval: {text}" if bound else text

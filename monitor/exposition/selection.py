@@ -72,15 +72,17 @@ def expose(
 ) -> Exposed:
     """Choose a model's series.
 
-    The whole model's headline measures come with bounds; features with three measures on one window
-    ("7d" if the model has it, else its first one); segments and versions with the records, the
-    coverage, the task's main measure and the base rate; the comparison of the arms whole.
+    The whole model's headline measures come with bounds, and with the reference's value where they are
+    compared with it; features with three measures on one window ("7d" if the model has it, else its
+    first one); segments and versions with the records, the coverage, the task's main measure and the
+    base rate; the comparison of the arms whole.
     """
     chosen = [
         (row, group) for row in _newest(model.name, rows) if (group := group_of(model, row)) is not None
     ]
     series = [one for row, group in chosen for one in _of_row(model.name, row, group)]
     series += _of_windows(model.name, rows)
+    series += _of_reference(model.name, rows)
     kept = _within(sorted(series, key=_order), model.max_series)
     reasons = [str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None]
     absent = tuple((reason, reasons.count(reason)) for reason in sorted(set(reasons)))
@@ -139,6 +141,21 @@ def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[Series]:
     if result.interval is not None and group is Group.WHOLE:
         yield Series(f"{name}_lower", labels, result.interval.lower, Group.BOUND)
         yield Series(f"{name}_upper", labels, result.interval.upper, Group.BOUND)
+
+
+def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[Series]:
+    """What the reference's labels gave, from the figures behind the newest differences from it."""
+    found: dict[tuple[str, tuple[str, ...]], tuple[int, float]] = {}
+    for row in (row for row in rows if row.against == names.REFERENCE):
+        measure, detail = BY_NAME.get(row.measure), row.measurement.detail
+        if measure is None or detail is None or not names.has_reference(measure):
+            continue
+        value = dict(zip(detail.columns, detail.rows[0], strict=True)).get("value")
+        key = (names.family_name(measure), _measure_labels(model, row, measure))
+        if isinstance(value, float) and row.window_end > found.get(key, (-1, 0.0))[0]:
+            found[key] = (row.window_end, value)
+    for (family, labels), (_, value) in found.items():
+        yield Series(f"{family}_{names.REFERENCE}", labels, value, Group.BOUND)
 
 
 def _labels(model: str, row: MeasurementRow) -> tuple[str, ...]:

@@ -40,12 +40,9 @@ def class_results(
     scores
         of the largest probability.
     """
-    counted = scores.regular.astype(np.float64)
-    n, largest = int(counted.sum()), learned.largest
-    right = accuracy(Scores.of(largest, counted, n)) if largest.decided else Reason.NOT_CONFIGURED
-    yield Result("estimated_accuracy", "", measured(right, n, level))
+    yield largest_result(learned.largest, scores, level)
     n = int(tables[:1].sum())
-    undecided = undecided_because(largest, int(predictions.regular.sum()), n)
+    undecided = undecided_because(learned.largest, int(predictions.regular.sum()), n)
     windows = [_window(known, table) for (_, known), table in zip(learned.classes, tables, strict=True)]
     for name, estimate in (("roc_auc", roc_auc), ("precision", precision), ("recall", recall)):
         logistic = estimate is roc_auc
@@ -55,6 +52,14 @@ def class_results(
         for (subject, _), one in zip(learned.classes, found, strict=True):
             measurement = measured(one, n, level, logistic=logistic)
             yield Result(f"estimated_{name}", f"class:{subject}", measurement)
+
+
+def largest_result(learned: Calibration, scores: Histogram, level: float) -> Result:
+    """Accuracy, of the largest probabilities."""
+    counted = scores.regular.astype(np.float64)
+    n = int(counted.sum())
+    right = accuracy(Scores.of(learned, counted, n)) if learned.decided else Reason.NOT_CONFIGURED
+    return Result("estimated_accuracy", "", measured(right, n, level))
 
 
 def _window(known: Calibration | Reason, table: Ints) -> Scores | Reason:

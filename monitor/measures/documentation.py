@@ -28,7 +28,7 @@ compares.
 * **Provisional or settled**: the first labels of a window are not a sample of all of them
   ([why](concepts.md#late-truth)). Judge by what is settled; watch what is provisional.
 * **Better than what?** Most values need a second one beside them: `accuracy` the `majority_accuracy`,
-  `stability_index` its `stability_index_critical`, `expected_calibration_error` its
+  `stability_index` its `stability_index_critical`, each distance its own, `expected_calibration_error` its
   `expected_calibration_error_critical`, `brier_score` the `brier_skill_score`, `root_mean_squared_error`
   the `r2_score`. A *critical value* is exceeded by chance alone in 5 of 100 windows.
 * **A hundred measures are a hundred chances**: where 30 features are tested each day, one or two stand
@@ -51,7 +51,8 @@ are those of the positive one.
 have its family by default.
 
 **Prometheus**: measures in bold are exposed for the whole model, under the name below theirs, with `_lower`
-and `_upper` where there is an interval; their labels are `model`, `version`, `segment`, `window`,
+and `_upper` where there is an interval, and `_reference` (what the reference's labels gave) where
+performance is compared with the reference; their labels are `model`, `version`, `segment`, `window`,
 `subject`, and `truth` where they stand on labels. All measures are in the store, in `monitor show` and in
 exports.
 

@@ -7,7 +7,7 @@ from monitor.measures.measure import CLASSES, MANY_CLASSES, NUMBERS, Direction, 
 _MAP = (
     "The map from score to P(positive) is a step function of at most 60 groups of score cells, learned from "
     "the labels of the reference, or, where it has none, of the window that settled before this one began; "
-    "fewer than 10 labels of a class there: `too_few`."
+    "fewer than 10 labels of a class there: `too_few`. Segments: by the labels of the same segment there."
 )
 _PREDICTED = (
     "Where labels show that predictions are not the classes from one score on: `not_configured`. "
@@ -15,7 +15,7 @@ _PREDICTED = (
 )
 _EACH = (
     "Multi-class, with class probabilities: of each class against the others, subject `class:NAME`, by its "
-    "own probability, in 64 cells by whether it is the predicted class."
+    "own probability, in 64 cells by whether it is the predicted class; not of segments."
 )
 _LEFT_OUT = (
     "Classes of which labels taught nothing, or none is expected, are left out; one with fewer than 10 "
@@ -125,7 +125,7 @@ _ESTIMATES = (
         "the labels of the reference, or, where it has none, of the window that settled before this one "
         "began. A group without errors lies between its neighbours. Without a reference there are no "
         "cells: `no_reference`; fewer than 10 errors: `too_few`; nothing settled to learn from: "
-        "`not_settled`.",
+        "`not_settled`. Segments: by the errors of the same segment there.",
         "prediction interval of the value that labels will give: normal, by the variances of the errors and "
         "of the expected ones",
         "",

@@ -14,7 +14,7 @@ from monitor.measures import shift as shifts
 from monitor.measures.ask import Ask, Result, generator
 from monitor.measures.binary import Scored
 from monitor.measures.cells import Expected, Subject
-from monitor.measures.class_estimates import class_results
+from monitor.measures.class_estimates import class_results, largest_result
 from monitor.measures.estimates import Calibration, ClassCalibrations, ExpectedErrors, Learned
 from monitor.measures.measure import Family
 from monitor.measures.mixture import Mixture
@@ -126,7 +126,7 @@ def shift(counting: Counting, expected: Expected | None, records: Counters, ask:
     for name, grid in counting.outputs.items():
         if Family.SHIFT in ask.families and not name.startswith("feature:"):
             n = counting.histogram(records, name).n
-            found += shifts.absent_results(name, grid, Reason.NO_REFERENCE, n)
+            found += shifts.absent_results(name, grid, Reason.NO_REFERENCE, n, ask)
     return found
 
 
@@ -201,13 +201,19 @@ def challenge(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
     return list(challenger.results(pairing.agreement(opened), scores, losses, ask.level))
 
 
-def learned(counting: Counting, labels: Counters) -> Learned | Reason:
-    """What a labels part teaches of records whose labels are not there: made once, used often."""
+def learned(counting: Counting, labels: Counters, *, whole: bool = True) -> Learned | Reason:
+    """What a labels part teaches of records whose labels are not there: made once, used often.
+
+    Parameters
+    ----------
+    whole
+        False for segments, whose class probabilities are not counted: of several classes the largest alone.
+    """
     _require(counting.labels, labels)
     if "scores" in counting.labels.by_name and counting.score is not None:
         opened = labels.opened()
         of_scores = counting.score_table(opened), counting.confusion(opened)
-        if counting.scored:
+        if counting.scored or not whole:
             return Calibration.of(*of_scores)
         return ClassCalibrations.of(*of_scores, counting.probable, counting.coarse_tables(opened))
     errors = counting.prediction_errors(labels)
@@ -216,12 +222,19 @@ def learned(counting: Counting, labels: Counters) -> Learned | Reason:
     return ExpectedErrors.of(errors, counting.prediction.regular)
 
 
-def estimates(counting: Counting, taught: Learned | Reason, records: Counters, ask: Ask) -> list[Result]:
+def estimates(
+    counting: Counting, taught: Learned | Reason, records: Counters, ask: Ask, *, whole: bool = True
+) -> list[Result]:
     """Estimates of the performance on a records part; none for a model without labels, or without scores.
 
     Cost: about 0.2 ms; of class probabilities see `class_results`.
+
+    Parameters
+    ----------
+    whole
+        False for segments: as in `learned`.
     """
-    names = _estimated(counting)
+    names = _estimated(counting, whole=whole)
     if not names or Family.ESTIMATE not in ask.families:
         return []
     _require(counting.records, records)
@@ -229,6 +242,8 @@ def estimates(counting: Counting, taught: Learned | Reason, records: Counters, a
     match taught:
         case Calibration():
             scores = counting.histogram(records, "score")
+            if not counting.scored:
+                return [largest_result(taught, scores, ask.level)]
             return list(estimated.binary_results(taught, scores, predictions, ask.level))
         case ClassCalibrations():
             scores, tables = counting.histogram(records, "score"), counting.predicted_tables(records)
@@ -244,15 +259,17 @@ def estimate_errors(found: list[Result], realised: list[Result]) -> list[Result]
     return list(estimated.error_results(found, realised))
 
 
-def _estimated(counting: Counting) -> tuple[str, ...]:
-    """Measures of a model that are estimated."""
+def _estimated(counting: Counting, *, whole: bool) -> tuple[str, ...]:
+    """Measures of a model, or of its segments, that are estimated."""
     if counting.label is None:
         return ()
     if counting.reading.task is Task.REGRESSION:
         return ("mean_absolute_error",)
     if counting.scored:
         return ("roc_auc", "accuracy", "precision", "recall")
-    return ("accuracy", "roc_auc_macro", "precision_macro", "recall_macro") if counting.probable else ()
+    if not counting.probable:
+        return ()
+    return ("accuracy", "roc_auc_macro", "precision_macro", "recall_macro") if whole else ("accuracy",)
 
 
 @dataclass(frozen=True, slots=True)

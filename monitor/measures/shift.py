@@ -1,6 +1,5 @@
 """Shift: how far the distributions of outputs and features have moved from the reference's, all at once."""
 
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ from monitor.measures import distances, kolmogorov
 from monitor.measures.ask import Ask, Result
 from monitor.measures.cells import Expected, Steps
 from monitor.measures.measure import Family
+from monitor.measures.unshifted import samples, two_digits
 from monitor.states.grids import Grid, NumericGrid
 from monitor.states.views import Histogram
 
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
-SIMULATIONS = 1_000
 MOVED = 5  # cells that are told to have moved most
 _COMPARED_WITH = ("reference_records",)
 NAMES = ("stability_index", "stability_index_critical", "stability_index_bias")
@@ -95,14 +94,16 @@ def results(
         for name, measurement in zip(kolmogorov.NAMES, by_row.get(row, ()), strict=False):
             yield Result(name, subject.name, measurement)
     if ask.whole and Family.DISTANCES in ask.families:
-        yield from distances.results(expected, sides.current, steps, reasons)
+        yield from distances.results(expected, sides.current, steps, reasons, ask.level)
 
 
-def absent_results(subject: str, grid: Grid, reason: Reason, n: int) -> Iterator[Result]:
+def absent_results(subject: str, grid: Grid, reason: Reason, n: int, ask: Ask) -> Iterator[Result]:
     """Give the same names, all absent for one reason."""
-    names = (*NAMES, *kolmogorov.NAMES) if isinstance(grid, NumericGrid) else NAMES
-    for name in names:
+    numeric = isinstance(grid, NumericGrid)
+    for name in (*NAMES, *kolmogorov.NAMES) if numeric else NAMES:
         yield Result(name, subject, Measurement.absent(reason, n=n))
+    if ask.whole and Family.DISTANCES in ask.families:
+        yield from distances.absent_results(subject, reason, n, numeric=numeric)
 
 
 def stability_indices(sides: Sides, ask: Ask) -> list[Measurement]:
@@ -177,7 +178,7 @@ def critical_indices(sides: Sides, ask: Ask) -> list[Measurement]:
         values = (both * np.asarray(limits)).tolist()
     for row in np.flatnonzero(~enough).tolist():
         if sides.reason(row) is None:
-            sizes = int(_two_digits(sides.n[row])), int(_two_digits(expected.m[row]))
+            sizes = two_digits(sides.n[row]), two_digits(expected.m[row])
             values[row] = simulated_critical(*sizes, expected.shares(row), ask.pseudocount, ask.level)
     told = [Detail(_COMPARED_WITH, ((m,),)) if ask.whole else None for m in expected.m.tolist()]
     return [_unless(sides, row, value, told[row]) for row, value in enumerate(values)]
@@ -189,15 +190,8 @@ def simulated_critical(n: int, m: int, shares: tuple[float, ...], pseudocount: f
 
     Seeded by its arguments: a pure function of them. Cost: 1,000 binomials a cell and side, once.
     """
-    draws = index_of(_samples(m, shares, "reference"), _samples(n, shares, "current"), pseudocount)
+    draws = index_of(samples(m, shares, "reference"), samples(n, shares, "current"), pseudocount)
     return float(np.quantile(draws, level, method="higher"))
-
-
-@lru_cache(maxsize=64)  # of a reference again and again
-def _samples(size: int, shares: tuple[float, ...], side: str) -> Ints:
-    key = repr((size, shares, side)).encode()
-    rng = np.random.default_rng(int.from_bytes(hashlib.blake2b(key, digest_size=16).digest()))
-    return rng.multinomial(size, np.asarray(shares) / math.fsum(shares), size=SIMULATIONS)
 
 
 def index_of(reference: Counts, current: Counts, pseudocount: float) -> Floats:
@@ -234,10 +228,6 @@ def _unless(sides: Sides, row: int, value: float, detail: Detail | None = None) 
     reason = sides.reason(row) or (None if math.isfinite(value) else Reason.UNDEFINED)
     n = int(sides.n[row])
     return Measurement(value=value, n=n, detail=detail) if reason is None else Measurement.absent(reason, n=n)
-
-
-def _two_digits(number: float) -> float:
-    return float(f"{number:.2g}")
 
 
 @lru_cache(maxsize=256)

@@ -24,10 +24,11 @@ from monitor.pipeline.target import Target, ask_of, folded_part
 from monitor.records.counting import Counting
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Strata
+from monitor.states.strata import WHOLE, Strata, segments_of
 from monitor.windows.fold import fold
 
 REFERENCE = "reference"
+_OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counter
     if Family.SHIFT not in ask.families:
         return []
     expected = expectation(counting, then)
-    results = shift(counting, expected, now, replace(ask, families=frozenset({Family.SHIFT})))
+    results = shift(counting, expected, now, replace(ask, families=ask.families & _OF_SHIFT))
     return [_shift_row(target, result, earlier) for result in results]
 
 
@@ -149,13 +150,14 @@ def not_counted(
             for row in rows
             if _is_compared(row, every=True)
         ]
-    if Family.SHIFT not in target.monitored.spec.families:
+    ask = ask_of(target.monitored)
+    if Family.SHIFT not in ask.families:
         return []
     n = target.monitored.panes.records(target.start, target.end)
     results = [
         result
         for name, grid in target.monitored.counting.outputs.items()
-        for result in absent_results(name, grid, Reason.NOT_COUNTED, n)
+        for result in absent_results(name, grid, Reason.NOT_COUNTED, n, ask)
     ]
     return [_shift_row(target, result, earlier) for result in results]
 
@@ -225,9 +227,6 @@ def _contribution(target: Target, fall: MeasurementRow, now: Strata, then: Strat
 
 
 def _means(counting: Counting, strata: Strata) -> Mapping[str, Mean]:
-    columns = tuple(f"{column}=" for column, _ in counting.segments)
     return {
-        stratum.segment: mean_of(counting, counters)
-        for stratum, counters in strata.items()
-        if stratum.version is None and stratum.segment is not None and stratum.segment.startswith(columns)
+        one.segment or "": mean_of(counting, strata[one]) for one in segments_of(strata, counting.segments)
     }

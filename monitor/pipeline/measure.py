@@ -148,7 +148,7 @@ class WindowMeasures:
         target = self._target(end)
         folded = folded_part(target, Part.RECORDS)
         rows = record_rows(target, folded, strata=False)
-        return [*rows, self._volume(target), *estimate_rows(target, folded)]
+        return [*rows, self._volume(target), *estimate_rows(target, folded, strata=False)]
 
     def labels(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the window that ends at `end`, and of its strata."""

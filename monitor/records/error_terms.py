@@ -27,7 +27,7 @@ ERRORS = {  # term: power of the scale
     "squared_error_squared_label": 4,
 }
 PERCENTAGES = ("percentage", "squared_percentage")  # |error / label|, where the label is not 0
-WHOLE_ONLY = ("error_cells", "label_cells", "prediction_errors")  # blocks that strata do not count
+WHOLE_ONLY = ("error_cells", "label_cells")  # blocks that strata do not count
 _SMALLEST, _LARGEST = 2.0**-20, 2.0**32
 _ERROR_RATIO, _LABEL_RATIO = 1.01, 1.1
 PREDICTION_GROUPS = 25
@@ -58,7 +58,7 @@ def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
         Block("label_cells", by_label, grids.content_hash([*cells, _LABEL_RATIO, centre]), sums=True),
     ]
     if isinstance(prediction, NumericGrid) and prediction.edges:
-        grid = grids.content_hash([scale, grids.to_json(prediction), PREDICTION_GROUPS])
+        grid = grids.content_hash([scale, grids.to_json(prediction), PREDICTION_GROUPS, "strata"])
         blocks.append(Block("prediction_errors", (4, 2 * PREDICTION_GROUPS), grid, sums=True))
     return blocks
 

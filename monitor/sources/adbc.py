@@ -138,7 +138,7 @@ class PostgresReader:
     def __init__(self, spec: SourceSpec, address: Address) -> None:
         self.dialect: Dialect = dialect_of(address.url)
         self._address, self._batch_rows = address, spec.batch_rows
-        self._timeout = spec.statement_timeout
+        self._timeout, self._most = spec.statement_timeout, spec.max_connections
         self._pool = pool.QueuePool(
             self._connect, pool_size=spec.max_connections, max_overflow=0, reset_on_return=None, timeout=600
         )
@@ -170,21 +170,23 @@ class PostgresReader:
         self._pool.dispose()
 
     def _connect(self) -> Any:
-        return adbc_driver_postgresql.dbapi.connect(libpq_uri(self._address.url), autocommit=True)
+        return adbc_driver_postgresql.dbapi.connect(libpq_uri(self._address.now()), autocommit=True)
 
     def _begin(self) -> tuple[pool.PoolProxiedConnection, AdbcSession]:
-        """Begin on a connection that lives: one that died since it was used last is replaced, once."""
-        try:
-            connection = self._pool.connect()
+        """Begin on a connection that lives: those that died since they were used last are replaced."""
+        for left in range(self._most, -1, -1):
+            try:
+                connection = self._pool.connect()
+            except adbc_driver_manager.Error as error:
+                raise unavailable(self._address, error) from error
             try:
                 return connection, self._settled(connection)
-            except adbc_driver_manager.Error:
+            except adbc_driver_manager.Error as error:
                 connection.invalidate()
                 connection.close()
-            connection = self._pool.connect()
-            return connection, self._settled(connection)
-        except adbc_driver_manager.Error as error:
-            raise unavailable(self._address, error) from error
+                if not left:
+                    raise unavailable(self._address, error) from error
+        raise AssertionError
 
     def _settled(self, connection: pool.PoolProxiedConnection) -> AdbcSession:
         session = AdbcSession(connection, "postgresql", self._batch_rows)

@@ -1,5 +1,6 @@
 """Which reader a database URL asks for, and what each reader is handed."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +9,8 @@ from urllib.parse import quote, unquote
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from monitor.core.errors import SourceError
+from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.specs.urls import filled, has_files
 
 
 class How(StrEnum):
@@ -28,24 +30,46 @@ class Address:
         without password and without query parameters: the only form that messages may hold.
     file
         of SQLite.
+    written
+        the URL as configured, with places for files; empty: it has none.
     """
 
     url: URL = field(repr=False)
     shown: str
     how: How
     file: Path | None = None
+    written: str = field(default="", repr=False)
 
     @property
     def dialect(self) -> str:
         """Name of the SQL dialect, as in sqlite, postgresql, mysql."""
         return self.url.get_backend_name()
 
+    def now(self) -> URL:
+        """URL for a new connection: the password may have been changed.
+
+        Raises
+        ------
+        SourceUnavailable
+            if a file of it cannot be read.
+        """
+        if not self.written:
+            return self.url
+        try:
+            found = make_url(filled(self.written))
+        except (ArgumentError, ValueError) as error:
+            raise SourceUnavailable(f"{self.shown}: {_of_places(error)}") from None
+        return found.difference_update_query(["reader"])
+
     def hide(self, text: str) -> str:
         """Text of a driver without the password, should it hold it."""
-        password = self.url.password
-        if not password:
-            return text
-        return text.replace(password, "***").replace(quote(password, safe=""), "***")
+        passwords = {self.url.password}
+        with suppress(SourceUnavailable):
+            passwords.add(self.now().password)
+        for password in passwords:
+            if password:
+                text = text.replace(password, "***").replace(quote(password, safe=""), "***")
+        return text
 
 
 def address_of(url: str, *, store_url: str | None = None, reader: str | None = None) -> Address:
@@ -79,7 +103,7 @@ def address_of(url: str, *, store_url: str | None = None, reader: str | None = N
         raise SourceError(
             f'{shown}: the reader is "adbc" (SQLite files, PostgreSQL) or "fetchmany": got "{asked}"'
         )
-    return Address(parsed, shown, How(str(asked)), file)
+    return Address(parsed, shown, How(str(asked)), file, url if has_files(url) else "")
 
 
 def sqlite_file(url: URL) -> Path | None:
@@ -109,7 +133,11 @@ def libpq_uri(url: URL) -> str:
 
 def _parse(url: str) -> URL:
     try:
-        parsed = make_url(url)
+        text = filled(url)
+    except ValueError as error:
+        raise SourceError(str(error)) from None
+    try:
+        parsed = make_url(text)
         parsed.get_dialect()
     except NoSuchModuleError:
         shown, kind = parsed.set(query={}).render_as_string(hide_password=True), parsed.drivername
@@ -117,3 +145,7 @@ def _parse(url: str) -> URL:
     except (ArgumentError, ValueError):
         raise SourceError("the URL of a source is no database URL: dialect://user@host/name") from None
     return parsed
+
+
+def _of_places(error: ArgumentError | ValueError) -> str:
+    return "what its files hold makes no URL" if isinstance(error, ArgumentError) else str(error)

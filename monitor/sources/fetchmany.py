@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -150,7 +151,7 @@ def _engine(address: Address, connections: int) -> sa.Engine:
     if address.dialect == "postgresql":
         arguments = {"application_name": "monitor", "connect_timeout": 10}
         arguments = {name: value for name, value in arguments.items() if name not in url.query}
-    return sa.create_engine(
+    engine = sa.create_engine(
         url,
         pool_size=connections,
         max_overflow=0,
@@ -158,6 +159,17 @@ def _engine(address: Address, connections: int) -> sa.Engine:
         pool_timeout=600,
         connect_args=arguments,
     )
+    if address.written:
+        sa.event.listen(engine, "do_connect", partial(_connect_anew, address))
+    return engine
+
+
+def _connect_anew(
+    address: Address, dialect: sa.Dialect, _record: object, _args: object, parameters: dict[str, Any]
+) -> Any:
+    """Connect with what the files of the URL hold now."""
+    positional, named = dialect.create_connect_args(address.now())
+    return dialect.connect(*positional, **{**parameters, **named})
 
 
 def _decode_anything(connection: Any, _record: object) -> None:

@@ -18,7 +18,8 @@ class SourceSpec:
     Parameters
     ----------
     url
-        SQLAlchemy URL, secrets filled in; never logged: see `config.urls.shown`.
+        SQLAlchemy URL, secrets filled in but for files, which are read for each connection: see
+        `specs.urls`; never logged: see `config.urls.shown`.
     zone
         IANA name of the zone of naive times.
     audit

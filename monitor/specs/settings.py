@@ -8,10 +8,13 @@ from monitor.specs.model import ModelSpec, SourceSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSpec:
-    """Where the HTTP server listens."""
+    """Where the HTTP server listens; files of TLS and of secrets, relative to the configuration's."""
 
     host: str = "127.0.0.1"
     port: int = 9839
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+    secret_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,8 @@ class Settings:
     Parameters
     ----------
     store_url
-        SQLAlchemy URL of our own database, secrets filled in; never logged: see `config.urls.shown`.
+        SQLAlchemy URL of our own database, secrets filled in but for files, which are read for each
+        connection: see `specs.urls`; never logged: see `config.urls.shown`.
     retention
         microseconds for which all kept revisions are kept; None: for ever.
     models

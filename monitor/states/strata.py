@@ -1,6 +1,6 @@
 """Strata: slices of the records that are counted apart."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from monitor.states.counters import Counters
@@ -18,3 +18,16 @@ class Stratum(NamedTuple):
 
 WHOLE = Stratum()
 Strata: TypeAlias = Mapping[Stratum, Counters]
+
+
+def segments_of(strata: Iterable[Stratum], segments: Iterable[tuple[str, tuple[str, ...]]]) -> list[Stratum]:
+    """Segments among strata, by name; arms and versions are none.
+
+    Parameters
+    ----------
+    segments
+        (column, values): the columns that have segments.
+    """
+    columns = tuple(f"{column}=" for column, _ in segments)
+    found = [one for one in strata if one.version is None and (one.segment or "").startswith(columns)]
+    return sorted(found, key=lambda one: one.segment or "")

@@ -4,12 +4,24 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, ExceptionContext, StaticPool, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    Connection,
+    Dialect,
+    Engine,
+    ExceptionContext,
+    StaticPool,
+    create_engine,
+    event,
+    make_url,
+)
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from monitor.core.errors import StoreError
+from monitor.specs.urls import filled, has_files
 
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BUSY_MS = 30_000
@@ -23,15 +35,19 @@ _PRAGMAS = (
 
 
 def parsed(url: str) -> URL:
-    """URL of a store; PostgreSQL always by psycopg.
+    """URL of a store, with what its files hold now; PostgreSQL always by psycopg.
 
     Raises
     ------
     StoreError
-        if it is neither SQLite nor PostgreSQL.
+        if it is neither SQLite nor PostgreSQL, or a file of it cannot be read.
     """
     try:
-        found = make_url(url)
+        text = filled(url)
+    except ValueError as error:
+        raise StoreError(f"the store's URL: {error}") from None
+    try:
+        found = make_url(text)
     except ArgumentError as error:
         raise StoreError(
             'a store\'s URL is like "sqlite:///monitor.db" or "postgresql://host/name"'
@@ -50,19 +66,23 @@ def shown(url: URL) -> str:
     return url.set(query={}).render_as_string(hide_password=True)
 
 
-def connect(url: URL) -> Engine:
-    """Engine of a store; nothing is connected yet."""
+def connect(url: str) -> Engine:
+    """Engine of a store; nothing is connected yet. The URL's files are read for each connection."""
+    found = parsed(url)
     try:
-        if url.get_backend_name() == "sqlite":
-            return _sqlite(url)
-        return create_engine(
-            url,
+        if found.get_backend_name() == "sqlite":
+            return _sqlite(found)
+        engine = create_engine(
+            found,
             hide_parameters=True,
             pool_pre_ping=True,
             connect_args={"prepare_threshold": None, "application_name": "monitor"},
         )
     except (ImportError, NoSuchModuleError) as error:
-        raise StoreError(f"store {shown(url)}: no driver: {error}") from error
+        raise StoreError(f"store {shown(found)}: no driver: {error}") from error
+    if has_files(url):
+        event.listen(engine, "do_connect", partial(_connect_anew, url))
+    return engine
 
 
 @contextlib.contextmanager
@@ -104,6 +124,13 @@ def _translated(engine: Engine) -> Iterator[None]:
     except SQLAlchemyError as error:
         what = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         raise StoreError(f"store {shown(engine.url)}: {what}") from error
+
+
+def _connect_anew(
+    url: str, dialect: Dialect, _record: object, _args: object, parameters: dict[str, Any]
+) -> Any:
+    positional, named = dialect.create_connect_args(parsed(url))
+    return dialect.connect(*positional, **{**parameters, **named})
 
 
 def _sqlite(url: URL) -> Engine:

@@ -8,7 +8,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Engine
+from sqlalchemy import Engine
 
 from monitor.core.errors import StoreError
 from monitor.store.adapter import SqlStore
@@ -33,7 +33,7 @@ def open_store(url: str, run: str) -> SqlStore:
     StoreError
         if the database does not answer, is not migrated, or was migrated by a newer version.
     """
-    engine = connect(parsed(url))
+    engine = connect(url)
     try:
         _require_newest(engine)
     except BaseException:
@@ -50,7 +50,7 @@ def migrate(url: str) -> str:
     StoreError
         if the database refuses, or was migrated by a newer version.
     """
-    engine = connect(parsed(url))
+    engine = connect(url)
     try:
         _upgrade(engine)
     finally:
@@ -66,7 +66,7 @@ def schema_version(url: str) -> str | None:
     StoreError
         if the database does not answer.
     """
-    engine = connect(parsed(url))
+    engine = connect(url)
     try:
         return _version(engine)
     finally:
@@ -104,7 +104,7 @@ def require_usable(url: str) -> None:
         return
     file = Path(name)
     if file.exists():
-        _require_known_file(found)
+        _require_known_file(url)
     elif not file.parent.is_dir():
         raise StoreError(f"store {shown(found)}: there is no directory {file.parent}")
     written = file if file.exists() else file.parent
@@ -112,7 +112,7 @@ def require_usable(url: str) -> None:
         raise StoreError(f"store {shown(found)}: {written} cannot be written")
 
 
-def _require_known_file(url: URL) -> None:
+def _require_known_file(url: str) -> None:
     engine = connect(url)
     try:
         _require_known(engine, _version(engine))

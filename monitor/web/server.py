@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -9,17 +10,16 @@ from typing import Protocol
 import structlog
 import uvicorn
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from monitor.core.errors import ConfigurationError
 from monitor.exposition.accept import likes
+from monitor.web.connections import MOST, Settings
+from monitor.web.guard import Guard, Secrets, is_known
 
-PATIENCE = 30.0
-"""Seconds that a client has to send its next request, or to read the answer."""
-MAX_CONNECTIONS = 64
 _INDEX = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>monitor</title></head><body>
 <h1>monitor</h1>
@@ -47,7 +47,14 @@ class Metrics(Protocol):
         ...
 
 
-def make_app(metrics: Metrics, *, healthy: Check, ready: Check, noted: Check = lambda: None) -> Starlette:
+def make_app(
+    metrics: Metrics,
+    *,
+    healthy: Check,
+    ready: Check,
+    noted: Check = lambda: None,
+    secrets: Secrets | None = None,
+) -> Starlette:
     """Application with `/`, `/metrics`, `/healthz` and `/readyz`.
 
     Parameters
@@ -56,6 +63,8 @@ def make_app(metrics: Metrics, *, healthy: Check, ready: Check, noted: Check = l
         what is wrong, or None; a fault is answered with 503 and its text.
     noted
         what there is to say of a health without fault, or None.
+    secrets
+        who sends none of them is told whether the service is well, not why; None: everybody is answered.
     """
 
     async def show_metrics(request: Request) -> Response:
@@ -69,11 +78,11 @@ def make_app(metrics: Metrics, *, healthy: Check, ready: Check, noted: Check = l
             body, content_type = metrics.render(accept)
         return Response(body, headers=headers | {"Content-Type": content_type})
 
-    async def show_health(_request: Request) -> Response:
-        return _verdict(healthy(), noted())
+    async def show_health(request: Request) -> Response:
+        return _verdict(healthy(), noted(), known=is_known(request))
 
-    async def show_readiness(_request: Request) -> Response:
-        return _verdict(ready())
+    async def show_readiness(request: Request) -> Response:
+        return _verdict(ready(), None, known=is_known(request))
 
     async def show_index(_request: Request) -> Response:
         return HTMLResponse(_INDEX)
@@ -84,7 +93,8 @@ def make_app(metrics: Metrics, *, healthy: Check, ready: Check, noted: Check = l
             Route("/metrics", show_metrics),
             Route("/healthz", show_health),
             Route("/readyz", show_readiness),
-        ]
+        ],
+        middleware=[Middleware(Guard, secrets=secrets)],
     )
 
 
@@ -98,41 +108,10 @@ def accepts_gzip(accept_encoding: str) -> bool:
     return liked.get("gzip", liked.get("*", 0.0)) > 0
 
 
-def _verdict(fault: str | None, note: str | None = None) -> Response:
+def _verdict(fault: str | None, note: str | None, *, known: bool) -> Response:
     if fault is not None:
-        return PlainTextResponse(f"{fault}\n", status_code=503)
-    return PlainTextResponse("ok\n" if note is None else f"ok\n{note}\n")
-
-
-class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that ends connections whose client neither asks nor reads for `PATIENCE` seconds.
-
-    Without it, a few dozen silent connections use up all that are admitted.
-    """
-
-    _deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start the client's time."""
-        if isinstance(transport, asyncio.Transport):  # always, on asyncio's own loop
-            super().connection_made(transport)
-            self._extend()
-
-    def on_response_complete(self) -> None:
-        """Give the client time to read and to ask again."""
-        super().on_response_complete()
-        self._extend()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the client's time."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-        super().connection_lost(exc)
-
-    def _extend(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-        self._deadline = self.loop.call_later(PATIENCE, self.transport.abort)
+        return PlainTextResponse(f"{fault}\n" if known else "not ok\n", status_code=503)
+    return PlainTextResponse(f"ok\n{note}\n" if known and note is not None else "ok\n")
 
 
 class Server:
@@ -142,14 +121,25 @@ class Server:
     ----------
     host, port
         to listen on; port 0 takes a free one, see `port`.
+    tls
+        certificate of the next connection; None: no TLS.
     """
 
-    def __init__(self, app: Starlette, *, host: str = "127.0.0.1", port: int = 9839) -> None:
+    def __init__(
+        self,
+        app: Starlette,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 9839,
+        tls: Callable[[], ssl.SSLContext] | None = None,
+    ) -> None:
         self._app = app
+        self._tls = tls
         self._host = host
         self._port = port
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
+        self._listening: socket.socket | None = None
 
     @property
     def port(self) -> int:
@@ -164,15 +154,16 @@ class Server:
         ConfigurationError
             if the address cannot be listened on.
         """
-        listening = listen(self._host, self._port)
+        listening = self._listening = listen(self._host, self._port)
         self._port = listening.getsockname()[1]
-        self._server = uvicorn.Server(_settings(self._app))
+        self._server = uvicorn.Server(Settings(self._app, self._tls))
         self._thread = threading.Thread(
             target=self._server.run, args=([listening],), name="http", daemon=True
         )
         self._thread.start()
         log = structlog.stdlib.get_logger("monitor.web")
-        log.info("listening", metrics=f"http://{self._host}:{self._port}/metrics")
+        scheme = "http" if self._tls is None else "https"
+        log.info("listening", metrics=f"{scheme}://{self._host}:{self._port}/metrics")
 
     def stop(self, timeout: float = 5.0) -> None:
         """Answer what was asked, then close; waits at most `timeout` seconds."""
@@ -180,6 +171,8 @@ class Server:
             return
         self._server.should_exit = True
         self._thread.join(timeout)
+        if self._listening is not None:
+            self._listening.close()  # older versions of uvicorn leave it open if they are stopped at once
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -200,7 +193,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen(MAX_CONNECTIONS)
+        listening.listen(MOST)
     except OSError as error:
         listening.close()
         raise _refused(host, port, error) from error
@@ -210,21 +203,4 @@ def listen(host: str, port: int) -> socket.socket:
 def _refused(host: str, port: int, error: OSError) -> ConfigurationError:
     return ConfigurationError(
         [f"http.host, http.port: cannot listen on {host}, port {port}: {error.strerror or error}"]
-    )
-
-
-def _settings(app: Starlette) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=PatientProtocol,
-        ws="none",
-        loop="asyncio",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=5,
-        timeout_graceful_shutdown=2,
     )

@@ -13,6 +13,10 @@ from monitor.core.errors import ConfigurationError
         ("[http]\nport = 70000", "http.port: must be at most 65535: got 70000"),
         ('[http]\nport = "web"', 'http.port: must be a whole number: got "web"'),
         ('[http]\nhost = ""', 'http.host: must not be empty: got ""'),
+        (
+            '[http]\ntls_key = "tls.key"',
+            "http.tls_key: a key belongs to a certificate: tls_certificate is missing",
+        ),
         ("store = 5", "store: must be a table: got 5"),
         (
             '[store]\nurl = "monitor.db"',

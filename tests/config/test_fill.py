@@ -5,7 +5,9 @@ import pytest
 from configurations import SOURCE, File, model
 
 from monitor.config.load import load
+from monitor.config.urls import shown
 from monitor.core.errors import ConfigurationError
+from monitor.specs.urls import filled
 
 SECRET = {"SECRET": "postgresql://ann:hunter2@db/app"}
 STORE = '[store]\nurl = "{url}"\n'
@@ -25,17 +27,44 @@ def test_a_place_is_filled_from_a_file_without_its_last_line_break(file: File, t
     secret = tmp_path / "password"
     secret.write_text("s3cret\n", encoding="utf-8")
 
-    filled = stored_at(file, f"postgresql://ann:${{file:{secret}}}@db/app", {})
+    stored = stored_at(file, f"postgresql://ann:${{file:{secret}}}@${{HOST}}/app", {"HOST": "db"})
 
-    assert filled == "postgresql://ann:s3cret@db/app"
+    assert filled(stored) == "postgresql://ann:s3cret@db/app"
+
+
+def test_the_files_of_a_url_are_read_whenever_it_is_used(file: File, tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("s3cret\n", encoding="utf-8")
+    text = STORE.format(url=f"postgresql://ann:${{file:{secret}}}@db/app") + SOURCE + model()
+    before = file.settings(text)
+
+    secret.write_text("a/new@one\n", encoding="utf-8")
+    after = file.settings(text)
+
+    assert before == after  # neither another store nor another source
+    assert filled(before.store_url) == "postgresql://ann:a%2Fnew%40one@db/app"
+    assert shown(before.store_url) == "postgresql://ann:***@db/app"
+
+
+def test_a_whole_url_may_stand_in_a_file(file: File, tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("postgresql://ann:s3cret@db/app\n", encoding="utf-8")
+
+    settings = file.settings(f'[sources.flights]\nurl = "${{file:{tmp_path}/url}}"\n' + model())
+
+    assert filled(settings.source("flights").url) == "postgresql://ann:s3cret@db/app"
+
+
+def test_a_file_that_is_gone_is_named_when_the_url_is_used(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"the file .*/none cannot be read: No such file or directory"):
+        filled(f"postgresql://ann:${{file:{tmp_path}/none}}@db/app")
 
 
 def test_a_value_in_the_password_of_a_url_is_percent_encoded(file: File) -> None:
-    filled = stored_at(file, "postgresql://${USER}:${PASSWORD}@${HOST}/app", {
+    stored = stored_at(file, "postgresql://${USER}:${PASSWORD}@${HOST}/app", {
         "USER": "ann", "PASSWORD": "a@b/c:d%", "HOST": "db:5432",
     })  # fmt: skip
 
-    assert filled == "postgresql://ann:a%40b%2Fc%3Ad%25@db:5432/app"
+    assert stored == "postgresql://ann:a%40b%2Fc%3Ad%25@db:5432/app"
 
 
 def test_places_are_filled_in_lists_and_tables(file: File) -> None:

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +22,7 @@ scrape_configs:
   - job_name: monitor
     static_configs: [{{ targets: ["127.0.0.1:{monitor}"] }}]
 """
+WEBHOOK = '    webhook_configs: [{{ url: "http://127.0.0.1:{port}/{name}", send_resolved: true }}]\n'
 QUICK = {"group_wait: 30s": "group_wait: 0s", "group_interval: 5m": "group_interval: 1s"}
 
 
@@ -32,16 +33,16 @@ class Told:
     alerts: list[dict[str, Any]] = field(default_factory=list)
     port: int = 0
 
-    def of(self, status: str, **labels: str) -> list[dict[str, Any]]:
+    def of(self, status: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
         """Alerts that came as firing or resolved, and have these labels."""
         found = list(self.alerts)
         return [one for one in found if one["status"] == status and labels.items() <= one["labels"].items()]
 
-    def wait(self, status: str, after: int = 0, **labels: str) -> dict[str, Any]:
+    def wait(self, status: str, labels: Mapping[str, str], after: int = 0) -> dict[str, Any]:
         """Wait for the next alert like that, after so many."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
-            if len(found := self.of(status, **labels)) > after:
+            if len(found := self.of(status, labels)) > after:
                 return found[after]
             time.sleep(0.1)
         came = [(one["status"], one["labels"]) for one in self.alerts]
@@ -85,7 +86,10 @@ def stack(directory: Path, rules: str, monitor: int) -> Iterator[Told]:
     with ExitStack() as stack:
         told = stack.enter_context(receiver())
         port, example = servers.free_port(), ROOT / "docker" / "alertmanager" / "alertmanager.yml"
-        text = example.read_text(encoding="utf-8").replace("127.0.0.1:9099", f"127.0.0.1:{told.port}")
+        text = example.read_text(encoding="utf-8")
+        for name in ("everybody", "on-call"):
+            hook = WEBHOOK.format(port=told.port, name=name)
+            text = text.replace(f"  - name: {name}\n", f"  - name: {name}\n{hook}")
         for slow, quick in QUICK.items():
             assert slow in text
             text = text.replace(slow, quick)

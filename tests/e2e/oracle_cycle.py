@@ -211,7 +211,8 @@ class WindowOracle:
     def _shift(self, against: str, rows: Rows, known: pd.DataFrame) -> None:
         log = replace(self.run.log, reference=known, whole=self.run.log.reference)
         sides = dict(oracle_shift.sides_of(log, self.known, features=True))
-        self.run.result.compare(f"{self._where} {against}", rows, oracle_shift.of_shift(sides))
+        expected = oracle_shift.of_shift(sides) | oracle_values.of_distances(sides, on_own_cells=False)
+        self.run.result.compare(f"{self._where} {against}", rows, expected)
 
     def _differences(
         self, against: str, whole: Rows, rows: Rows, then: tuple[dict[Key, Expected], Moment]

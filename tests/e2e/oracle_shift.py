@@ -43,6 +43,8 @@ class Sides:
         of a subject that is one: the valid ones of both sides.
     bounded
         whether the numbers have a range, as scores do.
+    ends
+        smallest and largest number of the reference that the cells are made of.
     missing, invalid, unseen
         of the window; levels alone can be unseen.
     """
@@ -53,6 +55,7 @@ class Sides:
     missing: int
     invalid: int
     unseen: int = 0
+    ends: tuple[float, float] = (-math.inf, math.inf)
 
 
 def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[Key, Expected]:
@@ -127,15 +130,15 @@ def _of_numbers(log: Log, rows: pd.DataFrame, column: str) -> Sides:
     missing = [int(side.isna().sum()) for side in sides]
     invalid = [len(side) - gone - len(good) for side, gone, good in zip(sides, missing, right, strict=True)]
     if column not in log.made:
-        of_grid = log.grids[column].astype("float64")[valid(log.grids, column, log)]
-        log.made[column] = ranked(np.sort(of_grid.to_numpy()), 10)
-    edges = log.made[column]
+        of_grid = np.sort(log.grids[column].astype("float64")[valid(log.grids, column, log)].to_numpy())
+        log.made[column] = ranked(of_grid, 10), (float(of_grid[0]), float(of_grid[-1]))
+    edges, ends = log.made[column]
     cells = [
         [*np.bincount(np.searchsorted(edges, good, side="right"), minlength=len(edges) + 1), gone, bad]
         for good, gone, bad in zip(right, missing, invalid, strict=True)
     ]
     bounded = bool(column == "score" and log.classes)
-    return Sides(np.array(cells), (right[0], right[1]), bounded, missing[1], invalid[1])
+    return Sides(np.array(cells), (right[0], right[1]), bounded, missing[1], invalid[1], ends=ends)
 
 
 def _of_levels(log: Log, rows: pd.DataFrame, column: str) -> Sides:

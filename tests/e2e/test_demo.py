@@ -62,7 +62,8 @@ class Demo:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """Load, replay two days, print, serve the last commit, end by Ctrl-C."""
     directory, port = tmp_path_factory.mktemp("demo") / "a b", servers.free_port()
-    command = [sys.executable, "-c", SHORT, "--directory", str(directory), "--port", str(port)]
+    command = [sys.executable, "-c", SHORT, "--directory", str(directory)]
+    command += ["--host", "0.0.0.0", "--port", str(port)]  # noqa: S104
     standing = process.Process(command, port, directory.with_name("demo.log"))
     try:
         standing.started()
@@ -79,6 +80,7 @@ def test_the_standing_daemon_serves_the_last_commit_until_ctrl_c(demo: Demo) -> 
     assert demo.served["as_of_seconds", model] == from_iso(MARCH) / SECOND
     assert demo.code == 0
     assert "338,510 rows of the logs loaded" in demo.printed
+    assert "metrics: http://0.0.0.0:" in demo.printed
     config = shlex.quote(str(demo.directory / "config.toml"))
     assert f"ask on: monitor show --config {config} --history --window month\n" in demo.printed
 

@@ -52,6 +52,25 @@ def test_rows_against_another_moment_and_tables_behind_values_are_not_exposed() 
     assert 0.7 not in {series.value for series in found.series}
 
 
+def test_the_reference_s_own_value_stands_beside_performance_that_is_compared_with_it() -> None:
+    figures = Detail(("value", "lower", "upper", "n"), ((0.8, 0.75, 0.85, 500),))
+    against = Measurement(-0.05, 1_000, detail=figures)
+    settled = row("roc_auc", 0.75, truth=Truth.SETTLED, end=AS_OF - DAY)
+    old = row("roc_auc", 0.7, truth=Truth.SETTLED, end=AS_OF - 2 * DAY)
+    past = Measurement(-0.2, 1_000, detail=Detail(figures.columns, ((0.9, 0.85, 0.95, 500),)))
+
+    found = exposed(
+        settled,
+        replace(settled, measurement=against, against="reference"),
+        replace(old, measurement=past, against="reference"),
+        replace(settled, measurement=past, against="previous"),
+        replace(row("accuracy", 0.9, truth=Truth.SETTLED), against="reference"),
+    )
+
+    assert values(found, f"{AUC}_reference") == {("", "", "7d", "", "settled"): 0.8}
+    assert values(found, f"{ACCURACY}_reference") == {}
+
+
 def test_comparisons_that_go_on_are_a_window_of_their_own() -> None:
     found = exposed(
         row("control_p_value_always_valid", 0.5, window="cumulative", truth=Truth.SETTLED),

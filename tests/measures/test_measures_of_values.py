@@ -20,13 +20,19 @@ from monitor.measures.evaluate import expectation, shift
 from monitor.measures.measure import Family
 from monitor.records.reference import reference_of
 
-EVERYTHING = Ask(families=frozenset(Family))
+DISTANCES = frozenset({Family.SHIFT, Family.DISTANCES})
 SAMPLE = st.lists(st.one_of(st.floats(-10, 10), st.integers(-3, 3).map(float)), min_size=2, max_size=100).map(
     lambda values: np.asarray(values, dtype=np.float64)
 )
 
 
-def measured(reference: Floats, current: Floats, *, missing: int = 0) -> dict[str, Measurement]:
+def measured(
+    reference: Floats,
+    current: Floats,
+    *,
+    missing: int = 0,
+    families: frozenset[Family] = frozenset({Family.SHIFT, Family.VALUES}),
+) -> dict[str, Measurement]:
     """Measures of the feature x."""
     reading = replace(binary_reading(), numeric=("x",))
     made = reference_of(plain(reference), reading)
@@ -35,7 +41,7 @@ def measured(reference: Floats, current: Floats, *, missing: int = 0) -> dict[st
         feature_x=pa.array([*current.tolist(), *[None] * missing], pa.float64()),
     )
     window = records_part(rows, made.counting)
-    found = shift(made.counting, expectation(made.counting, made.records), window, EVERYTHING)
+    found = shift(made.counting, expectation(made.counting, made.records), window, Ask(families=families))
     return by_name([result for result in found if result.subject == "feature:x"])
 
 
@@ -103,7 +109,7 @@ def test_the_share_out_of_the_references_range_is_exact(reference: Floats, curre
 def test_the_area_between_the_cumulative_shares_is_within_its_resolution(
     reference: Floats, current: Floats
 ) -> None:
-    found = measured(reference, current)["wasserstein_distance feature:x"]
+    found = measured(reference, current, families=DISTANCES)["wasserstein_distance feature:x"]
 
     if found.value is None:
         inside = reference.min() <= current.min() and current.max() <= reference.max()
@@ -118,10 +124,25 @@ def test_the_area_of_a_large_sample_is_close_to_scipys() -> None:
     reference = rng.normal(size=20_000)
     current = rng.uniform(-1, 2, size=5_000)
 
-    found = measured(reference, current)["wasserstein_distance feature:x"]
+    found = measured(reference, current, families=DISTANCES)["wasserstein_distance feature:x"]
 
     exact = stats.wasserstein_distance(reference, current) / np.std(reference, ddof=1)
     assert found.value == pytest.approx(exact, rel=0.01)
+
+
+@pytest.mark.parametrize("draw", ["uniform", "exponential"])
+def test_the_critical_area_is_exceeded_by_five_of_a_hundred_pairs_of_samples(draw: str) -> None:
+    rng = np.random.default_rng(4)
+    one_of = getattr(rng, draw)
+    pairs = [(one_of(size=1_000), one_of(size=150)) for _ in range(400)]
+    apart = [stats.wasserstein_distance(*pair) / np.std(pair[0], ddof=1) for pair in pairs]
+    reference = one_of(size=1_000)
+
+    current = np.clip(one_of(size=150), reference.min(), reference.max())
+    found = measured(reference, current, families=DISTANCES)
+
+    critical = value(found, "wasserstein_distance_critical")
+    assert 0.02 <= np.mean(np.asarray(apart) > critical) <= 0.09
 
 
 @given(
@@ -191,7 +212,7 @@ def test_one_subject_has_no_moments_without_a_reference() -> None:
 
 
 def test_a_number_that_is_all_missing_has_a_shift_and_a_reason_for_the_rest() -> None:
-    found = measured(np.arange(1_000.0), np.empty(0), missing=200)
+    found = measured(np.arange(1_000.0), np.empty(0), missing=200, families=frozenset(Family))
 
     expected = np.asarray([100.5] * 10 + [0.5]) / 1_005.5
     actual = np.asarray([0.5] * 10 + [200.5]) / 205.5

@@ -25,6 +25,9 @@ FIRST = np.full(10, 0.1)
 SECOND = np.array([0.3, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05])
 
 
+ASK = Ask(families=frozenset({Family.SHIFT}))
+
+
 def of_x(counts: Ints) -> Counters:
     """Records part of a feature's regular cells."""
     dense = np.zeros(COUNTING.records.size, dtype=np.int64)
@@ -34,7 +37,7 @@ def of_x(counts: Ints) -> Counters:
 
 
 def x_of(reference: Counters | Mixture, counts: Ints, measure: str) -> float:
-    results = shift(COUNTING, expectation(COUNTING, reference), of_x(counts), Ask())
+    results = shift(COUNTING, expectation(COUNTING, reference), of_x(counts), ASK)
     (value,) = (
         one.measurement.value for one in results if (one.measure, one.subject) == (measure, "feature:x")
     )

@@ -17,7 +17,8 @@ from monitor.core.typing import Floats
 from monitor.measures.cells import Expected
 from monitor.measures.evaluate import Ask, expectation, shift
 from monitor.measures.measure import Family
-from monitor.measures.shift import SIMULATIONS, compare, simulated_critical
+from monitor.measures.shift import compare, simulated_critical
+from monitor.measures.unshifted import SIMULATIONS
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.counters import Counters
@@ -25,6 +26,14 @@ from monitor.states.grids import CategoryGrid, NumericGrid, category_grid, featu
 from monitor.states.views import Histogram
 
 SLACK = 1e-12
+CELL_DISTANCES = (
+    "jensen_shannon_distance",
+    "hellinger_distance",
+    "largest_share_distance",
+    "total_variation_distance",
+    "chi_squared",
+    "cramers_v",
+)
 SAMPLE = st.lists(st.one_of(st.floats(-10, 10), st.integers(-3, 3).map(float)), min_size=1, max_size=120).map(
     lambda values: np.asarray(values, dtype=np.float64)
 )
@@ -191,19 +200,43 @@ def test_simulated_critical_value_approaches_chi_squared() -> None:
     assert simulated == pytest.approx(float(stats.chi2.ppf(0.95, 2)) * (1 / 5000 + 1 / 20000), rel=0.12)
 
 
-def test_small_cells_have_a_simulated_critical_value_exceeded_five_times_in_a_hundred() -> None:
+def test_small_cells_have_simulated_critical_values_exceeded_five_times_in_a_hundred() -> None:
     rng, shares = np.random.default_rng(3), np.asarray([0.01, 0.04, 0.15, 0.3, 0.5])
-    exceeded = 0
-    for _ in range(400):
+    exceeded = dict.fromkeys(("stability_index", *CELL_DISTANCES), 0)
+    for _ in range(250):
         reference = rng.multinomial(2000, shares)
-        sides = both(reference.tolist(), rng.multinomial(200, shares).tolist())
-        found = index(*sides).value
-        critical = compare(*sides, Ask())["stability_index_critical"].value
-        assert found is not None
-        assert critical is not None
-        exceeded += found > critical
+        found = compare(*both(reference.tolist(), rng.multinomial(200, shares).tolist()), Ask())
+        for name in exceeded:
+            value, critical = found[name].value, found[f"{name}_critical"].value
+            assert value is not None
+            assert critical is not None
+            exceeded[name] += value > critical
 
-    assert 0.02 <= exceeded / 400 <= 0.09
+    assert {name: times for name, times in exceeded.items() if not 0.02 <= times / 250 <= 0.09} == {}
+
+
+def test_critical_distances_of_large_samples_are_those_of_chi_squared() -> None:
+    reference, current = both([10_000, 20_000, 30_000], [1_700, 3_400, 4_900])
+    n, m, limit = 10_000, 60_000, float(stats.chi2.ppf(0.95, 2))
+
+    found = compare(reference, current, Ask())
+
+    expected = {
+        "chi_squared_critical": limit,
+        "cramers_v_critical": np.sqrt(limit / (n + m)),
+        "hellinger_distance_critical": np.sqrt(limit * (1 / n + 1 / m) / 8),
+        "jensen_shannon_distance_critical": np.sqrt(limit * (1 / n + 1 / m) / 8 / np.log(2)),
+    }
+    assert {name: found[name].value for name in expected} == pytest.approx(expected, rel=0.06)
+
+
+def test_a_critical_distance_is_scaled_to_the_sizes_that_it_is_asked_for() -> None:
+    sides = [both([1000, 3000], [2 * n // 5, n - 2 * n // 5]) for n in (1001, 1049)]
+
+    one, other = (compare(*side, Ask())["hellinger_distance_critical"].value for side in sides)
+
+    assert one is not None
+    assert other == pytest.approx(one * np.sqrt((1 / 1049 + 1 / 4000) / (1 / 1001 + 1 / 4000)))
 
 
 def test_windows_of_about_one_size_share_a_simulation() -> None:

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
 import pytest
-from synthetic import READING, START, log_of, monitored_of, reference_rows
+from synthetic import READING, START, Log, log_of, monitored_of, reference_rows
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Reason
@@ -96,3 +98,29 @@ def test_a_model_without_labels_has_no_estimates(fresh_store: SqlStore) -> None:
 
     assert rows
     assert not [row for row in rows if row.measure.startswith("estimated_")]
+
+
+def test_a_segment_is_estimated_by_its_own_labels(fresh_store: SqlStore) -> None:
+    """In town b labels of the reference say nothing of the scores."""
+    reading = replace(READING, segments=("town",), numeric=(), categorical=())
+    log, reference = log_of(5, per_day=480), reference_rows(3_000)
+    towns = np.where(np.arange(reference.num_rows) % 3 == 0, "b", "a")
+    coin = np.random.default_rng(3).random(reference.num_rows) < 0.5
+    labels = np.where(towns == "b", np.where(coin, "1", "0"), np.asarray(reference["label"]))
+    reference = reference.drop_columns(["label"]).append_column("label", pa.array(labels.tolist()))
+    reference = reference.append_column("segment:town", pa.array(towns.tolist()))
+    several = pa.array((["a", "b", "c"] * log.predictions.num_rows)[: log.predictions.num_rows])
+    predictions = log.predictions.append_column("segment:town", several)
+    source = Log(predictions, log.labels).source()
+    monitored = monitored_of(source, fresh_store, windows=ONE_DAY, reading=reading, table=reference)
+
+    rows = [run_cycle(monitored, as_of)[1] for as_of in ticks(START, START + 2 * DAY, DAY)][-1]
+
+    found = {row.segment: row for row in rows if row.measure == AREA and row.version is None}
+    values = {segment: row.measurement.value for segment, row in found.items()}
+    assert found.keys() == {None, "town=a", "town=b", "town=other"}
+    assert values["town=b"] == pytest.approx(0.5, abs=0.06)
+    assert values["town=a"] == pytest.approx(0.7, abs=0.06)
+    assert found["town=other"].measurement.reason is Reason.NO_LABELS
+    assert {row.measure for row in rows if row.segment == "town=b"} >= {"estimated_accuracy", AREA}
+    assert not [row for row in rows if row.measure == ERROR and row.segment is not None]

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, MetaData, Table, inspect, select
 from monitor.core.clock import DAY
 from monitor.specs.rows import Truth
 from monitor.store.adapter import SqlStore
-from monitor.store.connections import connect, parsed, reading, writing
+from monitor.store.connections import connect, reading, writing
 from monitor.store.engine import _scripts, migrate, open_store
 from monitor.store.tables import METADATA
 
@@ -64,7 +64,7 @@ def stored(connection: Connection, name: str) -> list[dict[str, Any]]:
 
 
 def test_every_row_of_the_first_version_is_kept(store_url: str) -> None:
-    engine = connect(parsed(store_url))
+    engine = connect(store_url)
     with writing(engine) as connection:
         before = made_first(connection)
 
@@ -84,7 +84,7 @@ def test_every_row_of_the_first_version_is_kept(store_url: str) -> None:
 
 @pytest.mark.parametrize("as_of", [DAY, 3 * DAY])
 def test_what_was_kept_by_the_first_version_is_shown(store_url: str, as_of: int) -> None:
-    engine = connect(parsed(store_url))
+    engine = connect(store_url)
     with writing(engine) as connection:
         before = made_first(connection)["snapshots"]
     engine.dispose()

@@ -1,40 +1,12 @@
-import contextlib
-import gzip
-import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import httpx
 import pytest
+from pages import PAGE, Faults, Page
 
 from monitor.core.errors import ConfigurationError
 from monitor.web.server import Server, make_app
-
-PAGE = b"# HELP a A.\n# TYPE a gauge\na 1.0\n"
-
-
-@dataclass
-class Faults:
-    """What the checks answer."""
-
-    health: str | None = None
-    readiness: str | None = None
-
-
-@dataclass
-class Page:
-    """Serves a fixed page."""
-
-    body: bytes = PAGE
-
-    def render(self, accept: str) -> tuple[bytes, str]:
-        kind = "application/openmetrics-text" if "openmetrics" in accept else "text/plain"
-        return self.body, kind
-
-    def render_gzip(self, accept: str) -> tuple[bytes, str]:
-        body, kind = self.render(accept)
-        return gzip.compress(body), kind
 
 
 @pytest.fixture(scope="module")
@@ -146,66 +118,6 @@ def test_a_host_that_does_not_exist_is_named() -> None:
         ConfigurationError, match=r"http\.host, http\.port: cannot listen on 256\.0\.0\.1, port 0"
     ):
         server.start()
-
-
-def test_clients_that_send_half_a_request_do_not_hold_up_others(server: Server, client: httpx.Client) -> None:
-    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
-    for connection in slow:
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: ")
-
-    answer = client.get("/metrics")
-
-    assert answer.content == PAGE
-    for connection in slow:
-        connection.close()
-
-
-def test_clients_that_do_not_read_do_not_hold_up_others(
-    server: Server, client: httpx.Client, page: Page
-) -> None:
-    page.body = b"x" * 20_000_000
-    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(5)]
-    for connection in slow:
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        connection.recv(1)
-    page.body = PAGE
-
-    assert client.get("/healthz").status_code == 200
-    for connection in slow:
-        connection.close()
-
-
-def test_silent_clients_are_cut_off_and_do_not_use_up_what_is_admitted(
-    monkeypatch: pytest.MonkeyPatch, server: Server, client: httpx.Client
-) -> None:
-    monkeypatch.setattr("monitor.web.server.PATIENCE", 0.3)
-    silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(64)]
-    until = time.monotonic() + 5.0
-
-    status = first = client.get("/healthz").status_code
-    while status == 503 and time.monotonic() < until:
-        time.sleep(0.1)
-        status = client.get("/healthz").status_code
-
-    assert (first, status) == (503, 200)
-    for connection in silent:
-        connection.close()
-
-
-def test_a_client_that_does_not_read_is_cut_off(
-    monkeypatch: pytest.MonkeyPatch, server: Server, page: Page
-) -> None:
-    monkeypatch.setattr("monitor.web.server.PATIENCE", 0.3)
-    page.body = b"x" * 20_000_000
-    with socket.create_connection(("127.0.0.1", server.port), timeout=5.0) as slow:
-        slow.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        received = len(slow.recv(1))
-        time.sleep(0.8)
-        with contextlib.suppress(ConnectionResetError):
-            while data := slow.recv(1_000_000):
-                received += len(data)
-
-    assert received < len(page.body)
 
 
 def test_a_stopped_server_gives_its_port_back() -> None:

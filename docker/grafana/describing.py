@@ -1,0 +1,158 @@
+"""What a dashboard is made of, as plain values."""
+
+import zlib
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from monitor.exposition import names
+from monitor.measures.measure import Measure, Unit
+
+WHOLE = 'version="", segment=""'
+ONE = f'model="$model", {WHOLE}, window="$window"'
+SHARE, NUMBER, SECONDS, MOMENT = "percentunit", "short", "s", "dateTimeAsIso"
+_SCORES = ("auc", "f1", "ks_", "p_value")  # told as 0.731, not as 73.1 %
+
+
+class Kind(Enum):
+    """How a panel shows its queries."""
+
+    STAT = auto()
+    LINES = auto()
+    TABLE = auto()
+    BARS = auto()
+    CELLS = auto()
+    STATES = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query: in `legend` stand labels as {{label}}, in tables the column's name."""
+
+    expr: str
+    legend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One panel.
+
+    Parameters
+    ----------
+    text
+        what is seen, and how to read it.
+    width
+        of 24 columns.
+    steps
+        thresholds (value, colour), the first one without a value.
+    """
+
+    kind: Kind
+    title: str
+    text: str
+    queries: tuple[Query, ...]
+    unit: str = NUMBER
+    decimals: int | None = None
+    width: int = 8
+    height: int = 7
+    steps: tuple[tuple[float | None, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Panels under a heading."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Values of a label that can be chosen among.
+
+    Parameters
+    ----------
+    found
+        in the series of this selector.
+    everything
+        pattern for "All", which is offered then, as are several values; empty: one value is chosen.
+    first
+        value that is chosen at first; empty: all, or the first one.
+    """
+
+    label: str
+    found: str
+    everything: str = ""
+    first: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A dashboard."""
+
+    uid: str
+    title: str
+    text: str
+    variables: tuple[Variable, ...]
+    rows: tuple[Row, ...]
+
+
+def panel_id(board: Board, row: Row, panel: Panel | None = None) -> int:
+    """Fixed: it stays when other panels come and go."""
+    name = f"{board.uid}/{row.title}/{'' if panel is None else panel.title}"
+    return zlib.crc32(name.encode()) % 1_000_000_000 + 1
+
+
+def newest(family: str, matchers: str) -> str:
+    """One series where several daemons serve the same one.
+
+    >>> newest("model_monitor_as_of_seconds", 'model="late"')
+    'max without (instance, job) (model_monitor_as_of_seconds{model="late"})'
+    """
+    return f"max without (instance, job) ({family}{{{matchers}}})"
+
+
+def unit_of(measure: Measure) -> tuple[str, int | None]:
+    """Grafana's unit of a measure, and decimals."""
+    if measure.unit is Unit.RATIO:
+        return (NUMBER, 3) if any(part in measure.name for part in _SCORES) else (SHARE, 1)
+    return (SECONDS, None) if measure.unit is Unit.SECONDS else (NUMBER, None)
+
+
+def spoken(measure: Measure) -> str:
+    """Title of a measure: its name in words."""
+    words = measure.name.replace("_", " ")
+    for short in ("roc auc", "auc", "ks", "r2"):
+        words = (
+            words.replace(short, short.upper())
+            if words.startswith((short, "challenger", "estimated"))
+            else words
+        )
+    return words[0].upper() + words[1:]
+
+
+def told(measure: Measure) -> str:
+    """Text of a measure's panel."""
+    way = {"higher": " Higher is better.", "lower": " Lower is better.", "none": ""}[measure.direction]
+    interval = "" if measure.interval == "none" else f" Interval: {measure.interval}."
+    return f"{measure.definition}{way}{interval}"
+
+
+def band(measure: Measure, matchers: str, legend: str, *, width: int = 8, text: str = "") -> Panel:
+    """A measure with its interval as a band, and the reference's own value where there is one."""
+    family, (unit, decimals) = names.family_name(measure), unit_of(measure)
+    queries = [Query(newest(family, matchers), legend)]
+    if measure.interval != "none":
+        queries += [
+            Query(newest(f"{family}_{end}", matchers), f"{legend} {end}") for end in ("lower", "upper")
+        ]
+    if names.has_reference(measure):
+        reference = f"max without (instance, job, truth) ({family}_{names.REFERENCE}{{{matchers}}})"
+        queries.append(Query(reference, names.REFERENCE))
+    return Panel(Kind.LINES, spoken(measure), text or told(measure), tuple(queries), unit, decimals, width)
+
+
+def lines(measure: Measure, matchers: str, legend: str, *, width: int = 8) -> Panel:
+    """A measure's values alone."""
+    unit, decimals = unit_of(measure)
+    query = Query(newest(names.family_name(measure), matchers), legend)
+    return Panel(Kind.LINES, spoken(measure), told(measure), (query,), unit, decimals, width)

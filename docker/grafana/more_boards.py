@@ -1,0 +1,160 @@
+"""Dashboards of comparisons, of alerts, and of the monitor itself."""
+
+from describing import (
+    NUMBER,
+    ONE,
+    WHOLE,
+    Board,
+    Kind,
+    Panel,
+    Query,
+    Row,
+    Variable,
+    band,
+    newest,
+    spoken,
+    told,
+)
+
+from monitor.exposition import names
+from monitor.exposition.selection import exposed_as
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.measure import Family
+
+ANY, SOME = ".*", ".+"
+ALERTS = ", ".join(f'{label}=~"${label}"' for label in ("model", "version", "segment", "window", "severity"))
+FIRING, PENDING = "model_monitor_alert_firing", "model_monitor_alert_pending"
+RULE_SERIES = "model_monitor_rule_series"
+GOING_ON = f'model="$model", {WHOLE}, window="cumulative"'
+CHALLENGED = ("challenger_accuracy_difference", "challenger_auc_difference", "sign_test_p_value")
+ARMS = ("control_outcome_{}", "treatment_outcome_{}")
+OF_MODELS = 'model=~"$model"'
+DOUBTFUL = ((None, "green"), (1.0, "yellow"))
+BAD = ((None, "green"), (1.0, "red"))
+
+
+def comparisons() -> Board:
+    """Control against treatment, challenger against champion."""
+    compared = (
+        measure for measure in CATALOGUE if measure.family is Family.COMPARISON and exposed_as(measure)
+    )
+    found = f'__name__=~"{"|".join(names.family_name(measure) for measure in compared)}"'
+    variables = (
+        Variable("model", f"{{{found}}}"),
+        Variable("window", f'{{{found}, model="$model", window!="cumulative"}}', first="7d"),
+    )
+    challenged = tuple(band(BY_NAME[name], ONE, "{{truth}}") for name in CHALLENGED)
+    goes_on = band(BY_NAME["challenger_p_value_always_valid"], GOING_ON, "p-value")
+    rows = (
+        Row("Control against treatment, window by window", _windows()),
+        Row("Control against treatment, all that has settled: may be looked at at any time", _going_on()),
+        Row("Challenger against champion, on the same records", (*challenged, goes_on)),
+    )
+    text = "Is the model better than doing without it, and is another one better than it?"
+    return Board("monitor-comparisons", "Comparisons", text, variables, rows)
+
+
+def _windows() -> tuple[Panel, ...]:
+    settled = f'{ONE}, truth="settled"'
+    arms = tuple(
+        query for arm in ARMS for query in _either(arm, settled, f"{arm.split('_')[0]}{{{{subject}}}}")
+    )
+    text = "Outcome of both arms: rates of two or several classes (each class apart), means of numbers."
+    return (
+        Panel(Kind.LINES, "Outcome by arm, settled", text, arms, NUMBER, 3),
+        _pair("outcome_{}_difference", ONE, "{{truth}}{{subject}}"),
+        _pair("outcome_{}_ratio", ONE, "{{truth}}{{subject}}"),
+    )
+
+
+def _going_on() -> tuple[Panel, ...]:
+    return (
+        _pair("outcome_{}_difference_always_valid", GOING_ON, "difference{{subject}}", width=6),
+        *(
+            band(BY_NAME[name], GOING_ON, legend, width=6)
+            for name, legend in (
+                ("control_p_value_always_valid", "p-value"),
+                ("control_record_share", "control"),
+                ("sample_ratio_p_value_always_valid", "p-value"),
+            )
+        ),
+    )
+
+
+def _pair(name: str, matchers: str, legend: str, *, width: int = 8) -> Panel:
+    """A measure of rates, which is that of means in models of numbers."""
+    measure = BY_NAME[name.format("rate")]
+    return Panel(
+        Kind.LINES,
+        spoken(measure).replace("rate ", ""),
+        told(measure),
+        tuple(_either(name, matchers, legend)),
+        NUMBER,
+        3,
+        width,
+    )
+
+
+def _either(name: str, matchers: str, legend: str) -> tuple[Query, ...]:
+    """Value and bounds of a measure of rates or of means, whichever the model has."""
+    families = [names.family_name(BY_NAME[name.format(kind)]) for kind in ("rate", "mean")]
+    classes = 'label_replace({}, "subject", " $1", "subject", "class:(.+)")'
+    return tuple(
+        Query(
+            classes.format(
+                newest("", f'__name__=~"{"|".join(family + ending for family in families)}", {matchers}')
+            ),
+            legend + ending.replace("_", " "),
+        )
+        for ending in ("", "_lower", "_upper")
+    )
+
+
+def alerts() -> Board:
+    """What fires, what is pending, how rules judge."""
+    cycles = "model_monitor_as_of_seconds"
+    ends = f"{names.WINDOW_END}{{{OF_MODELS}}}"
+    variables = (
+        Variable("model", cycles, everything=SOME),
+        Variable("version", ends, everything=ANY),
+        Variable("segment", ends, everything=ANY),
+        Variable("window", ends, everything=ANY),
+        Variable("severity", FIRING, everything=ANY),
+    )
+    firing, pending = newest(FIRING, ALERTS), newest(PENDING, ALERTS)
+    now = (
+        _number("Firing", "Alerts that fire now.", f"count({firing})", BAD),
+        _number("Pending", "Breaches that have not lasted long enough yet.", f"count({pending})"),
+        _number("Series in breach", "As judged last.", _judged("breach")),
+        _number("Series without a verdict", "No data is not health.", _judged("unknown"), DOUBTFUL),
+        _table("What fires", firing, 8),
+        _table("What is pending", pending, 6),
+    )
+    legend = "{{model}} {{rule}} {{subject}} {{version}} {{segment}} {{window}}"
+    shown, red = (Query(firing, legend),), ((None, "red"),)
+    by_severity = Query(f"count by (severity) ({firing})", "{{severity}}")
+    series = newest(RULE_SERIES, OF_MODELS)
+    verdicts = Query(f"sum by (model, rule, verdict) ({series})", "{{model}} {{rule}} {{verdict}}")
+    none, many = "Nothing is drawn while none fires.", "How many series each rule judged how."
+    over = (
+        Panel(Kind.STATES, "When it fired", "One line an alert.", shown, NUMBER, 0, 24, 9, red),
+        Panel(Kind.LINES, "Firing by severity", none, (by_severity,), NUMBER, 0, 12),
+        Panel(Kind.LINES, "Verdicts", many, (verdicts,), NUMBER, 0, 12),
+    )
+    text = "What fires, since when, and which rules can judge at all?"
+    return Board("monitor-alerts", "Alerts", text, variables, (Row("Now", now), Row("Over time", over)))
+
+
+def _judged(verdict: str) -> str:
+    matchers = f'{OF_MODELS}, verdict="{verdict}"'
+    return f"sum({newest(RULE_SERIES, matchers)})"
+
+
+def _number(title: str, text: str, expr: str, steps: tuple[tuple[float | None, str], ...] = ()) -> Panel:
+    """A number; 0 where there are no series."""
+    query = Query(f"{expr} or vector(0)", "number")
+    return Panel(Kind.STAT, title, text, (query,), NUMBER, 0, 6, 4, steps)
+
+
+def _table(title: str, expr: str, height: int) -> Panel:
+    return Panel(Kind.TABLE, title, "One line an alert.", (Query(expr, "number"),), NUMBER, 0, 24, height)

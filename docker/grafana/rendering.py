@@ -1,0 +1,211 @@
+"""Descriptions as Grafana's JSON, by way of its own SDK."""
+
+from typing import Any, TypeVar
+
+from describing import SHARE, Board, Kind, Panel, Row, Variable, panel_id
+from grafana_foundation_sdk.builders import (
+    bargauge,
+    common,
+    dashboard,
+    prometheus,
+    stat,
+    statetimeline,
+    statushistory,
+    table,
+    timeseries,
+)
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import common as common_model
+from grafana_foundation_sdk.models import dashboard as model
+from grafana_foundation_sdk.models import prometheus as prometheus_model
+
+SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
+TAG = "model-monitor"
+_Built = TypeVar(
+    "_Built",
+    bargauge.Panel,
+    stat.Panel,
+    statetimeline.Panel,
+    statushistory.Panel,
+    table.Panel,
+    timeseries.Panel,
+)
+_Any = (
+    bargauge.Panel | stat.Panel | statetimeline.Panel | statushistory.Panel | table.Panel | timeseries.Panel
+)
+
+
+def rendered(board: Board) -> str:
+    """JSON of a dashboard, as it is committed and provisioned."""
+    built = (
+        dashboard.Dashboard(f"Monitor: {board.title}")
+        .uid(board.uid)
+        .description(board.text)
+        .tags([TAG])
+        .timezone("utc")
+        .time("now-7d", "now")
+        .refresh("1m")
+        .tooltip(model.DashboardCursorSync.CROSSHAIR)
+        .editable()
+        .link(_others())
+        .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+    )
+    for variable in board.variables:
+        built.with_variable(_variable(variable))
+    for row in board.rows:
+        built.with_row(dashboard.Row(row.title).id(panel_id(board, row)))
+        for panel in row.panels:
+            built.with_panel(_panel(board, row, panel))
+    return JSONEncoder(sort_keys=True, indent=1, ensure_ascii=False).encode(built.build()) + "\n"
+
+
+def _others() -> dashboard.DashboardLink:
+    return (
+        dashboard.DashboardLink("Dashboards")
+        .type(model.DashboardLinkType.DASHBOARDS)
+        .tags([TAG])
+        .as_dropdown(True)
+        .include_vars(True)
+        .keep_time(True)
+    )
+
+
+def _variable(variable: Variable) -> dashboard.QueryVariable:
+    query = f"label_values({variable.found}, {variable.label})"
+    built = (
+        dashboard.QueryVariable(variable.label)
+        .label(variable.label.capitalize())
+        .datasource(SOURCE)
+        .query({"qryType": 1, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"})
+        .refresh(model.VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(model.VariableSort.NATURAL_ASC)
+    )
+    if variable.everything:
+        everything = model.VariableOption(selected=True, text=["All"], value=["$__all"])
+        return built.multi(True).include_all(True).all_value(variable.everything).current(everything)
+    if variable.first:
+        return built.current(model.VariableOption(selected=True, text=variable.first, value=variable.first))
+    return built
+
+
+def _panel(board: Board, row: Row, panel: Panel) -> _Any:
+    match panel.kind:
+        case Kind.STAT:
+            return _framed(_stat(panel), board, row, panel)
+        case Kind.LINES:
+            return _framed(_lines(panel), board, row, panel)
+        case Kind.TABLE:
+            return _framed(_table(panel), board, row, panel)
+        case Kind.BARS:
+            return _framed(
+                bargauge.Panel().orientation(common_model.VizOrientation.HORIZONTAL), board, row, panel
+            )
+        case Kind.CELLS:
+            return _framed(
+                statushistory.Panel().show_value(common_model.VisibilityMode.AUTO), board, row, panel
+            )
+        case Kind.STATES:
+            return _framed(
+                statetimeline.Panel().show_value(common_model.VisibilityMode.NEVER), board, row, panel
+            )
+
+
+def _framed(built: _Built, board: Board, row: Row, panel: Panel) -> _Built:
+    """What all kinds of panels have."""
+    built = (
+        built.id(panel_id(board, row, panel))
+        .title(panel.title)
+        .description(panel.text)
+        .datasource(SOURCE)
+        .unit(panel.unit)
+        .span(panel.width)
+        .height(panel.height)
+        .targets([_target(panel, at) for at in range(len(panel.queries))])
+    )
+    if panel.decimals is not None:
+        built = built.decimals(panel.decimals)
+    if panel.steps:
+        steps = [model.Threshold(value=value, color=colour) for value, colour in panel.steps]
+        built = built.thresholds(
+            dashboard.ThresholdsConfig().mode(model.ThresholdsMode.ABSOLUTE).steps(steps)
+        )
+    return built
+
+
+def _target(panel: Panel, at: int) -> prometheus.Dataquery:
+    query = panel.queries[at]
+    target = prometheus.Dataquery().ref_id(chr(ord("A") + at)).datasource(SOURCE).expr(query.expr)
+    target = target.legend_format(query.legend)
+    if panel.kind is Kind.TABLE:
+        return target.instant().format(prometheus_model.PromQueryFormat.TABLE)
+    return target.instant() if panel.kind in {Kind.STAT, Kind.BARS} else target.range()
+
+
+def _stat(panel: Panel) -> stat.Panel:
+    named = panel.queries[0].legend.startswith("{{")
+    mode = common_model.BigValueTextMode.VALUE_AND_NAME if named else common_model.BigValueTextMode.VALUE
+    return stat.Panel().graph_mode(common_model.BigValueGraphMode.NONE).text_mode(mode)
+
+
+def _lines(panel: Panel) -> timeseries.Panel:
+    """Lines; bounds of an interval are filled between, the reference is a dashed line."""
+    legend = common.VizLegendOptions().show_legend(True).placement(common_model.LegendPlacement.BOTTOM)
+    built = (
+        timeseries.Panel()
+        .legend(legend.display_mode(common_model.LegendDisplayMode.LIST))
+        .tooltip(common.VizTooltipOptions().mode(common_model.TooltipDisplayMode.MULTI))
+        .show_points(common_model.VisibilityMode.NEVER)
+        .line_width(2)
+        .line_interpolation(common_model.LineInterpolation.STEP_AFTER)
+    )
+    legends = [query.legend for query in panel.queries]
+    if any(legend.endswith(" upper") for legend in legends):
+        built = _banded(built, legends[0])
+    if panel.steps:
+        dashes = common.GraphThresholdsStyleConfig().mode(common_model.GraphThresholdsStyleMode.DASHED)
+        built = built.thresholds_style(dashes)
+    if "reference" in legends:
+        dashed = {"dash": [10, 10], "fill": "dash"}
+        built = built.override_by_name("reference", [_value("custom.lineStyle", dashed), *_colour("text")])
+    return built
+
+
+def _banded(built: timeseries.Panel, legend: str) -> timeseries.Panel:
+    """Bounds without lines and legend, filled between; series of one truth share a colour."""
+    hidden = {"legend": True, "tooltip": False, "viz": False}
+    bounds = [_value("custom.lineWidth", 0), _value("custom.hideFrom", hidden)]
+    built = built.override_by_regexp("/ (lower|upper)$/", bounds)
+    plain = legend.replace("{{subject}}", "")
+    told = {"settled": "blue", "provisional": "orange"} if plain == "{{truth}}" else {plain: "purple"}
+    for name, colour in told.items():
+        built = built.override_by_regexp(f"/^{name}( lower| upper)?$/", _colour(colour))
+        below = [_value("custom.fillBelowTo", f"{name} lower"), _value("custom.fillOpacity", 18)]
+        built = built.override_by_name(f"{name} upper", below)
+    return built
+
+
+def _table(panel: Panel) -> table.Panel:
+    """One line for each set of labels; the columns are the queries, or the labels of the only one."""
+    columns = {f"Value #{chr(ord('A') + at)}": query.legend for at, query in enumerate(panel.queries)}
+    if len(panel.queries) == 1:
+        columns["Value"] = panel.queries[0].legend
+    organised = {"excludeByName": {"Time": True}, "renameByName": columns}
+    built = (
+        table.Panel()
+        .with_transformation(model.DataTransformerConfig(id_val="merge", options={}))
+        .with_transformation(model.DataTransformerConfig(id_val="organize", options=organised))
+    )
+    for query in panel.queries:
+        if query.legend.startswith("coverage"):
+            built = built.override_by_name(query.legend, [_value("unit", SHARE), _value("decimals", 1)])
+        if query.legend.startswith("seconds"):
+            built = built.override_by_name(query.legend, [_value("unit", "s"), _value("decimals", 0)])
+    return built
+
+
+def _colour(name: str) -> list[model.DynamicConfigValue]:
+    return [_value("color", {"fixedColor": name, "mode": "fixed"})]
+
+
+def _value(name: str, value: Any) -> model.DynamicConfigValue:
+    return model.DynamicConfigValue(id_val=name, value=value)

@@ -1,0 +1,120 @@
+"""Who is answered, and to what: credentials, methods, headers."""
+
+import binascii
+import hashlib
+import hmac
+import socket
+from base64 import b64decode
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from monitor.specs.settings import HttpSpec
+
+PROBES = frozenset({"/healthz", "/readyz"})
+"""Paths that answer those without credentials too, but with "ok" or "not ok" alone."""
+_KNOWN = "monitor.known"
+_METHODS = ("GET", "HEAD")
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+Secrets = Callable[[], tuple[bytes, ...]]
+"""SHA-256 of each secret that is accepted now."""
+
+
+class Guard:
+    """Stands before an application: nothing without credentials, only GET and HEAD, careful headers.
+
+    Parameters
+    ----------
+    secrets
+        None: everybody is answered.
+    """
+
+    def __init__(self, app: ASGIApp, secrets: Secrets | None) -> None:
+        self._app, self._secrets = app, secrets
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or let the application answer."""
+        known = self._secrets is None or _accepted(Headers(scope=scope), self._secrets())
+        scope[_KNOWN] = known
+
+        async def careful(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        refusal = _refusal(scope["path"], scope["method"], known=known)
+        await (self._app if refusal is None else refusal)(scope, receive, careful)
+
+
+def is_known(request: Request) -> bool:
+    """Whether the client may know everything."""
+    return bool(request.scope.get(_KNOWN))
+
+
+def exposed(http: HttpSpec) -> str | None:
+    """Warning of a server that others than this machine reach without TLS or credentials."""
+    lacking = []
+    if http.tls_certificate is None:
+        lacking.append("everything is sent in clear text (tls_certificate)")
+    if http.secret_file is None:
+        lacking.append("whoever reaches the port is answered (secret_file)")
+    if not lacking or _is_loopback(http.host):
+        return None
+    return f'http.host: "{http.host}" is reached from other machines: {", ".join(lacking)}'
+
+
+def _refusal(path: str, method: str, *, known: bool) -> Response | None:
+    if not known and path not in PROBES:
+        refusal = PlainTextResponse("credentials needed\n", status_code=401)
+        refusal.headers.append("WWW-Authenticate", 'Bearer realm="monitor"')
+        refusal.headers.append("WWW-Authenticate", 'Basic realm="monitor", charset="UTF-8"')
+        return refusal
+    if method not in _METHODS:
+        allowed = {"Allow": ", ".join(_METHODS)}
+        return PlainTextResponse("only GET and HEAD\n", status_code=405, headers=allowed)
+    return None
+
+
+def _accepted(headers: Headers, secrets: tuple[bytes, ...]) -> bool:
+    """Whether a secret was sent; how long that takes tells nothing of it."""
+    given = headers.getlist("authorization")
+    secret = _secret(given[0]) if len(given) == 1 else None
+    digest = hashlib.sha256(b"" if secret is None else secret).digest()
+    equal = [hmac.compare_digest(digest, one) for one in secrets]
+    return secret is not None and any(equal)
+
+
+def _secret(authorization: str) -> bytes | None:
+    """Secret of an Authorization header: a bearer token, or the password of any user."""
+    scheme, _, value = authorization.partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return value.strip().encode("latin-1")
+        case "basic":
+            try:
+                _, colon, password = b64decode(value.strip(), validate=True).partition(b":")
+            except (binascii.Error, ValueError):
+                return None
+            return password if colon else None
+        case _:
+            return None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        found = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}
+    except OSError:
+        return True  # it cannot be listened on
+    return all(ip_address(address).is_loopback for address in found)

