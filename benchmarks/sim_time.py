@@ -2,7 +2,8 @@
 
 Each sequence draws a mix of faults, days, cycles, delays of cycles and restarts from its number. A quarter of
 them has rows that are only added: of these the history must be that of a replay over the same ticks. Prints
-progress, what differs, and figures; ends with 1 where anything differs. Twenty minutes on two cores.
+progress, what differs, and figures; ends with 1 where anything differs. Twenty minutes on two cores. Those of
+a month or more have a retention of a day, which may remove old revisions from their histories, nothing else.
 Databases are SQLite files, or of servers started for it; days are those of a log, at least and at most.
 python benchmarks/sim_time.py [SEQUENCES] [FIRST] [--source ENGINE] [--store ENGINE] [--days FROM TO]
 """
@@ -29,6 +30,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.simulate import Mix
 
 ENGINES = "sqlite", "postgresql", "mariadb"
+MONTH = 28  # days
 Databases = Callable[[], AbstractContextManager[str | None]]
 
 
@@ -81,10 +83,13 @@ def sequence(
     """One sequence; what differs."""
     rng = np.random.default_rng(number)
     days, history = int(rng.integers(between[0], between[1] + 1)), number % 4 == 0
+    retention = DAY if history and days >= MONTH else None
     mix = added(drawn(rng, days)) if history else drawn(rng, days)
     pane = str(rng.choice(["1h", "6h", "1d"]))
     horizon = f"{rng.integers(5, 12)}d"
-    with simulated(mix, number, days, horizon=horizon, pane=pane, source=source, store=store) as lived:
+    with simulated(
+        mix, number, days, horizon=horizon, pane=pane, source=source, store=store, retention=retention
+    ) as lived:
         live(lived, rng, days)
         if history:
             lived.advance(START + 100 * DAY)
@@ -95,6 +100,7 @@ def sequence(
             without = frozenset({"feature:temp"} if mix.dropped else ())
             with lived.from_scratch(lived.as_of) as scratch:
                 words = differing(lived, scratch, without=without)
+        panes, since = lived.app.store.facts("late", 0), lived.comparable_from()
         totals.update(
             sequences=1,
             histories=history,
@@ -102,7 +108,10 @@ def sequence(
             cycles=len(lived.ticks),
             restarts=lived.steps.count("restart"),
             changes=len(lived.log.plan.predictions) + len(lived.log.plan.labels),
-            panes=len(lived.app.store.facts("late", 0)),
+            panes=len(panes),
+            frozen=sum(one.start < since for one in panes),
+            settled=sum(one.settled_as_of is not None for one in lived.app.store.windows("late", 0)),
+            removed=lived.removed,
         )
     return mix, words
 

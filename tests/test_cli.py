@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -272,9 +274,11 @@ def test_a_replay_is_refused_while_a_daemon_has_the_run(bench: Bench, monitor: M
         refused, other = monitor("replay", *span), monitor("replay", *span, "--run", "other")
     freed = monitor("replay", *span)
 
+    owner = f"process {os.getpid()} on {socket.gethostname()}"
+    rule = "wait, or name another run with --run NAME"
     assert (refused.exit_code, refused.stderr) == (
         1,
-        'monitor: a daemon or a replay has the run "live": wait, or name another run with --run NAME\n',
+        f'monitor: a daemon or a replay has the run "live" ({owner}): {rule}\n',
     )
     assert [other.exit_code, freed.exit_code] == [0, 0]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from monitor.app.holding import Held
 from monitor.app.references import reference_key
-from monitor.app.wiring import App
+from monitor.app.wiring import App, whose
 from monitor.config.messages import listed
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, StoreError
@@ -151,7 +151,9 @@ def _held_everywhere(app: App, name: str) -> Iterator[None]:
             store = replace(app.store, run=run)
             token = store.claim(name, app.owner, app.settings.daemon.lease_ttl)
             if token is None:
-                raise LeaseLost(f'another process runs a cycle of this model in the run "{run}"')
+                raise LeaseLost(
+                    f'another process runs a cycle of this model in the run "{run}" ({whose(store, name)})'
+                )
             stack.callback(store.release, name, token)
         yield
 

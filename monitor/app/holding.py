@@ -11,8 +11,8 @@ from typing import Self
 import structlog
 
 from monitor.app.file_lock import lock_of
-from monitor.app.wiring import App
-from monitor.core.clock import SECOND, format_duration
+from monitor.app.wiring import App, whose
+from monitor.core.clock import SECOND
 from monitor.core.errors import StoreError
 from monitor.store.daemons import WHOLE_RUN, Aside
 
@@ -52,13 +52,10 @@ class Held:
     def __enter__(self) -> Self:
         """Take the run, or refuse to share it."""
         if not self.claimed():
-            killed = (
-                f" (one that was killed has it for at most "
-                f"{format_duration(self._app.settings.daemon.lease_ttl)} more)"
-            )
+            store = self._app.store
             raise StoreError(
-                f'a daemon or a replay has the run "{self._app.store.run}"'
-                f"{killed if self._lock is None else ''}: wait, or name another run with --run NAME"
+                f'a daemon or a replay has the run "{store.run}" ({whose(store, WHOLE_RUN)}): '
+                "wait, or name another run with --run NAME"
             )
         if self._token is not None:
             self._beating.start()
@@ -204,7 +201,8 @@ def join_when_free(app: App, received: SimpleQueue[int]) -> Joined | None:
     said = False
     while not joined.joined():
         if not said:
-            log.info("another process has the run, waiting", run=app.store.run)
+            by = whose(app.store, WHOLE_RUN)
+            log.info("another process has the run, waiting", run=app.store.run, by=by)
             said = True
         with suppress(Empty):
             number = received.get(timeout=RETRY)

@@ -14,7 +14,7 @@ from uuid import uuid4
 from monitor.app.clocks import system_clock
 from monitor.app.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.config.messages import did_you_mean, listed
-from monitor.core.clock import format_duration
+from monitor.core.clock import SECOND, floor_to, to_iso
 from monitor.core.errors import ConfigurationError, LeaseLost, SourceError, StoreError
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.panes import Panes
@@ -30,6 +30,7 @@ from monitor.specs.protocols import Lease, Source
 from monitor.specs.settings import Settings
 from monitor.states.grids import content_hash
 from monitor.store.adapter import SqlStore
+from monitor.store.daemons import WHOLE_RUN
 from monitor.store.engine import open_store
 
 LIVE = "live"
@@ -152,8 +153,7 @@ class App:
         ttl = self.settings.daemon.lease_ttl
         token = self.store.claim(name, self.owner, ttl)
         if token is None:
-            ended = f"one that was killed has it for at most {format_duration(ttl)} more"
-            raise LeaseLost(f"another process runs a cycle of this model ({ended})")
+            raise LeaseLost(f"another process runs a cycle of this model ({whose(self.store, name)})")
         if token != self._tokens.get(name, token - 1) + 1:
             self.forget(name)
         self._tokens[name] = token
@@ -267,6 +267,19 @@ def opened(settings: Settings, base: Path, run: str = LIVE, *, keeps: bool = Tru
         yield app
     finally:
         app.close()
+
+
+def whose(store: SqlStore, name: str) -> str:
+    """Who has the lease of a model, or with no name the run, and until when if it was killed: in words."""
+    owners = store.holders(name)
+    if not owners:
+        return "it has just ended"
+    processes = [owner.rpartition("/")[0].rpartition("/") for owner, _ in owners]
+    words = ", ".join(f"process {process} on {host}" for host, _, process in processes)
+    if name == WHOLE_RUN and store.engine.dialect.name == "sqlite":  # a file's lock dies with its process
+        return words
+    last = max(expires_at for _, expires_at in owners)
+    return f"{words}; if it was killed, wait until {to_iso(floor_to(last, SECOND) + SECOND)}"
 
 
 def _lacks_reference(monitored: Monitored) -> bool:

@@ -11,7 +11,7 @@ from monitor.config.places import Loc
 from monitor.config.resolve import windows_of
 from monitor.config.schema import Alert, Model
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.measure import WITH_TRUTH, Family
+from monitor.measures.measure import WITH_TRUTH, Family, Measure
 from monitor.pipeline.against import REFERENCE
 from monitor.records.reading import Task
 
@@ -19,6 +19,7 @@ Found: TypeAlias = Iterator[tuple[Loc, str]]
 Texts: TypeAlias = tuple[tuple[str, str], ...]
 
 CRITICAL = "_critical"
+_OF_RECORDS = frozenset({"control_record_share", "sample_ratio_p_value_always_valid"})
 _OF_SUBJECTS = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.QUALITY})
 _LABELS = frozenset({"model", "rule", "version", "segment", "window", "subject", "severity", "truth"})
 
@@ -63,9 +64,9 @@ def _places(model: Model, alert: Alert) -> Found:
     if alert.window is not None and alert.window not in known:
         text = f"must be one of {listed(known)}: got {quoted(alert.window)}"
         yield ("window",), text + did_you_mean(alert.window, known)
-    if alert.truth is not None and measure.family not in WITH_TRUTH:
+    if alert.truth is not None and not _stands_on_labels(measure):
         yield ("truth",), f"{quoted(alert.measure)} stands on no labels: leave truth out"
-    if model.labels is None and measure.family in WITH_TRUTH:
+    if model.labels is None and _stands_on_labels(measure):
         yield ("measure",), f"needs [models.labels]: got {quoted(alert.measure)}"
     names = [*model.against, REFERENCE]
     if alert.against is not None and alert.against not in names:
@@ -73,6 +74,14 @@ def _places(model: Model, alert: Alert) -> Found:
         yield ("against",), f"{rule}: got {quoted(alert.against)}"
     if measure.family in _OF_SUBJECTS and not alert.subject:
         yield ("subject",), f'{quoted(alert.measure)} needs one: "score", "feature:NAME", "feature:*", …'
+
+
+def _stands_on_labels(measure: Measure) -> bool:
+    """Whether rows of a measure say on which labels they stand: of estimates only the errors do."""
+    if measure.family is Family.ESTIMATE:
+        stem = measure.name.removesuffix("_error")
+        return stem != measure.name and stem in BY_NAME
+    return measure.family in WITH_TRUTH and measure.name not in _OF_RECORDS
 
 
 def _limits(alert: Alert) -> Found:
@@ -112,7 +121,7 @@ def _columns(model: Model) -> list[str]:
 def _rule(model: Model, alert: Alert) -> Rule:
     measure, windows = BY_NAME[alert.measure], _windows(model)
     window = "" if measure.family is Family.LOG else alert.window or main_window(windows)
-    truth = (alert.truth or "settled") if measure.family in WITH_TRUTH else ""
+    truth = (alert.truth or "settled") if _stands_on_labels(measure) else ""
     against = alert.against or ""
     shift = measure.family in (Family.SHIFT, Family.DISTANCES)
     return Rule(
@@ -122,7 +131,7 @@ def _rule(model: Model, alert: Alert) -> Rule:
         severity=Severity(alert.severity),
         subject=alert.subject,
         window=window,
-        truth="" if alert.measure.startswith("sample_ratio") else truth,
+        truth=truth,
         against="" if shift and against == REFERENCE else against,
         version=alert.version,
         segment=alert.segment,

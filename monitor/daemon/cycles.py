@@ -143,7 +143,7 @@ class Cycles:
         report: CycleReport | None = CycleReport(model=model, as_of=as_of)
         newest: int | None = None
         try:
-            report = self.cycle(model, as_of)
+            report = None if self.aside() else self.cycle(model, as_of)  # also between missed ticks
             if report is not None and report.error is None:
                 self.publish(model)
                 newest = self.newest_logged_at(model)

@@ -325,6 +325,11 @@ class SqlStore:
         with writing(self.engine) as connection:
             return daemons.hold(connection, self.run, owner, ttl)
 
+    def holders(self, model: str) -> list[tuple[str, int]]:
+        """Owners of the model's lease, or with no name of the run, and when it expires."""
+        with reading(self.engine) as connection:
+            return daemons.holders(connection, self.run, model)
+
     def join(
         self, owner: str, config: str, ttl: int, *, alone: bool = False
     ) -> tuple[int, dict[str, int] | None] | None:

@@ -124,6 +124,25 @@ def hold(connection: Connection, run: str, owner: str, ttl: int) -> int | None:
     return leases.claim(connection, run, WHOLE_RUN, owner, ttl)
 
 
+def holders(connection: Connection, run: str, model: str) -> list[tuple[str, int]]:
+    """Who has a model's lease, or the run, and when that expires unless it is renewed.
+
+    A run in a file is its last owner's: no expiry but that of the file's lock.
+    """
+    now, in_file = database_now(connection), connection.dialect.name == "sqlite"
+    leased = select(held.c.owner, held.c.expires_at).where(
+        held.c.run == run, held.c.model == model, held.c.owner != ""
+    )
+    valid = leased if in_file else leased.where(held.c.expires_at > now)
+    sharing = select(daemons.c.owner, daemons.c.expires_at).where(
+        daemons.c.run == run, daemons.c.expires_at > now
+    )
+    found = connection.execute(valid).all()
+    if not found and model == WHOLE_RUN:
+        found = connection.execute(sharing.order_by(daemons.c.owner)).all()
+    return [(owner, int(expires_at)) for owner, expires_at in found]
+
+
 def aside(connection: Connection, run: str, generation: int, schema: str) -> Aside | None:
     """Why a daemon claims nothing now; None: it may claim."""
     if schema_of(connection) != schema:

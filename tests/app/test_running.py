@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import threading
 import time
 from dataclasses import replace
@@ -15,7 +16,7 @@ from monitor.app import holding
 from monitor.app.holding import Held, Joined, join_when_free
 from monitor.app.running import Owed, cycle_due, cycle_once
 from monitor.app.wiring import App
-from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso, to_iso
 from monitor.core.errors import StoreError
 from monitor.daemon.service import signals
 from monitor.store.daemons import Aside
@@ -56,9 +57,14 @@ def test_what_another_process_counted_is_seen(bench: Bench) -> None:
 def test_a_model_whose_cycle_another_process_runs_is_left_to_it(bench: Bench) -> None:
     with bench.app() as one, bench.app() as other, other.leased("late"):
         report = cycle_once(one, "late", END)
+        ((owner, expires_at),) = one.store.holders("late")
 
+    host, process = socket.gethostname(), os.getpid()
+    until = to_iso(floor_to(expires_at, SECOND) + SECOND)
+    assert owner == other.owner
     assert report.error == (
-        "another process runs a cycle of this model (one that was killed has it for at most 1m more)"
+        f"another process runs a cycle of this model (process {process} on {host}; "
+        f"if it was killed, wait until {until})"
     )
 
 
@@ -75,7 +81,9 @@ def test_a_held_run_is_refused_until_it_is_let_go(shared: Bench) -> None:
     with shared.app() as one, shared.app() as other:
         with (
             Held(one),
-            pytest.raises(StoreError, match='a daemon or a replay has the run "live"'),
+            pytest.raises(
+                StoreError, match=rf'a daemon or a replay has the run "live" \(process {os.getpid()} on '
+            ),
             Held(other),
         ):
             pass

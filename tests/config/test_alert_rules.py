@@ -171,3 +171,21 @@ def test_what_goes_on_has_one_name(file: File) -> None:
     assert defaults.CUMULATIVE == CUMULATIVE
     found = file.settings(SOURCE + model(tables=f"{LABELS}\n{CONTROL}")).models[0].rules
     assert {rule.window for rule in found if rule.name in {"control_group", "sample_ratio"}} == {CUMULATIVE}
+
+
+@pytest.mark.parametrize(
+    ("measure", "truth"),
+    [
+        ("accuracy", "settled"),
+        ("estimated_accuracy", ""),
+        ("estimated_accuracy_error", "settled"),
+        ("control_record_share", ""),
+        ("outcome_rate_difference", "settled"),
+        ("records", ""),
+        ("coverage", "settled"),
+    ],
+)
+def test_what_stands_on_labels_is_judged_on_settled_ones(file: File, measure: str, truth: str) -> None:
+    text = f'[[models.alerts]]\nname = "one"\nmeasure = "{measure}"\nabove = 1'
+
+    assert rules(file, LABELS, CONTROL, text)["one"].truth == truth

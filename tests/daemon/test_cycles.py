@@ -148,3 +148,11 @@ def test_a_daemon_that_stands_aside_runs_nothing_and_looks_again() -> None:
 
     assert bench.cycles()("late", HOUR) == 10.0
     assert bench.ran == []
+
+
+def test_a_daemon_that_is_to_stand_aside_leaves_the_other_missed_ticks() -> None:
+    bench = Bench()
+    bench.meanwhile = lambda: setattr(bench, "aside", True)
+
+    assert bench.cycles()("late", 4 * HOUR) == 1.0
+    assert bench.ran == [1]

@@ -11,7 +11,7 @@ import oracle_labels
 import oracle_shift
 import oracle_values
 import pandas as pd
-from oracle import DAY, NONE, Expected, Key, Log, Span
+from oracle import DAY, NONE, Expected, Key, Log, Span, less
 from oracle_against import Moment, contribution, differences
 from oracle_compared import Compared
 from oracle_cumulative import Ledgers
@@ -182,6 +182,9 @@ class WindowOracle:
 
     def _against(self, against: str, whole: Rows, rows: Rows) -> None:
         """Compare what the whole of one truth says against another moment; not beyond the horizon."""
+        if against == "reference" and rows[0].truth is Truth.NONE:
+            self._faulty_values(rows)
+            return
         if against == "reference":
             then = self.run.reference
             self._differences(against, whole, rows, (self.run.performed, then))
@@ -199,6 +202,16 @@ class WindowOracle:
             segments = segments_of(self.run.log, known)
             then = Moment(told, {name: told.loc[part["row"]] for name, part in segments})
             self._differences(against, whole, rows, (performed, then))
+
+    def _faulty_values(self, rows: Rows) -> None:
+        """Missing, invalid and unseen values less those of the reference, as default rules ask."""
+        log = self.run.log
+        now, then = (
+            oracle_shift.of_faulty_values(dict(oracle_shift.sides_of(log, side, features=True)), len(side))
+            for side in (self.known, log.reference)
+        )
+        expected = {key: less(now[key], then[key]) for key in now}
+        self.run.result.compare(f"{self._where} reference", rows, expected)
 
     def _earlier(self, against: str) -> Spans:
         start, end = self.span

@@ -73,12 +73,18 @@ def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[K
         ("adjusted_times", ""): Expected(0.0, n=n),
         ("unlogged_records", ""): Expected(float(rows["logged_at"].isna().sum()), n=n),
     }
+    return found | of_faulty_values(sides, n) | of_shift(sides)
+
+
+def of_faulty_values(sides: Mapping[str, Sides], n: int) -> dict[Key, Expected]:
+    """Rates of missing, invalid and unseen values among n records."""
+    found: dict[Key, Expected] = {}
     for subject, one in sides.items():
         found["missing_rate", subject] = rate(one.missing, n)
         found["invalid_rate", subject] = rate(one.invalid, n)
         if one.numbers is None:
             found["unseen_rate", subject] = rate(one.unseen, n)
-    return found | of_shift(sides)
+    return found
 
 
 def of_shift(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
@@ -240,4 +246,11 @@ def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
         "rows_without_time": 0,
         "repeated_ids": int((panes > 1).sum()),
     }
-    return {(name, ""): Expected(float(count), n=count) for name, count in counts.items()}
+    heard = labels["reported_at"][recent]
+    ages = {"log_age": logged[known].max(), "label_age": heard.max() if len(labels) else None}
+    found = {(name, ""): Expected(float(count), n=count) for name, count in counts.items()}
+    return found | {
+        (name, ""): Expected((as_of - int(newest)) / 1e6, n=0)
+        for name, newest in ages.items()
+        if newest is not None
+    }

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -70,6 +70,7 @@ reported_at = "reported_at"
 revision = "revision"
 """
 
+VALUE = ("window", "window_end", "version", "segment", "truth", "measure", "subject", "against")
 Content = tuple[object, ...]
 Key = tuple[Part, int]
 
@@ -104,6 +105,7 @@ def simulated(
     pane: str = "1h",
     source: str | None = None,
     store: str | None = None,
+    retention: int | None = None,
 ) -> Iterator["Lived"]:
     """A log of so many days and a monitor beside it; without URLs of empty databases in SQLite files."""
     planned = plan(mix, seed, (START, START + days * DAY))
@@ -114,7 +116,7 @@ def simulated(
         if store is not None:
             migrate(store)
         live = store or _made(directory / "live.db")
-        lived = Lived(directory, url, live, horizon, pane, Log(planned), engine)
+        lived = Lived(directory, url, live, horizon, pane, Log(planned), engine, retention)
         with engine.begin() as connection:
             lived.log.create(connection)
         try:
@@ -134,16 +136,18 @@ class Lived:
     pane: str
     log: Log
     engine: sa.Engine
+    retention: int | None = None
     as_of: int = START
     ticks: list[int] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
+    removed: int = 0
     _app: App | None = None
 
     @property
     def app(self) -> App:
         """The application, started when it is asked for."""
         if self._app is None:
-            self._app = self._opened(self.store_url)
+            self._app = self._opened(self.store_url, self.retention)
         return self._app
 
     @property
@@ -217,8 +221,8 @@ class Lived:
             found = connection.execute(sa.text(oldest + since), given).scalar()
         return self.as_of + DAY if found is None else max(cut, int(found))
 
-    def _opened(self, store_url: str) -> App:
-        made = settings(self.url, store_url, self.horizon, self.pane)
+    def _opened(self, store_url: str, retention: int | None = None) -> App:
+        made = replace(settings(self.url, store_url, self.horizon, self.pane), retention=retention)
         return App(made, template(), open_store(store_url, "live"))
 
 
@@ -281,7 +285,7 @@ def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     return sorted([*newest, *figures], key=repr)
 
 
-def history(app: App) -> dict[str, list[tuple[object, ...]]]:
+def history(app: App) -> dict[str, list[Content]]:
     """What happened to the kept windows, and the kept rows of them."""
     with app.store.engine.connect() as connection:
         found = {
@@ -292,14 +296,33 @@ def history(app: App) -> dict[str, list[tuple[object, ...]]]:
 
 
 def differing_history(lived: Lived) -> list[str]:
-    """What another history says that was replayed over the same ticks on the log as it is now."""
+    """What another history says that was replayed over the same ticks on the log as it is now.
+
+    The other one keeps all: retention may have taken old revisions that are no first and no last ones.
+    """
     with lived.from_scratch(*lived.ticks) as replayed:
         found, expected = history(lived.app), history(replayed)
     words = []
     for name, rows in found.items():
-        words += [f"{name}: not {row}" for row in expected[name] if row not in set(rows)][:3]
-        words += [f"{name}: but {row}" for row in rows if row not in set(expected[name])][:3]
+        kept, others = set(rows), set(expected[name])
+        gone = others - kept
+        if lived.retention is not None and name == "snapshots":
+            lived.removed = len(gone & (old := _old_revisions(lived, others)))
+            gone -= old
+        words += [f"{name}: not {row}" for row in sorted(gone, key=repr)[:3]]
+        words += [f"{name}: but {row}" for row in sorted(kept - others, key=repr)[:3]]
     return words
+
+
+def _old_revisions(lived: Lived, rows: Iterable[Content]) -> set[Content]:
+    """Rows older than all that is followed, between a value's first and last with one truth."""
+    names = [column.name for column in tables.snapshots.c]
+    moment, of = names.index("as_of"), [names.index(name) for name in VALUE]
+    before = lived.as_of - lived.monitored.counting.reading.horizon - lived.monitored.longest_window()
+    values: dict[Content, list[Content]] = {}
+    for row in sorted(rows, key=lambda one: int(str(one[moment]))):
+        values.setdefault(tuple(row[at] for at in of), []).append(row)
+    return {row for revisions in values.values() for row in revisions[1:-1] if int(str(row[moment])) < before}
 
 
 def differing(lived: Lived, scratch: App, *, without: frozenset[str] = frozenset()) -> list[str]:

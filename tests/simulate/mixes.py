@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.simulate import ClockStep, Delay, Mix
@@ -77,31 +76,6 @@ MIXES = {
         **shares(SHARES, 0.02),
     ),
 }
-
-
-def mixes() -> st.SearchStrategy[Mix]:
-    """Any faults together; half of them are left out of most mixes."""
-    moments = st.integers(0, 4 * 24).map(lambda hours: hours * HOUR)
-    spans = st.tuples(moments, moments).map(lambda ends: (min(ends), max(ends) + HOUR))
-    delays = st.sampled_from([Delay(), SLOW, Delay(median=2 * HOUR, spread=1.0)])
-    jumps = st.builds(
-        lambda span, by: ClockStep(start=span[0], end=span[1], by=by),
-        spans,
-        st.sampled_from([-5 * HOUR, -10 * MINUTE, 20 * MINUTE, 3 * HOUR]),
-    )
-    return st.builds(
-        Mix,
-        per_day=st.sampled_from([48, PER_DAY]),
-        negatives=delays,
-        positives=delays,
-        nightly=st.booleans(),
-        outages=st.lists(spans, max_size=1).map(tuple),
-        clock_steps=st.lists(jumps, max_size=2).map(tuple),
-        missing_days=st.lists(st.integers(0, 4), max_size=2).map(tuple),
-        keep=st.sampled_from([None, None, 2 * DAY, 3 * DAY]),
-        dropped=st.none() | spans,
-        **dict.fromkeys(SHARES, st.sampled_from([0.0, 0.0, 0.02, 0.1])),
-    )
 
 
 def drawn(rng: np.random.Generator, days: int) -> Mix:

@@ -1,0 +1,94 @@
+"""Alerts in /metrics."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from exposition_rows import AS_OF, model, typical_rows
+from prometheus_client import parser
+from prometheus_client.core import Metric
+
+from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.rules import Condition, Limit, Rule, Series, Severity
+from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.exposition.page import Exposition
+from monitor.exposition.self_metrics import SelfMetrics
+
+parse: Callable[[str], Iterable[Metric]] = parser.text_string_to_metric_families
+RULES = (
+    Rule(
+        name="moved",
+        measure="stability_index",
+        condition=Condition(above=Limit(0.1)),
+        subject="feature:*",
+        window="7d",
+        labels=(("team", "flights"),),
+    ),
+    Rule(name="small", measure="records", condition=Condition(below=Limit(10)), window="7d"),
+    Rule(name="unheard", measure="volume_ratio", condition=Condition(below=Limit(0.5)), window="7d"),
+)
+BREACH = Verdict(outcome=Outcome.BREACH, window_end=AS_OF, value=0.2, n=100)
+ALERT = Alert(
+    series=Series("moved", window="7d", subject="feature:temp_f"),
+    severity=Severity.WARNING,
+    state=State.FIRING,
+    since=AS_OF,
+    judged_at=AS_OF,
+    verdict=BREACH,
+    breach=BREACH,
+    fired_at=AS_OF,
+)
+
+
+def shown(*alerts: Alert, others: tuple[Alert, ...] = ()) -> dict[str, list[tuple[dict[str, str], float]]]:
+    late, other = replace(model(), rules=RULES), model("other")
+    served = Exposition([late, other], SelfMetrics("1.2.3", started_at=1_000.0))
+    served.publish("late", AS_OF, typical_rows(), alerts)
+    served.publish("other", AS_OF, typical_rows(), others)
+    text = served.render()[0].decode()
+    return {
+        family.name: [(dict(sample.labels), float(sample.value)) for sample in family.samples]
+        for family in parse(text)
+    }
+
+
+def test_a_firing_alert_is_one_with_all_its_labels() -> None:
+    labels = {
+        "model": "late",
+        "rule": "moved",
+        "version": "",
+        "segment": "",
+        "window": "7d",
+        "subject": "feature:temp_f",
+        "severity": "warning",
+        "team": "flights",
+    }
+
+    found = shown(ALERT)
+
+    assert found["model_monitor_alert_firing"] == [(labels, 1.0)]
+    assert found["model_monitor_alert_since_timestamp_seconds"] == [(labels, AS_OF / 1e6)]
+    assert found["model_monitor_alert_pending"] == []
+
+
+def test_a_pending_alert_does_not_fire_and_one_that_is_over_is_gone() -> None:
+    pending = replace(ALERT, state=State.PENDING, fired_at=None)
+    over = replace(ALERT, state=State.RESOLVED, resolved_at=AS_OF, ended=Ended.CLEARED)
+
+    assert [len(shown(pending)[f"model_monitor_alert_{state}"]) for state in ("firing", "pending")] == [0, 1]
+    assert [len(shown(over)[f"model_monitor_alert_{state}"]) for state in ("firing", "pending")] == [0, 0]
+
+
+def test_alerts_of_models_with_other_labels_have_these_empty() -> None:
+    found = shown(ALERT, others=(replace(ALERT, series=Series("plain")),))["model_monitor_alert_firing"]
+
+    assert [(labels["model"], labels["team"]) for labels, _ in found] == [("late", "flights"), ("other", "")]
+
+
+def test_no_data_is_told_from_healthy() -> None:
+    found = shown()["model_monitor_rule_series"]
+
+    assert {(labels["rule"], labels["verdict"]): value for labels, value in found} == {
+        ("moved", "breach"): 1.0,
+        ("small", "clear"): 1.0,
+        ("unheard", "unknown"): 1.0,
+    }
