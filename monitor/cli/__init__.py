@@ -2,8 +2,10 @@
 
 from monitor.cli.alerts import alerts, backtest
 from monitor.cli.commands import main
+from monitor.cli.prometheus import export_rules
 
 main.add_command(alerts)
 main.add_command(backtest)
+main.add_command(export_rules)
 
 __all__ = ["main"]

@@ -1,0 +1,90 @@
+"""How Prometheus forwards what the daemons say: durations, selectors, alerting rules as plain values."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from monitor.core.clock import DAY, HOUR, MINUTE, format_duration
+from monitor.exposition.plain_yaml import Plain
+from monitor.specs.model import ModelSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forwarding:
+    """How Prometheus forwards what daemons say. Durations are microseconds.
+
+    Parameters
+    ----------
+    job
+        under which Prometheus scrapes the daemons.
+    runbook
+        page of the runbook, to which alerts point.
+    last_word
+        for how long what a daemon said last counts once it does not answer.
+    keep_firing_for
+        for how long an alert fires on that nobody reports any more.
+    down_after
+        for how long no daemon answers before that is an alert.
+    trouble_after
+        for how long a daemon is in a lesser trouble before that is one.
+    """
+
+    job: str = "monitor"
+    runbook: str = "docs/runbook.md"
+    last_word: int = 6 * HOUR
+    keep_firing_for: int = 5 * MINUTE
+    down_after: int = 2 * MINUTE
+    trouble_after: int = 15 * MINUTE
+
+    def of(self, family: str, *matchers: str) -> str:
+        """Selector of a family of the job."""
+        return f"{family}{{{', '.join([f'job={quoted(self.job)}', *matchers])}}}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alerting:
+    """One alerting rule of Prometheus."""
+
+    name: str
+    expr: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    hold: int = 0
+    keep: int = 0
+
+    def plain(self) -> Mapping[str, Plain]:
+        """As it stands in the file."""
+        told: dict[str, Plain] = {"alert": self.name, "expr": self.expr}
+        if self.hold:
+            told["for"] = format_duration(self.hold)
+        if self.keep:
+            told["keep_firing_for"] = format_duration(self.keep)
+        if self.labels:
+            told["labels"] = self.labels
+        return told | {"annotations": self.annotations}
+
+
+def quoted(text: str) -> str:
+    """Text as PromQL writes it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def is_model(model: ModelSpec) -> str:
+    """Matcher of a model."""
+    return f"model={quoted(model.name)}"
+
+
+def routed(model: ModelSpec) -> dict[str, str]:
+    """Labels that all alerts of a model have."""
+    shared = [set(rule.labels) for rule in model.rules]
+    return dict(sorted(set.intersection(*shared))) if shared else {}
+
+
+def stale_after(model: ModelSpec) -> int:
+    """For how long a model may be without a successful cycle: as `/healthz` has it."""
+    return 3 * model.every + MINUTE
+
+
+def unjudged_after(model: ModelSpec) -> int:
+    """For how long a rule that was judged before may have nothing but unknown verdicts."""
+    return max(DAY, 3 * model.every)

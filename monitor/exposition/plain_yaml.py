@@ -1,0 +1,66 @@
+"""Plain values as YAML that a person reads: mappings, lists, texts, whole numbers."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+Plain: TypeAlias = "str | int | Sequence[Plain] | Mapping[str, Plain]"
+
+_UNQUOTED = re.compile(
+    r"[A-Za-z_/][\w/.()-]*(?: [\w/.()-]+)*|\d+[smhdw]"
+)  # nothing that YAML reads otherwise
+_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+
+
+def as_yaml(value: Mapping[str, Plain]) -> str:
+    r"""Text of a mapping; texts of several lines as blocks.
+
+    >>> print(as_yaml({"groups": [{"name": "a", "n": 1, "expr": "x\n  > 1"}], "job": "a: b"}), end="")
+    groups:
+      - name: a
+        n: 1
+        expr: |-
+          x
+            > 1
+    job: "a: b"
+    """
+    return "".join(f"{line}\n" for line in _mapping(value))
+
+
+def _mapping(value: Mapping[str, Plain]) -> Iterator[str]:
+    for key, one in value.items():
+        yield from _entry(f"{_text(key)}:", one)
+
+
+def _entry(head: str, value: Plain) -> Iterator[str]:
+    match value:
+        case str() if "\n" in value:
+            yield f"{head} |-"
+            yield from (f"  {line}" for line in value.split("\n"))
+        case str() | int():
+            yield f"{head} {_text(value) if isinstance(value, str) else value}"
+        case Mapping():
+            yield head if value else f"{head} {{}}"
+            yield from (f"  {line}" for line in _mapping(value))
+        case _:
+            yield head if value else f"{head} []"
+            for one in value:
+                yield from (f"  {line}" for line in _item(one))
+
+
+def _item(value: Plain) -> Iterator[str]:
+    if not isinstance(value, Mapping) or not value:
+        yield from _entry("-", value)
+        return
+    first, *others = _mapping(value)
+    yield f"- {first}"
+    yield from (f"  {line}" for line in others)
+
+
+def _text(value: str) -> str:
+    if _UNQUOTED.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    if '"' in value and "'" not in value and value.isprintable():
+        return f"'{value}'"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,306 @@
+"""Tests of the rules for Prometheus, for `promtool test rules`: what is claimed of them, shown. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.rules import EVERY, Rule
+from monitor.core.clock import MINUTE, SECOND, format_duration
+from monitor.exposition import prometheus_itself as itself
+from monitor.exposition.forwarding import (
+    Alerting,
+    Forwarding,
+    quoted,
+    stale_after,
+    unjudged_after,
+)
+from monitor.exposition.names import ALERT_FIRING, AS_OF, PREFIX, RULE_SERIES
+from monitor.exposition.plain_yaml import Plain, as_yaml
+from monitor.exposition.prometheus_rules import ALERT, forwarded, unknown
+from monitor.specs.model import ModelSpec
+
+_LONGEST_STEP = 5 * MINUTE  # a series is seen for so long
+_MOST_STEPS = 1_000  # promtool takes seconds for so many
+_LIFE = 10  # steps before something happens
+_A, _B = "a:9839", "b:9839"  # two replicas
+_Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Series that come in, and what fires at which step: an alert's name, each one's labels and notes."""
+
+    name: str
+    series: Sequence[Plain]
+    checks: Sequence[tuple[int, str, Sequence[Plain]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """What all cases are made with."""
+
+    models: tuple[ModelSpec, ...]
+    how: Forwarding
+    step: int
+
+    def steps(self, duration: int) -> int:
+        """Steps that a duration takes, rounded up."""
+        return -(-duration // self.step)
+
+    def series(self, family: str, values: str, instance: str = _A, **labels: str) -> Plain:
+        """One series that comes in."""
+        told = {"job": self.how.job, "instance": instance} | labels
+        inside = ", ".join(f"{name}={quoted(value)}" for name, value in told.items() if value)
+        return {"series": f"{family}{{{inside}}}", "values": values}
+
+    def firing(self, labels: _Labels, values: str, instance: str = _A) -> Plain:
+        """The series of an alert."""
+        return self.series(ALERT_FIRING, values, instance, **labels)
+
+    def as_of(self, model: ModelSpec, values: str, instance: str = _A) -> Plain:
+        """The series that tells of which moment a model's measurements speak."""
+        return self.series(AS_OF, values, instance, model=model.name)
+
+    def forwarded(self, model: ModelSpec, rule: Rule) -> Plain:
+        """The alert that is expected of a rule."""
+        return self.expected(forwarded(model, rule, self.how), _labels(model, rule))
+
+    def expected(self, alert: Alerting, labels: _Labels) -> Plain:
+        """An alert that is expected: of a series with these labels."""
+        given = {name: value for name, value in labels.items() if value}
+        told = given | {"job": self.how.job} | dict(alert.labels)
+        notes = {name: _filled(text, told) for name, text in alert.annotations.items()}
+        return {"exp_labels": told, "exp_annotations": notes}
+
+
+def tests_text(models: Iterable[ModelSpec], how: Forwarding, rules_file: str) -> str:
+    """File of tests for the file of rules of the same models.
+
+    Parameters
+    ----------
+    rules_file
+        seen from the file of tests.
+    """
+    step = min(how.keep_firing_for, _LONGEST_STEP)
+    bench = _Bench(tuple(models), how, step)
+    cases = [*_of_daemons(bench), *(case for model in bench.models for case in _of_model(bench, model))]
+    quickest = min(bench.models, key=unjudged_after, default=None)
+    if quickest is not None and bench.steps(unjudged_after(quickest)) <= _MOST_STEPS:
+        cases.append(_no_data(bench, quickest))
+    interval = format_duration(step)
+    tests: list[Plain] = [_plain(case, step) for case in cases]
+    head = "# Written by `monitor export-rules`: promtool test rules FILE\n"
+    return head + as_yaml({"rule_files": [rules_file], "evaluation_interval": interval, "tests": tests})
+
+
+def _plain(case: _Case, step: int) -> Mapping[str, Plain]:
+    checks: list[Plain] = [
+        {"eval_time": format_duration(at * step), "alertname": name, "exp_alerts": alerts}
+        for at, name, alerts in case.checks
+    ]
+    told: dict[str, Plain] = {"name": case.name, "interval": format_duration(step)}
+    return told | {"input_series": case.series, "alert_rule_test": checks}
+
+
+def _labels(model: ModelSpec, rule: Rule) -> dict[str, str]:
+    """Labels of an alert of a rule; a pattern stands for an example."""
+    subject = rule.subject if rule.features == "share" else rule.subject.replace(EVERY, "x")
+    return {
+        "model": model.name,
+        "rule": rule.name,
+        "version": rule.version.replace(EVERY, "1"),
+        "segment": "column=x" if rule.segment == EVERY else rule.segment.replace(EVERY, "x"),
+        "window": rule.window,
+        "subject": subject,
+        "severity": rule.severity.value,
+        **dict(rule.labels),
+    }
+
+
+def _filled(text: str, labels: _Labels) -> str:
+    """Template with its labels, as Prometheus fills it in."""
+    text = re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: labels.get(found[1], ""), text)
+    return text.replace('{{ "{{" }}', "{{")
+
+
+def _of_daemons(bench: _Bench) -> Iterator[_Case]:
+    alerts = {alert.name: alert for alert in itself.of_daemons(bench.how)}
+    later = bench.steps(bench.how.trouble_after) + 2
+    one, mail = {"instance": _A}, {"channel": "mail"}
+    aside = one | {"reason": "configuration"}
+    yield _Case(
+        "of two monitors one does not answer",
+        [bench.series("up", f"0x{later}"), bench.series("up", f"1x{later}", _B)],
+        [
+            (later, itself.REPLICA_DOWN, [bench.expected(alerts[itself.REPLICA_DOWN], one)]),
+            (later, itself.DOWN, []),
+        ],
+    )
+    yield _Case("no monitor was ever there", [], [_down(bench, bench.steps(bench.how.down_after) + 1)])
+    yield _Case(
+        "a configuration is refused, a monitor stands aside, notices wait",
+        [
+            bench.series("up", f"1x{later}"),
+            bench.series(f"{PREFIX}config_last_reload_successful", f"0x{later}"),
+            bench.series(f"{PREFIX}daemon_aside", f"1x{later}", reason="configuration"),
+            bench.series(f"{PREFIX}daemon_aside", f"0x{later}", reason="schema"),
+            bench.series(f"{PREFIX}notice_age_seconds", f"1000000x{later}", **mail),
+            bench.series(f"{PREFIX}notice_age_seconds", f"0x{later}", channel="chat"),
+        ],
+        [
+            (later, itself.RELOAD_FAILED, [bench.expected(alerts[itself.RELOAD_FAILED], one)]),
+            (later, itself.ASIDE, [bench.expected(alerts[itself.ASIDE], aside)]),
+            (later, itself.NOTICES_STUCK, [bench.expected(alerts[itself.NOTICES_STUCK], mail)]),
+        ],
+    )
+
+
+def _down(bench: _Bench, at: int) -> tuple[int, str, Sequence[Plain]]:
+    alert = next(alert for alert in itself.of_daemons(bench.how) if alert.name == itself.DOWN)
+    return (at, itself.DOWN, [bench.expected(alert, {})])
+
+
+def _of_model(bench: _Bench, model: ModelSpec) -> Iterator[_Case]:
+    yield _healthy(bench, model)
+    yield _in_trouble(bench, model)
+    if not model.rules:
+        return
+    yield _all_fire(bench, model)
+    yield from _dies(bench, model, model.rules[0])
+    yield from _replicas(bench, model, model.rules[0])
+
+
+def _healthy(bench: _Bench, model: ModelSpec) -> _Case:
+    end = 2 * bench.steps(bench.how.trouble_after)
+    seconds = bench.step // SECOND
+    own = {"model": model.name}
+    series = [
+        bench.series("up", f"1x{end}"),
+        bench.as_of(model, f"0+{seconds}x{end}"),
+        bench.series(f"{PREFIX}last_success_timestamp_seconds", f"0+{seconds}x{end}", **own),
+        bench.series(f"{PREFIX}cycles_total", f"0x{end}", **own, outcome="failure"),
+        bench.series(f"{PREFIX}config_last_reload_successful", f"1x{end}"),
+        bench.series(f"{PREFIX}missing_columns", f"0x{end}", **own),
+        *(
+            bench.series(RULE_SERIES, f"1x{end}", **own, rule=rule.name, verdict="clear")
+            for rule in model.rules
+        ),
+    ]
+    return _Case(f"{model.name}: all is well", series, [(end, name, []) for name in (ALERT, *itself.ITSELF)])
+
+
+def _in_trouble(bench: _Bench, model: ModelSpec) -> _Case:
+    end, own = 2 * bench.steps(bench.how.trouble_after) + 2, {"model": model.name}
+    alerts = {alert.name: alert for alert in itself.of_cycles(model, bench.how)}
+    long_ago = -stale_after(model) // SECOND - 1
+    series = [
+        bench.series("up", f"1x{end}"),
+        bench.series(f"{PREFIX}last_success_timestamp_seconds", f"{long_ago}x{end}", **own),
+        bench.series(f"{PREFIX}cycles_total", f"0+1x{end}", **own, outcome="failure"),
+        bench.series(f"{PREFIX}missing_columns", f"2x{end}", **own),
+    ]
+    names = (itself.STALE, itself.CYCLES_FAIL, itself.MISSING_COLUMNS)
+    checks = [(end, name, [bench.expected(alerts[name], own)]) for name in names]
+    return _Case(f"{model.name}: cycles fail, columns are gone", series, checks)
+
+
+def _all_fire(bench: _Bench, model: ModelSpec) -> _Case:
+    end = _LIFE
+    added = {"model": model.name, "rule": "added_later", "severity": "info"}
+    alerts = [bench.forwarded(model, rule) for rule in model.rules]
+    series = [
+        bench.series("up", f"1x{end}"),
+        bench.as_of(model, f"1000x{end}"),
+        *(bench.firing(_labels(model, rule), f"1x{end}") for rule in model.rules),
+        bench.firing(added, f"1x{end}"),
+    ]
+    expected = [*alerts, bench.expected(unknown(bench.models, bench.how), added)]
+    return _Case(f"{model.name}: every rule fires, also an unknown one", series, [(end, ALERT, expected)])
+
+
+def _dies(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
+    how, labels, still = bench.how, _labels(model, rule), [bench.forwarded(model, rule)]
+    word, keep, down = (bench.steps(one) for one in (how.last_word, how.keep_firing_for, how.down_after))
+    end = _LIFE + word + keep + 3
+    yield _Case(
+        f"{model.name}: the monitor dies, what fired is not over",
+        [
+            bench.series("up", f"1x{_LIFE} 0x{end}"),
+            bench.as_of(model, f"1000+1x{_LIFE} stale"),
+            bench.firing(labels, f"1x{_LIFE} stale"),
+        ],
+        [
+            (_LIFE + 1, ALERT, still),
+            (_LIFE + down + 2, ALERT, still),
+            _down(bench, _LIFE + down + 2),
+            (_LIFE + word - 1, ALERT, still),
+            (end, ALERT, []),
+        ],
+    )
+    back = _LIFE + down + 4
+    end = back + keep + 3
+    yield _Case(
+        f"{model.name}: the monitor comes back and says that it is over",
+        [
+            bench.series("up", f"1x{_LIFE} 0x{down + 2} 1x{end}"),
+            bench.as_of(model, f"1000+1x{_LIFE} stale _x{down + 1} 2000+1x{end}"),
+            bench.firing(labels, f"1x{_LIFE} stale"),
+        ],
+        [(back - 1, ALERT, still), (end, ALERT, []), (end, itself.DOWN, [])],
+    )
+
+
+def _replicas(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
+    labels, one = _labels(model, rule), [bench.forwarded(model, rule)]
+    end = _LIFE + bench.steps(bench.how.keep_firing_for) + 3
+    both = [bench.series("up", f"1x{end}"), bench.series("up", f"1x{end}", _B)]
+    times = [bench.as_of(model, f"2000x{end}"), bench.as_of(model, f"1000x{end}", _B)]
+    newer, older = bench.firing(labels, f"1x{end}"), bench.firing(labels, f"1x{end}", _B)
+    yield _Case(
+        f"{model.name}: two replicas, one lags, one alert",
+        [*both, *times, newer, older],
+        [(_LIFE, ALERT, one), (end, ALERT, one)],
+    )
+    yield _Case(
+        f"{model.name}: what only the newer replica has fires",
+        [*both, *times, newer],
+        [(_LIFE, ALERT, one)],
+    )
+    yield _Case(
+        f"{model.name}: what only the lagging replica has does not fire",
+        [*both, *times, older],
+        [(_LIFE, ALERT, [])],
+    )
+    yield _Case(
+        f"{model.name}: over on the newer replica, the lagging one has it still",
+        [*both, *times, bench.firing(labels, f"1x{_LIFE} stale"), older],
+        [(_LIFE, ALERT, one), (end, ALERT, [])],
+    )
+
+
+def _no_data(bench: _Bench, model: ModelSpec) -> _Case:
+    """The longest one, hence of a single model."""
+    own, name = {"model": model.name}, model.rules[0].name if model.rules else "added_later"
+    wait, limit = bench.steps(unjudged_after(model)), bench.steps(stale_after(model))
+    end = _LIFE + max(wait, limit) + 3
+    alerts = {alert.name: alert for alert in itself.of_cycles(model, bench.how)}
+    rule, others = own | {"rule": name}, [one.name for one in bench.models if one is not model]
+    well = f"0+{bench.step // SECOND}x{end}"
+    lost = [bench.expected(alerts[itself.NO_DATA], rule)]
+    return _Case(
+        f"{model.name}: a rule without data is told, and is no alert of the model; no cycle ever succeeds",
+        [
+            bench.series("up", f"1x{end}"),
+            bench.series(RULE_SERIES, f"1x{_LIFE} stale", **rule, verdict="clear"),
+            bench.series(RULE_SERIES, f"_x{_LIFE} 1x{end}", **rule, verdict="unknown"),
+            bench.series(RULE_SERIES, f"1x{end}", **own, rule="never_judged", verdict="unknown"),
+            *(bench.series(f"{PREFIX}last_success_timestamp_seconds", well, model=one) for one in others),
+        ],
+        [
+            (_LIFE + wait - 1, itself.NO_DATA, []),
+            (_LIFE + wait + 2, itself.NO_DATA, lost),
+            (limit - 1, itself.NEVER_RAN, []),
+            (limit + 2, itself.NEVER_RAN, [bench.expected(alerts[itself.NEVER_RAN], own)]),
+            (end, ALERT, []),
+        ],
+    )

@@ -1,0 +1,116 @@
+"""A real Prometheus with rules, a real Alertmanager, and somebody who is told: all on loopback."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import servers
+from process import PATIENCE, Process
+
+ROOT = Path(__file__).parent.parent.parent
+CONFIG = """
+global: {{ scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 1s }}
+rule_files: [rules.yaml]
+alerting: {{ alertmanagers: [{{ static_configs: [{{ targets: ["127.0.0.1:{alertmanager}"] }}] }}] }}
+scrape_configs:
+  - job_name: monitor
+    static_configs: [{{ targets: ["127.0.0.1:{monitor}"] }}]
+"""
+WEBHOOK = '    webhook_configs: [{{ url: "http://127.0.0.1:{port}/{name}", send_resolved: true }}]\n'
+QUICK = {"group_wait: 30s": "group_wait: 0s", "group_interval: 5m": "group_interval: 1s"}
+
+
+@dataclass(slots=True)
+class Told:
+    """What was delivered: each message's alerts, in order, with the path that they came to."""
+
+    alerts: list[dict[str, Any]] = field(default_factory=list)
+    port: int = 0
+
+    def of(self, status: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Alerts that came as firing or resolved, and have these labels."""
+        found = list(self.alerts)
+        return [one for one in found if one["status"] == status and labels.items() <= one["labels"].items()]
+
+    def wait(self, status: str, labels: Mapping[str, str], after: int = 0) -> dict[str, Any]:
+        """Wait for the next alert like that, after so many."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            if len(found := self.of(status, labels)) > after:
+                return found[after]
+            time.sleep(0.1)
+        came = [(one["status"], one["labels"]) for one in self.alerts]
+        raise AssertionError(f"waited in vain for {status} {labels}; what came: {came}")
+
+
+@contextmanager
+def receiver() -> Iterator[Told]:
+    """Somebody whom Alertmanager may tell."""
+    told = Told()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            told.alerts += [one | {"path": self.path} for one in message["alerts"]]
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    told.port = int(server.server_address[1])
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield told
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def stack(directory: Path, rules: str, monitor: int) -> Iterator[Told]:
+    """Prometheus that scrapes a monitor and judges by rules, and Alertmanager behind it; what they tell."""
+    programs = {
+        name: servers.program(name, package=name) for name in ("prometheus", "prometheus-alertmanager")
+    }
+    with ExitStack() as stack:
+        told = stack.enter_context(receiver())
+        port, example = servers.free_port(), ROOT / "docker" / "alertmanager" / "alertmanager.yml"
+        text = example.read_text(encoding="utf-8")
+        for name in ("everybody", "on-call"):
+            hook = WEBHOOK.format(port=told.port, name=name)
+            text = text.replace(f"  - name: {name}\n", f"  - name: {name}\n{hook}")
+        for slow, quick in QUICK.items():
+            assert slow in text
+            text = text.replace(slow, quick)
+        (directory / "alertmanager.yml").write_text(text, encoding="utf-8")
+        command = [programs["prometheus-alertmanager"], "--config.file=alertmanager.yml", "--log.level=warn"]
+        command += ["--storage.path=told", "--cluster.listen-address="]
+        _run(
+            stack, [*command, f"--web.listen-address=127.0.0.1:{port}"], port, directory / "alertmanager.log"
+        )
+        (directory / "rules.yaml").write_text(rules, encoding="utf-8")
+        config = CONFIG.format(alertmanager=port, monitor=monitor)
+        (directory / "prometheus.yml").write_text(config, encoding="utf-8")
+        port = servers.free_port()
+        command = [programs["prometheus"], "--config.file=prometheus.yml", "--log.level=warn"]
+        command += ["--storage.tsdb.path=data", "--rules.alert.resend-delay=1s"]
+        _run(stack, [*command, f"--web.listen-address=127.0.0.1:{port}"], port, directory / "prometheus.log")
+        yield told
+
+
+def _run(stack: ExitStack, command: list[str], port: int, log: Path) -> None:
+    process = Process(command, port, log)
+    stack.callback(process.kill)
+    process.start()
+    process.wait(lambda: process.status("/-/ready") == 200, command[0])

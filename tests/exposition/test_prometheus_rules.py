@@ -1,0 +1,193 @@
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import servers
+from click.testing import CliRunner, Result
+from serving import model
+
+from monitor.alerts.defaults import Watched, default_rules
+from monitor.cli import main
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY
+from monitor.exposition.forwarding import Forwarding
+from monitor.exposition.prometheus_itself import ITSELF
+from monitor.exposition.prometheus_rules import DEFAULT_RULES, OWN_RULE, rules_text
+from monitor.records.reading import Task
+from monitor.specs.model import ModelSpec
+
+ROOT = Path(__file__).parent.parent.parent
+DEMO = ROOT / "monitor" / "demo" / "demo.toml"
+URLS = {"MONITOR_DEMO_STORE": "sqlite:///a", "MONITOR_DEMO_SOURCE": "sqlite:///b"}
+HEAD = '[sources.log]\nurl = "sqlite:///log.db"\n'
+ROUTED = 'segments = ["group"]\nalert_labels = { team = "ml" }\nrunbook_url = "https://wiki/late"\n'
+QUICK = ("--last-word", "20m", "--keep-firing-for", "1m")  # leaves out the tests that take a day
+OWN = """
+[[models.alerts]]
+name = "moved"
+measure = "stability_index"
+subject = "feature:*"
+features = "each"
+above = "critical"
+severity = "info"
+labels = { pager = "no" }
+annotations = { summary = "It moved: {value}", note = "see {{ this }} of \\"it\\"" }
+
+[[models.alerts]]
+name = "worse"
+measure = "roc_auc"
+segment = "group=*"
+below = 0.6
+"""
+
+
+def exported(config: Path, *options: str) -> Result:
+    return CliRunner(env=URLS).invoke(main, ["export-rules", "--config", str(config), *options])
+
+
+def written(directory: Path, *models: str, quick: Sequence[str] = ()) -> Path:
+    config = directory / "config.toml"
+    config.write_text(HEAD + "".join(models), encoding="utf-8")
+    files = ("--output", str(directory / "rules.yaml"), "--tests", str(directory / "tests.yaml"))
+    done = exported(config, *files, *quick)
+    assert done.exit_code == 0, done.output
+    return directory
+
+
+def promtool(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    path = servers.program("promtool", package="prometheus")
+    return subprocess.run(
+        [path, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rules and tests of three models: routed and with rules of their own, by default, without any."""
+    own = model("late", options=ROUTED) + OWN
+    return written(
+        tmp_path_factory.mktemp("rules"), own, model("e.arly-2"), model("calm", options="alerts = []\n")
+    )
+
+
+@pytest.mark.promtool
+def test_prometheus_finds_nothing_to_object_to(rules: Path) -> None:
+    done = promtool("check", "rules", rules / "rules.yaml")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.promtool
+def test_the_tests_that_are_written_pass(rules: Path) -> None:
+    done = promtool("test", "rules", rules / "tests.yaml")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.promtool
+@pytest.mark.parametrize(
+    ("there", "instead", "told"),
+    [
+        ("== on (job, model) group_left ()", "<= on (job, model) group_left ()", "lagging replica"),
+        (
+            '(last_over_time(model_monitor_alert_firing{job="monitor"}[20m])',
+            '(model_monitor_alert_firing{job="monitor"}',
+            "the monitor dies",
+        ),
+        ("max without (instance, pod) (", "max without (pod) (", "two replicas, one lags, one alert"),
+        ('absent(up{job="monitor"} == 1)', 'up{job="monitor"} == 0', "no monitor was ever there"),
+        ('unless on (job, instance) (up{job="monitor"} == 1)', "", "over on the newer replica"),
+    ],
+)
+def test_the_tests_that_are_written_notice_rules_that_are_wrong(
+    there: str, instead: str, told: str, tmp_path: Path
+) -> None:
+    directory = written(tmp_path, model("late"), quick=QUICK)
+    text = (directory / "rules.yaml").read_text(encoding="utf-8")
+    assert there in text
+    (directory / "rules.yaml").write_text(text.replace(there, instead), encoding="utf-8")
+
+    done = promtool("test", "rules", directory / "tests.yaml")
+
+    assert done.returncode == 1
+    assert told in done.stdout + done.stderr
+
+
+def test_the_rules_in_the_containers_are_those_of_the_demo() -> None:
+    kept = (ROOT / "docker" / "prometheus" / "rules.yaml").read_text(encoding="utf-8")
+
+    assert kept == exported(DEMO).stdout
+
+
+@pytest.mark.promtool
+def test_the_demos_rules_pass_their_tests(tmp_path: Path) -> None:
+    done = exported(DEMO, "--output", str(tmp_path / "r.yaml"), "--tests", str(tmp_path / "t.yaml"))
+    assert done.exit_code == 0, done.output
+
+    tested = promtool("test", "rules", tmp_path / "t.yaml")
+
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_every_default_rule_and_every_alert_of_the_monitor_has_its_section_in_the_runbook() -> None:
+    text = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
+    sections = {line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")}
+
+    assert default_names() == DEFAULT_RULES
+    assert sections == {*DEFAULT_RULES, OWN_RULE, *ITSELF}
+
+
+def test_labels_of_a_model_route_the_alerts_about_its_cycles_too(tmp_path: Path) -> None:
+    (model_spec,) = specs(tmp_path, model("late", options=ROUTED))
+
+    text = rules_text([model_spec], Forwarding())
+
+    stale = text[text.index("alert: ModelMonitorStale") :]
+    assert "team: ml\n" in stale[: stale.index("- alert: ModelMonitorNeverRan")]
+
+
+def test_a_models_own_runbook_wins_and_what_prometheus_cannot_fill_in_is_left_out(tmp_path: Path) -> None:
+    text = rules_text(specs(tmp_path, model("late", options=ROUTED) + OWN), Forwarding())
+
+    assert "It moved" not in text
+    assert 'runbook_url: "https://wiki/late"' in text
+    assert """note: 'see {{ "{{" }} this }} of "it"'""" in text
+    assert 'summary: "late: moved {{ $labels.subject }}"' in text
+
+
+def test_tests_without_a_file_of_rules_are_refused() -> None:
+    done = exported(DEMO, "--tests", "tests.yaml")
+
+    assert (done.exit_code, "--tests needs --output" in done.stderr) == (2, True)
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    done = exported(DEMO, "--output", str(tmp_path / "nowhere" / "rules.yaml"))
+
+    assert (done.exit_code, "cannot be written" in done.stderr) == (1, True)
+
+
+def specs(directory: Path, *models: str) -> Sequence[ModelSpec]:
+    (directory / "config.toml").write_text(HEAD + "".join(models), encoding="utf-8")
+    return settings_of(directory / "config.toml", {}).models
+
+
+def default_names() -> set[str]:
+    windows = (("7d", 7 * DAY, DAY),)
+    return {
+        rule.name
+        for task in Task
+        for rule in default_rules(
+            Watched(
+                task=task,
+                windows=windows,
+                score=True,
+                labels=True,
+                reference=True,
+                features=True,
+                arms=True,
+                share=True,
+            )
+        )
+    }
