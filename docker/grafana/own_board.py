@@ -178,6 +178,18 @@ def _logs() -> tuple[Panel, ...]:
         _line(
             "Age of the newest row",
             "At the last cycle: a log that stopped shows here first.",
+            f"max by (model) ({OWN}log_age_seconds{{{OF_MODELS}}})",
+            unit=SECONDS,
+        ),
+        _line(
+            "Age of the newest label",
+            "At the last cycle: until labels come again, performance is not known.",
+            f"max by (model) ({OWN}label_age_seconds{{{OF_MODELS}}})",
+            unit=SECONDS,
+        ),
+        _line(
+            "Lag of the source",
+            "The age of the newest row as the daemon that ran the last cycle saw it.",
             lag,
             unit=SECONDS,
         ),
@@ -192,6 +204,13 @@ def _logs() -> tuple[Panel, ...]:
             f"max by (model) ({OWN}longest_wait_seconds{{{OF_MODELS}}})",
             unit=SECONDS,
         ),
+        _line(
+            "Versions first seen",
+            "When a version of a model first logged a row.",
+            f"max by (model, version) ({OWN}version_first_seen_timestamp_seconds{{{OF_MODELS}}}) * 1000",
+            "{{model}} {{version}}",
+            MOMENT,
+        ),
         Panel(
             Kind.LINES,
             "What is wrong with the rows",
@@ -199,15 +218,8 @@ def _logs() -> tuple[Panel, ...]:
             queries,
             NUMBER,
             0,
-            16,
+            24,
             9,
-        ),
-        _line(
-            "Versions first seen",
-            "When a version of a model first logged a row.",
-            f"max by (model, version) ({OWN}version_first_seen_timestamp_seconds{{{OF_MODELS}}}) * 1000",
-            "{{model}} {{version}}",
-            MOMENT,
         ),
     )
 
