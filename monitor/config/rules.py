@@ -21,7 +21,10 @@ Texts: TypeAlias = tuple[tuple[str, str], ...]
 CRITICAL = "_critical"
 _OF_RECORDS = frozenset({"control_record_share", "sample_ratio_p_value_always_valid"})
 _OF_SUBJECTS = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.QUALITY})
-_LABELS = frozenset({"model", "rule", "version", "segment", "window", "subject", "severity", "truth"})
+_LABELS = frozenset(
+    {"model", "rule", "version", "segment", "window", "subject", "severity", "truth"}
+    | {"job", "instance", "pod"}  # Prometheus' own
+)
 
 
 def rules_of(model: Model) -> tuple[Rule, ...]:
