@@ -287,7 +287,15 @@ def _own_mariadb(install: str, program: str, directory: Path) -> Iterator[URL]:
     if account is not None:
         os.chown(directory, account.pw_uid, account.pw_gid)
     data = f"--datadir={directory / 'data'}"
-    making = [install, "--no-defaults", data, "--auth-root-authentication-method=normal", "--skip-test-db"]
+    own = f"--tmpdir={directory}"  # a server that starts clears the one that all share
+    making = [
+        install,
+        "--no-defaults",
+        data,
+        own,
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+    ]
     with _started(making, directory, account) as process:
         if process.wait(_START_TIMEOUT) != 0:
             raise RuntimeError(f"mariadb-install-db failed: {_log(directory)}")
@@ -296,7 +304,7 @@ def _own_mariadb(install: str, program: str, directory: Path) -> Iterator[URL]:
     options += ["--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M", "--skip-log-bin"]
     options += ["--innodb-flush-method=nosync", "--innodb-doublewrite=0", "--sync-frm=0"]
     url = URL.create("mariadb+pymysql", username="root", host="127.0.0.1", port=port)
-    with _started([program, "--no-defaults", data, *options], directory, account) as server:
+    with _started([program, "--no-defaults", data, own, *options], directory, account) as server:
         _wait_for(server, lambda: _mariadb_answers(url), directory)
         yield url
 

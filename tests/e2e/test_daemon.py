@@ -85,7 +85,8 @@ class Running:
     def measured(self, subject: str) -> bool:
         """Whether the newest hour has values of a subject."""
         options = ("--model", "late", "--window", "1h", "--subject", subject, "--measure", "missing_rate")
-        (row,) = json.loads(self.command("show", *options, "--format", "json").stdout)
+        rows = json.loads(self.command("show", *options, "--format", "json").stdout)
+        (row,) = (one for one in rows if one["against"] is None)
         return row["value"] is not None
 
     def touch(self, prefix: str) -> None:

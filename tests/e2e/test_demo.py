@@ -179,6 +179,7 @@ def test_the_demo_keeps_its_results_in_postgresql_if_asked(demo: Demo, postgres_
     assert "s3cret" not in done.output + (demo.directory / "config.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_the_demo_reads_its_logs_from_postgresql_if_asked(tmp_path: Path, postgres_url: str) -> None:
     kept = []

@@ -166,6 +166,7 @@ def test_daily_cycles_leave_what_one_cycle_as_of_the_last_day_leaves(
     assert at_once.empty <= daily.empty | daily.panes.keys()
 
 
+@pytest.mark.long
 def test_cycles_of_uneven_length_leave_the_same(files: Path, sqlite_log: str, at_once: Result) -> None:
     """Also in the middle of the hour; the last cycle comes a week later, and counts all that waited."""
     moments = [*ticks(FIRST, LAST - 8 * DAY, 77 * HOUR + HOUR // 3), LAST]

@@ -200,6 +200,7 @@ def test_many_classes_are_measured_as_scikit_learn_and_scipy_do(rodents: Example
         assert result.present >= {"challenger_log_evidence", "outcome_rate_difference"}
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_on_postgresql_too(postgres_url: str, tmp_path: Path) -> None:
     recent = loaded("rodents", faulty_logs.rodents().since("1999-11-01"), tmp_path, postgres_url)

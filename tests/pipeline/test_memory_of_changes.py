@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from serving import Bench, Database, model
 
 from monitor.core.clock import from_iso
@@ -62,6 +63,7 @@ def read(directory: Path, rows: int) -> tuple[int, int]:
     return changed, peak
 
 
+@pytest.mark.long
 def test_a_log_of_ten_times_the_rows_takes_no_more_memory(tmp_path: Path) -> None:
     few, low = read(tmp_path / "small", SMALL)
     many, high = read(tmp_path / "large", LARGE)
