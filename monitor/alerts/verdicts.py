@@ -13,6 +13,7 @@ from monitor.measures.against import FIGURES
 _TOP = 5  # features, cells or segments that a verdict names
 _COUNTED = ("feature", "value")
 CAUSE = "segment_contribution"
+_ALWAYS = frozenset({"records", "coverage"})  # one of them is there wherever anything was measured
 
 
 class Outcome(StrEnum):
@@ -97,6 +98,8 @@ def index(rows: Iterable[Row], measures: frozenset[str]) -> Index:
     """
     found: dict[_Key, list[Row]] = {}
     for row in rows:
+        if row.measure not in measures and row.measure not in _ALWAYS:
+            continue
         place = _place(row.window, row.truth, row.version, row.segment)
         if place not in found:
             found[place] = []

@@ -89,12 +89,13 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
 
 
 def quality_against_reference(target: Target, rows: Iterable[MeasurementRow]) -> list[MeasurementRow]:
-    """Differences of the features' faulty values from the reference's, where a rule reads them.
+    """Differences of faulty values from the reference's, of the windows in which a rule reads them.
 
     None where versions have references of their own. Cost: the reference is looked at once.
     """
     monitored = target.monitored
-    asked = {rule.measure for rule in monitored.spec.rules if rule.against == REFERENCE}
+    place = (REFERENCE, target.window.name)
+    asked = {rule.measure for rule in monitored.spec.rules if (rule.against, rule.window) == place}
     wanted = {name for name in asked if BY_NAME[name].family is Family.QUALITY}
     if not wanted or monitored.reference is None or monitored.version_references:
         return []
