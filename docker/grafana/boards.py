@@ -21,8 +21,8 @@ from model_boards import model_board
 from more_boards import alerts, comparisons
 from own_board import itself
 
+from monitor.alerts.defaults import MAIN
 from monitor.exposition import names
-from monitor.exposition.selection import MAIN_MEASURES
 from monitor.measures.catalogue import BY_NAME
 from monitor.records.reading import Task
 
@@ -54,7 +54,7 @@ def _fleet_now() -> tuple[Panel, ...]:
     failures = f'sum(increase(model_monitor_cycles_total{{{OF_MODELS}, outcome="failure"}}[1d]))'
     late = f"time() - max by (model) (model_monitor_last_success_timestamp_seconds{{{OF_MODELS}}})"
     settled, provisional = f'{FLEET}, truth="settled"', f'{FLEET}, truth="provisional"'
-    mains = "|".join(names.family_name(BY_NAME[name]) for name in MAIN_MEASURES.values())
+    mains = "|".join(names.family_name(BY_NAME[name]) for name in MAIN.values())
     columns = (
         Query(f'max by (model) ({names.WINDOW_RECORDS}{{{FLEET}, truth=""}})', "records"),
         Query(f"max by (model) ({names.WINDOW_COVERAGE}{{{provisional}}})", "coverage, newest window"),
@@ -89,9 +89,7 @@ def _stat(title: str, text: str, expr: str, steps: tuple[tuple[float | None, str
 
 
 def _main(family: str) -> Panel:
-    measure = next(
-        one for one in map(BY_NAME.__getitem__, MAIN_MEASURES.values()) if names.family_name(one) == family
-    )
+    measure = next(one for one in map(BY_NAME.__getitem__, MAIN.values()) if names.family_name(one) == family)
     (unit, decimals), settled = unit_of(measure), f'{FLEET}, truth="settled", subject=""'
     query = Query(newest(family, settled), "{{model}}")
     return Panel(Kind.LINES, f"{spoken(measure)}, settled", told(measure), (query,), unit, decimals)

@@ -22,8 +22,9 @@ from describing import (
     unit_of,
 )
 
+from monitor.alerts.defaults import MAIN
 from monitor.exposition import names
-from monitor.exposition.selection import FAULTS, MAIN_MEASURES, exposed_as
+from monitor.exposition.selection import FAULTS, exposed_as
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.measure import Family, Measure
 from monitor.records.reading import Task
@@ -42,7 +43,7 @@ LOG_TEXT = "Of the whole log, found by the daily audit; 0 is as it should be."
 
 def model_board(task: Task) -> Board:
     """Everything about one model of a task."""
-    main = BY_NAME[MAIN_MEASURES[task]]
+    main = BY_NAME[MAIN[task]]
     return Board(
         uid=f"monitor-model-{task}",
         title=f"Model: {TITLES[task]}",

@@ -3,10 +3,10 @@
 What hurts at once is critical: a fall of performance, a log or labels that stop. All else is a warning.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
+from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.records.reading import Task
 
@@ -23,7 +23,6 @@ FEWER, MORE = 0.5, 2.0  # times the records of the same hours of earlier weeks
 LOG_STOPS, LABELS_STOP = 36 * HOUR, 8 * DAY  # a batch a night, a batch a week, and some delay
 DELAY = 1 / 3  # of the horizon: what takes longer is hardly seen settling
 MISMATCH = 0.01  # p-value that stays valid however often it is looked at
-CUMULATIVE = "cumulative"
 _MOVED = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(SIZE))
 
 
@@ -55,11 +54,15 @@ class Watched:
     every: int = HOUR
     level: float = 0.95
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the windows."""
+        return [name for name, _, _ in self.windows]
 
-def main_window(windows: tuple[tuple[str, int, int], ...]) -> str:
+
+def main_window(names: Sequence[str]) -> str:
     """Window that rules judge unless they name another: seven days if the model has it, else its first."""
-    names = [name for name, _, _ in windows]
-    return "7d" if "7d" in names else names[0]
+    return "7d" if "7d" in names else next(iter(names), "")
 
 
 def patience(windows: tuple[tuple[str, int, int], ...], window: str) -> int:
@@ -115,7 +118,7 @@ def _stops(watched: Watched) -> Iterator[Rule]:
 def _performance(watched: Watched) -> Iterator[Rule]:
     if not (watched.labels and watched.reference):
         return
-    window = main_window(watched.windows)
+    window = main_window(watched.names)
     higher = watched.task is not Task.REGRESSION
     measure = MAIN[watched.task] if watched.score or watched.task is not Task.BINARY else "accuracy"
     yield Rule(
@@ -141,7 +144,7 @@ def _performance(watched: Watched) -> Iterator[Rule]:
 def _shifts(watched: Watched) -> Iterator[Rule]:
     if not watched.reference:
         return
-    window = main_window(watched.windows)
+    window = main_window(watched.names)
     wait = patience(watched.windows, window)
     subjects = ["score"] if watched.score else []
     for subject in [*subjects, "prediction", *(["label"] if watched.labels else [])]:
@@ -162,7 +165,7 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
 def _features(watched: Watched) -> Iterator[Rule]:
     if not (watched.reference and watched.features):
         return
-    window = main_window(watched.windows)
+    window = main_window(watched.names)
     wait = patience(watched.windows, window)
     yield Rule(
         name="feature_shift",
@@ -199,7 +202,7 @@ def _features(watched: Watched) -> Iterator[Rule]:
 def _labels(watched: Watched) -> Iterator[Rule]:
     if not watched.labels:
         return
-    window = main_window(watched.windows)
+    window = main_window(watched.names)
     yield Rule(
         name="label_delay",
         measure="label_delay_p90",

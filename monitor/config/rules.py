@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
-from monitor.alerts.defaults import CUMULATIVE, Watched, default_rules, main_window, patience
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
+from monitor.alerts.defaults import Watched, default_rules, main_window, patience
+from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import windows_of
@@ -123,7 +123,9 @@ def _columns(model: Model) -> list[str]:
 
 def _rule(model: Model, alert: Alert) -> Rule:
     measure, windows = BY_NAME[alert.measure], _windows(model)
-    window = "" if measure.family is Family.LOG else alert.window or main_window(windows)
+    window = (
+        "" if measure.family is Family.LOG else alert.window or main_window([name for name, _, _ in windows])
+    )
     truth = (alert.truth or "settled") if _stands_on_labels(measure) else ""
     against = alert.against or ""
     shift = measure.family in (Family.SHIFT, Family.DISTANCES)

@@ -5,25 +5,19 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
+from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert
 from monitor.core.clock import SECOND
 from monitor.exposition import names
 from monitor.exposition.alerts import Alerting, alerting
 from monitor.measures.catalogue import BY_NAME, Measure
-from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import MeasurementRow, Truth
 
 _Key: TypeAlias = tuple[str, str, str, Truth]
 
 FEATURE = "feature:"
-FEATURE_WINDOW = "7d"
 FEATURE_MEASURES = frozenset({"stability_index", "missing_rate", "unseen_rate"})
-MAIN_MEASURES = {
-    Task.BINARY: "roc_auc",
-    Task.MULTICLASS: "accuracy",
-    Task.REGRESSION: "root_mean_squared_error",
-}
 WINDOW_MEASURES = {"records": names.WINDOW_RECORDS, "coverage": names.WINDOW_COVERAGE}
 FAULTS = frozenset({"corrected_labels", "retracted_labels", "invalid_labels", "stale_labels", "early_labels"})
 STRATUM_MEASURES = frozenset({"base_rate", "version_first_seen_timestamp"})
@@ -99,7 +93,7 @@ def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
         return Group.FEATURE if _is_feature_series(model, row) else None
     if row.version is None and row.segment is None:
         return Group.WHOLE if _by_default(measure) else None
-    wanted = row.measure in STRATUM_MEASURES or row.measure == MAIN_MEASURES[model.reading.task]
+    wanted = row.measure in STRATUM_MEASURES or row.measure == MAIN[model.reading.task]
     return Group.STRATUM if wanted else None
 
 
@@ -115,8 +109,7 @@ def _by_default(measure: Measure) -> bool:
 
 
 def _is_feature_series(model: ModelSpec, row: MeasurementRow) -> bool:
-    windows = [window.name for window in model.windows]
-    window = FEATURE_WINDOW if FEATURE_WINDOW in windows else next(iter(windows), "")
+    window = main_window([window.name for window in model.windows])
     whole = row.version is None and row.segment is None
     return whole and row.measure in FEATURE_MEASURES and row.window == window
 

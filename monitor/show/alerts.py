@@ -10,8 +10,8 @@ from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import Severity
 from monitor.core.clock import to_iso
 from monitor.core.interval import Interval
-from monitor.core.measurement import Detail
 from monitor.core.words import number
+from monitor.show.plain import records_of
 from monitor.show.words import aligned, between
 
 _HEAD = ("severity", "state", "model", "rule", "of", "window", "value", "interval", "limit", "n", "since", "")
@@ -60,7 +60,7 @@ def plain_alert(told: Told) -> dict[str, object]:
         "window_end": to_iso(breach.window_end),
         "as_of": to_iso(alert.judged_at),
         "verdict": alert.verdict.outcome.value,
-        "cause": None if breach.cause is None else _records(breach.cause),
+        "cause": None if breach.cause is None else records_of(breach.cause),
         "acknowledged": told.seen_by or None,
     }
 
@@ -121,10 +121,6 @@ def _explained(told: Told) -> str:
     columns = () if cause is None else cause.columns
     body = [tuple(value if isinstance(value, str) else number(value) for value in row) for row in rows]
     return f"{told.model}, {told.alert.series}:\n{aligned([columns, *body])}"
-
-
-def _records(detail: Detail) -> list[dict[str, float | str | None]]:
-    return [dict(zip(detail.columns, row, strict=True)) for row in detail.rows]
 
 
 def _iso(moment: int | None) -> str | None:

@@ -71,11 +71,12 @@ def plain(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
         "resolution": result.resolution,
         "coverage": row.coverage,
         "warning": row.warning or None,
-        "detail": None if result.detail is None else _records(result.detail),
+        "detail": None if result.detail is None else records_of(result.detail),
     }
 
 
-def _records(detail: Detail) -> list[dict[str, float | str | None]]:
+def records_of(detail: Detail) -> list[dict[str, float | str | None]]:
+    """Rows of a detail, each by its columns."""
     return [dict(zip(detail.columns, row, strict=True)) for row in detail.rows]
 
 

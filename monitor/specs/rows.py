@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from monitor.alerts import rules
 from monitor.core.measurement import Measurement
 
 SeenAgain: TypeAlias = tuple[tuple[int, int], ...] | None
-CUMULATIVE = "cumulative"  # window of what has settled since a moment
+CUMULATIVE = rules.CUMULATIVE
 
 
 class Truth(StrEnum):

@@ -3,7 +3,6 @@
 import pytest
 from configurations import SOURCE, File, model
 
-from monitor.alerts import defaults
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR
 from monitor.specs.rows import CUMULATIVE
@@ -167,8 +166,7 @@ def test_a_measure_of_subjects_needs_one_and_one_without_a_critical_value_a_numb
     ]
 
 
-def test_what_goes_on_has_one_name(file: File) -> None:
-    assert defaults.CUMULATIVE == CUMULATIVE
+def test_comparisons_that_go_on_are_judged_in_their_window(file: File) -> None:
     found = file.settings(SOURCE + model(tables=f"{LABELS}\n{CONTROL}")).models[0].rules
     assert {rule.window for rule in found if rule.name in {"control_group", "sample_ratio"}} == {CUMULATIVE}
 
