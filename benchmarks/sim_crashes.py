@@ -3,7 +3,8 @@
 On a SQLite and on a PostgreSQL store of its own, the command `monitor run` catches up with a log whose rows
 and labels come late: each one runs the ticks that were missed, and is killed within a second of its first
 cycle, the last one when nothing is left to do. Panes, current values, snapshots and all else that is kept are
-compared, with ==, with those of a process that nobody disturbed. Ends with 1 where they differ. A kill takes some three seconds of CPU, most of them for the start.
+compared, with ==, with those of a process that nobody disturbed. Ends with 1 where they differ. A kill takes
+some three seconds of CPU, most of them for the start.
 python benchmarks/sim_crashes.py [KILLS]
 """
 
@@ -34,7 +35,7 @@ def stores(directory: Path) -> Iterator[dict[str, str]]:
 
 
 def one_round(kills: int, rng: random.Random) -> tuple[int, bool]:
-    """Kill about so many on stores of their own, compare, print; how many were killed, whether all was equal."""
+    """Kill about so many on stores of their own, compare, print; how many were killed, whether all is equal."""
     ticks = min(MOST_TICKS, max(4, round(kills / 2 * TICKS_A_KILL)))
     began, total, equal = time.monotonic(), 0, True
     with tempfile.TemporaryDirectory() as name, stores(Path(name)) as urls:
