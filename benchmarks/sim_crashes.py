@@ -35,7 +35,7 @@ def stores(directory: Path) -> Iterator[dict[str, str]]:
 
 
 def one_round(kills: int, rng: random.Random) -> tuple[int, bool]:
-    """Kill about so many on stores of their own, compare, print; how many were killed, whether all is equal."""
+    """Kill about so many on stores of their own, compare, print; how many, and whether all is equal."""
     ticks = min(MOST_TICKS, max(4, round(kills / 2 * TICKS_A_KILL)))
     began, total, equal = time.monotonic(), 0, True
     with tempfile.TemporaryDirectory() as name, stores(Path(name)) as urls:

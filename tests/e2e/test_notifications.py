@@ -70,7 +70,9 @@ def test_a_log_that_stops_and_goes_on_is_told_beside_a_dead_channel(bench: Bench
         bench.database.insert("predictions", [row | times])
         running.wait(lambda: len(found.bodies) >= 3, "its end")
         running.wait(lambda: running.value("notices_waiting", channel="live") == 0, "an empty outbox")
-        running.wait(lambda: running.value("notices_waiting", channel="dead") == 2, "what the dead one misses")
+        running.wait(
+            lambda: running.value("notices_waiting", channel="dead") == 2, "what the dead one misses"
+        )
         refused, again, ended = found.bodies
 
         assert refused == again
