@@ -29,7 +29,7 @@ from monitor.windows.fold import fold
 
 REFERENCE = "reference"
 _OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
-_OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
+OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counter
 
 
 def _compares(result: Result) -> bool:
-    return BY_NAME[result.measure].family is not Family.VALUES or result.measure == _OF_MEANS
+    return BY_NAME[result.measure].family is not Family.VALUES or result.measure == OF_MEANS
 
 
 def not_counted(
@@ -188,7 +188,7 @@ def not_counted(
         for result in absent_results(name, grid, Reason.NOT_COUNTED, n, ask)
     ]
     if Family.VALUES in ask.families:
-        results += [Result(_OF_MEANS, name, _absent(n)) for name in target.monitored.counting.summed]
+        results += [Result(OF_MEANS, name, _absent(n)) for name in target.monitored.counting.summed]
     return [_shift_row(target, result, earlier) for result in results]
 
 
