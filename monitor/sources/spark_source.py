@@ -1,0 +1,49 @@
+"""A Spark cluster as the pipeline sees it: any other database, but that panes are counted by its workers."""
+
+from collections.abc import Sequence
+
+import pyarrow.compute as pc
+
+from monitor.core.typing import Ints
+from monitor.records.counting import Counting
+from monitor.records.pane import CountedPanes
+from monitor.records.shipped import job_text, parts_of
+from monitor.sources import scan
+from monitor.sources.meter import Meter
+from monitor.sources.source import SqlSource
+from monitor.sources.spark_cluster import SparkReader
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Range
+from monitor.specs.rows import Part
+
+
+class SparkSource(SqlSource):
+    """The `Source` of a cluster: rows of panes stay there, their states come."""
+
+    def __init__(self, reader: SparkReader, meter: Meter | None = None) -> None:
+        super().__init__(reader, meter)
+        self._cluster = reader
+
+    def counted(
+        self,
+        model: ModelSpec,
+        part: Part,
+        ranges: Sequence[Range],
+        counting: Counting,
+        *,
+        panes: Ints,
+        as_of: int,
+    ) -> CountedPanes:
+        """A part of each of some panes, counted by the workers."""
+        labels = part is Part.LABELS
+        self._meter.wait()
+        with self._cluster.session() as session, self._meter.timed() as read:
+            look = scan.labelled_scan if labels else scan.record_scan
+            wanted = look(session, self.reader.dialect, model, ranges)
+            names = [output.name for output in wanted.outputs]
+            job = job_text(counting, names, labels=labels, panes=panes, as_of=as_of)
+            table = session.counted(wanted, counting.reading, panes.tolist(), job)
+            read.rows = int(pc.sum(table["read"]).as_py() or 0)
+        missing = () if labels else (name for name, _ in counting.features if f"feature:{name}" not in names)
+        parts = parts_of(table, counting, labels=labels, panes=panes)
+        return CountedPanes(parts, read.rows, tuple(sorted(missing)))
