@@ -6,6 +6,7 @@ What travels is plain: the job as JSON, rows as Arrow, counters as the blobs tha
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -108,8 +109,8 @@ def parts_of(table: pa.Table, counting: Counting, *, labels: bool, panes: Ints) 
     return [found.get(start, PanePart(start, {})) for start in panes.tolist()]
 
 
-def _told(job: str) -> dict[str, object]:
-    told: dict[str, object] = json.loads(job)
+def _told(job: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(job)
     here = version("monitor")
     if told["version"] != here:
         raise SourceError(f"the workers' monitor must be {told['version']}, as the one that asks: got {here}")

@@ -23,7 +23,7 @@ from monitor.sources.patience import Patience
 from monitor.sources.plans import Read, expected_rows
 from monitor.sources.statements import Reader, Session
 from monitor.specs.model import ModelSpec
-from monitor.specs.protocols import Range
+from monitor.specs.protocols import AtOnce, Range
 from monitor.specs.rows import Part
 
 ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
@@ -31,6 +31,9 @@ ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
 
 class SqlSource:
     """The `Source` of a database: a table that it returns is in memory, no cursor is open.
+
+    `at_once` is how much it counts at once if that is not brought here; `slice_rows`: rows of a slice of the
+    changes.
 
     Safe to use from several threads: connections, rates and usage are those of all of them together.
 
@@ -43,6 +46,9 @@ class SqlSource:
     sleep
         waits so many seconds before a read is tried again.
     """
+
+    at_once: AtOnce | None = None
+    slice_rows = patience.ROWS
 
     def __init__(
         self, reader: Reader, meter: Meter | None = None, *, sleep: Callable[[float], None] = time.sleep
@@ -159,7 +165,7 @@ class SqlSource:
             return
         rows = 0
         whole = Patience(partial(self.session, whole=True), self._patience.sleep)
-        for table in whole.slices(read, span, expected=expected):
+        for table in whole.slices(read, span, expected=expected, most=self.slice_rows):
             rows += table.num_rows
             yield table
         if wanted.since is None:

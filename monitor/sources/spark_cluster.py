@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 import pyarrow as pa
 
-from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.core.errors import SourceError, SourceUnavailable, without_quotes
 from monitor.records.reading import Reading
 from monitor.records.rows import Batches
 from monitor.records.shipped import COUNTED, PANE, count_batches, with_panes
@@ -21,9 +21,16 @@ from monitor.sources.dialects import Dialect, dialect_of_spark
 from monitor.sources.scan import Scan
 from monitor.sources.statements import TYPES, Statement
 from monitor.specs.model import SourceSpec
+from monitor.specs.urls import filled
 
 _COUNTED = ", ".join(f"`{field.name}` {'binary' if field.name == 'blob' else 'long'}" for field in COUNTED)
-_REFUSED = ("AnalysisException", "ParseException", "IllegalArgumentException", "ArithmeticException")
+_REFUSED = {"AnalysisException", "ParseException", "IllegalArgumentException"}
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+_THEIRS = ("pyspark", "py4j", "grpc")  # packages whose errors tell of the cluster
 _OURS = "SourceError: "  # what a worker says of rows that cannot be read
 
 
@@ -92,8 +99,8 @@ class SparkReader:
 
     def __init__(self, spec: SourceSpec) -> None:
         self.dialect: Dialect = dialect_of_spark()
-        self._url, _, self._options = spec.url.partition("?")
-        self._shown = self._url.partition(";")[0].rstrip("/")
+        self._written = spec.url
+        self._shown = spec.url.partition("?")[0].partition(";")[0].rstrip("/")
         self._lock = threading.Lock()
         self._spark: Any = None
 
@@ -108,20 +115,18 @@ class SparkReader:
         SourceError
             if it refuses a statement.
         """
-        pyspark = _pyspark()
-        from py4j.protocol import Py4JError, Py4JNetworkError
-
+        _require_pyspark()
         try:
             yield SparkSqlSession(self._opened())
-        except Py4JNetworkError as error:
-            raise SourceUnavailable(f"{self._shown} does not answer: {_first(error)}") from error
-        except (pyspark.errors.PySparkException, Py4JError) as error:
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in _THEIRS:
+                raise
             raise self._told(error) from error
 
     def close(self) -> None:
         """End a session of Spark Connect. One in this process serves all of its sources, and ends with it."""
         with self._lock:
-            if self._spark is not None and self._url.startswith("sc://"):
+            if self._spark is not None and self._written.startswith("sc://"):
                 with suppress(Exception):
                     self._spark.stop()
             self._spark = None
@@ -135,50 +140,60 @@ class SparkReader:
     def _open(self) -> Any:
         from pyspark.sql import SparkSession
 
-        scheme, _, rest = self._url.partition("://")
-        if scheme == "sc":
-            session = SparkSession.builder.remote(self._url).create()
+        try:
+            url = filled(self._written)
+        except ValueError as error:
+            raise SourceUnavailable(f"{self._shown}: {error}") from None
+        if url.startswith("sc://"):
+            session = SparkSession.builder.remote(url).create()
         else:
-            options = {"spark.ui.enabled": "false", **dict(parse_qsl(self._options))}
-            builder = SparkSession.builder.appName("monitor")
-            for name, value in options.items():
-                builder = builder.config(name, value)
-            master = {"local": f"local[{rest}]", "yarn": "yarn"}.get(scheme, self._url)
-            session = builder.master(master).getOrCreate()
-            running = session.sparkContext.master
-            if running != master:
-                raise SourceError(
-                    f"{self._shown}: this process is connected to {running}, and to one master at most: "
-                    "use Spark Connect (sc://) for others"
-                )
-            if python := options.get("spark.pyspark.python", sys.executable if scheme == "local" else None):
-                session.sparkContext.pythonExec = python  # as spark-submit would
-            session = session.newSession()
+            session = self._classic(SparkSession.builder.appName("monitor"), *url.split("?", 1))
         session.conf.set("spark.sql.session.timeZone", "UTC")
         session.conf.set("spark.sql.ansi.enabled", "true")
         return session
 
+    def _classic(self, builder: Any, url: str, options: str = "") -> Any:
+        """A session of its own in the one context of this process."""
+        scheme, _, rest = url.partition("://")
+        master = {"local": f"local[{rest}]", "yarn": "yarn"}.get(scheme, url)
+        settings = {**_DEFAULTS, **dict(parse_qsl(options))}
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.master(master).getOrCreate()
+        running = session.sparkContext.master
+        if running != master:
+            raise SourceError(
+                f"{self._shown}: this process is connected to {running}, and to one master at most: "
+                "use Spark Connect (sc://) for others"
+            )
+        if python := settings.get("spark.pyspark.python", sys.executable if scheme == "local" else None):
+            session.sparkContext.pythonExec = python  # as spark-submit would
+        return session.newSession()
+
     def _told(self, error: Exception) -> SourceError:
         """What a cluster's error says of it or of the statement."""
-        said = str(error)
+        said, names = str(error), {kind.__name__ for kind in type(error).__mro__}
         if _OURS in said:
             return SourceError(f"{self._shown}: {said.rpartition(_OURS)[2].splitlines()[0]}")
-        names = {kind.__name__ for kind in type(error).__mro__}
-        if names & set(_REFUSED):
+        if "ModuleNotFoundError" in said:
+            return SourceError(
+                f"{self._shown}: the workers' Python lacks monitor, or what it needs: "
+                "say which one has it, ?spark.pyspark.python=/path/to/python, or install it there"
+            )
+        if names & _REFUSED:
             part = next(iter(getattr(error, "__notes__", ())), "a query")
-            return SourceError(f"{self._shown} refuses {part}: {_first(error)}")
-        return SourceUnavailable(f"{self._shown} does not answer: {_first(error)}")
+            return SourceError(f"{self._shown} refuses {part}: {_first(said)}")
+        return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(_first(said))}")
 
 
-def _pyspark() -> Any:
+def _require_pyspark() -> None:
     try:
-        import pyspark.errors
+        import pyspark  # noqa: F401
     except ImportError as error:
         raise SourceError('engine = "spark" needs PySpark 4: pip install "monitor[spark]"') from error
     # of mapInArrow too, which needs no pandas
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-    return pyspark
 
 
-def _first(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+def _first(said: str) -> str:
+    return next(iter(said.strip().splitlines()), "an error without words")
