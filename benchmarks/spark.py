@@ -6,6 +6,7 @@ counts of the same rows. Usage: spark.py [ROWS], 2,000,000 without.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -147,18 +148,33 @@ def by_spark(directory: Path, workers: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as logs, cluster(Path(logs), workers=workers) as running:
         source = open_source(SourceSpec(name="files", url=running.url, engine="spark"))
         result: dict[str, object] = {"workers": workers}
+        sessions = [one.pid for one in running.workers]
         for part in Part:
             for days in (1, DAYS):  # the first one warms the cluster up
                 panes = np.arange(START, START + days * DAY, HOUR)
-                began = time.monotonic()
+                began, used = time.monotonic(), cpu_seconds(sessions)
                 found = source.counted(
                     spec, part, [(START, START + days * DAY)], grids, panes=panes, as_of=AS_OF
                 )
-                seconds = time.monotonic() - began
+                seconds, used = time.monotonic() - began, cpu_seconds(sessions) - used
             result[part.value] = seconds
+            result[f"{part.value} cpu"] = used
             result[f"{part.value} rows"] = found.rows
             result[f"{part.value} states"] = told(found.parts)
     return result
+
+
+def cpu_seconds(sessions: Sequence[int]) -> float:
+    """CPU seconds of all processes of some sessions: of workers, executors, and their Python."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) in sessions:
+            ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def by_local(directory: Path) -> dict[str, object]:
@@ -166,7 +182,7 @@ def by_local(directory: Path) -> dict[str, object]:
     grids, spec = counting(), model(directory)
     result: dict[str, object] = {"workers": 0}
     for part in Part:
-        began, rows, parts = time.monotonic(), 0, list[PanePart]()
+        began, used, rows, parts = time.monotonic(), time.process_time(), 0, list[PanePart]()
         for day in range(DAYS):
             span = (START + day * DAY, START + (day + 1) * DAY)
             found = counted(
@@ -174,6 +190,7 @@ def by_local(directory: Path) -> dict[str, object]:
             )
             rows, parts = rows + found.rows, [*parts, *found.parts]
         result[part.value] = time.monotonic() - began
+        result[f"{part.value} cpu"] = time.process_time() - used
         result[f"{part.value} rows"] = rows
         result[f"{part.value} states"] = told(parts)
     return result
@@ -207,6 +224,11 @@ def main() -> None:
         assert results[0][f"{part.value} states"] == results[1][f"{part.value} states"]
         assert results[0][f"{part.value} states"] == results[2][f"{part.value} states"]
         speeds = [one[f"{part.value} rows"] / one[part.value] for one in results]
+        costs = [one[f"{part.value} rows"] / one[f"{part.value} cpu"] for one in results]
+        print(
+            f"{part.value}: rows a CPU second here {costs[0]:,.0f}, one worker {costs[1]:,.0f}, "
+            f"two workers {costs[2]:,.0f}"
+        )
         print(
             f"{part.value}: rows a second here {speeds[0]:,.0f}, one worker {speeds[1]:,.0f}, "
             f"two workers {speeds[2]:,.0f} ({speeds[2] / speeds[1]:.2f} times one)"
