@@ -77,8 +77,8 @@ class SparkSqlSession:
         at = [output.name for output in scan.outputs].index("event_time")
         us = spark.micros(f"c{at}", scan.outputs[at].kind, reading.unit("event_time"), reading.zone)
         if us is None:
-            typed = frame.schema.add(PANE, "long")
-            frame = frame.mapInArrow(partial(with_panes, job=job), typed)
+            typed = type(frame.schema)(list(frame.schema.fields))  # `add` changes what it is called of
+            frame = frame.mapInArrow(partial(with_panes, job=job), typed.add(PANE, "long"))
         else:
             frame = frame.selectExpr("*", f"{us} - pmod({us}, {reading.pane}) AS {PANE}")
             frame = frame.where(f"{PANE} IN ({', '.join(map(str, panes))})")
