@@ -154,6 +154,7 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
             condition=_MOVED,
             subject=subject,
             window=window,
+            truth="settled" if subject == "label" else "",
             unknown_after=wait,
             annotations=(
                 ("summary", f"The {subject}'s distribution has moved: stability index {{value}}."),

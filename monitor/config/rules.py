@@ -11,6 +11,7 @@ from monitor.config.places import Loc
 from monitor.config.resolve import windows_of
 from monitor.config.schema import Alert, Model
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.label_shift import LABEL
 from monitor.measures.measure import WITH_TRUTH, Family, Measure
 from monitor.pipeline.against import REFERENCE
 from monitor.records.reading import Task
@@ -67,9 +68,9 @@ def _places(model: Model, alert: Alert) -> Found:
     if alert.window is not None and alert.window not in known:
         text = f"must be one of {listed(known)}: got {quoted(alert.window)}"
         yield ("window",), text + did_you_mean(alert.window, known)
-    if alert.truth is not None and not _stands_on_labels(measure):
+    if alert.truth is not None and not stands_on_labels(measure, alert.subject):
         yield ("truth",), f"{quoted(alert.measure)} stands on no labels: leave truth out"
-    if model.labels is None and _stands_on_labels(measure):
+    if model.labels is None and stands_on_labels(measure, alert.subject):
         yield ("measure",), f"needs [models.labels]: got {quoted(alert.measure)}"
     names = [*model.against, REFERENCE]
     if alert.against is not None and alert.against not in names:
@@ -79,8 +80,10 @@ def _places(model: Model, alert: Alert) -> Found:
         yield ("subject",), f'{quoted(alert.measure)} needs one: "score", "feature:NAME", "feature:*", …'
 
 
-def _stands_on_labels(measure: Measure) -> bool:
+def stands_on_labels(measure: Measure, subject: str = "") -> bool:
     """Whether rows of a measure say on which labels they stand: of estimates only the errors do."""
+    if subject == LABEL:
+        return measure.family is Family.SHIFT
     if measure.family is Family.ESTIMATE:
         stem = measure.name.removesuffix("_error")
         return stem != measure.name and stem in BY_NAME
@@ -126,7 +129,7 @@ def _rule(model: Model, alert: Alert) -> Rule:
     window = (
         "" if measure.family is Family.LOG else alert.window or main_window([name for name, _, _ in windows])
     )
-    truth = (alert.truth or "settled") if _stands_on_labels(measure) else ""
+    truth = (alert.truth or "settled") if stands_on_labels(measure, alert.subject) else ""
     against = alert.against or ""
     shift = measure.family in (Family.SHIFT, Family.DISTANCES)
     return Rule(

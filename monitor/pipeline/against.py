@@ -17,6 +17,7 @@ from monitor.measures.against import (
 )
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import Result, expectation, performance, quality, shift
+from monitor.measures.label_shift import LABEL
 from monitor.measures.measure import Family
 from monitor.measures.shift import absent_results
 from monitor.pipeline.monitored import Figures, Monitored
@@ -154,7 +155,7 @@ def not_counted(
         return [
             replace(row, measurement=_absent(row.measurement.n), against=earlier.name)
             for row in rows
-            if _is_compared(row, every=True)
+            if _is_compared(row, every=True) or (row.subject == LABEL and not row.against)
         ]
     ask = ask_of(target.monitored)
     if Family.SHIFT not in ask.families:

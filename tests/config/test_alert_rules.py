@@ -187,3 +187,12 @@ def test_what_stands_on_labels_is_judged_on_settled_ones(file: File, measure: st
     text = f'[[models.alerts]]\nname = "one"\nmeasure = "{measure}"\nabove = 1'
 
     assert rules(file, LABELS, CONTROL, text)["one"].truth == truth
+
+
+def test_the_shift_of_labels_is_judged_on_settled_ones_and_needs_them(file: File) -> None:
+    text = RULE.replace("score", "label") + "\nabove = 0.25"
+
+    assert rules(file, LABELS, REFERENCE, text)["moved"].truth == "settled"
+    assert rules(file, LABELS, REFERENCE)["label_shift"].truth == "settled"
+    (fault,) = file.faults_of(model(tables=text))
+    assert 'alerts[0].measure: needs [models.labels]: got "stability_index"' in fault
