@@ -8,7 +8,7 @@ from monitor.alerts.defaults import Watched, default_rules, main_window, patienc
 from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
-from monitor.config.resolve import windows_of
+from monitor.config.resolve import classes_of, probabilities_of, windows_of
 from monitor.config.schema import Alert, Model
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.label_shift import LABEL
@@ -197,8 +197,13 @@ def _watched(model: Model) -> Watched:
         features=model.reference is not None and (found or bool(features.numeric or features.categorical)),
         arms=control is not None and (control.detect is not None or model.task != "regression"),
         share=control is not None and control.control_share is not None,
+        reported=model.labels is not None and model.labels.reported_at is not None,
+        settle_after=model.settle_after or 0,
+        shift=model.measures is None or Family.SHIFT in model.measures,
+        classes=len(classes_of(model) or probabilities_of(model)) if model.task == "multiclass" else 2,
         horizon=model.horizon,
         every=model.every,
+        ready_after=model.reading.ready_after or 0,
         level=model.level,
     )
 
