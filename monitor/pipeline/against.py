@@ -1,6 +1,6 @@
 """The whole of a window against another moment: the reference's labels, the window before, earlier weeks."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.rules import Rule
@@ -13,6 +13,7 @@ from monitor.measures.against import (
     is_comparable,
     is_worse,
     mean_of,
+    mixed,
     segment_contribution,
 )
 from monitor.measures.catalogue import BY_NAME
@@ -20,6 +21,7 @@ from monitor.measures.evaluate import Result, expectation, performance, quality,
 from monitor.measures.label_shift import LABEL
 from monitor.measures.measure import Family
 from monitor.measures.shift import absent_results
+from monitor.pipeline.compared import Compared
 from monitor.pipeline.monitored import Figures, Monitored
 from monitor.pipeline.target import Target, ask_of, folded_part
 from monitor.records.counting import Counting
@@ -89,30 +91,41 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
     return found + _contribution(target, fall, folded, labels)
 
 
-def quality_against_reference(target: Target, rows: Iterable[MeasurementRow]) -> list[MeasurementRow]:
+def quality_against_reference(
+    target: Target, rows: Iterable[MeasurementRow], references: Compared
+) -> list[MeasurementRow]:
     """Differences of faulty values from the reference's, of the windows in which a rule reads them.
 
-    None where versions have references of their own. Cost: the reference is looked at once.
+    Of versions with references of their own, from what these lead one to expect. Cost: each reference is
+    looked at once.
     """
     monitored = target.monitored
     place = (REFERENCE, target.window.name)
     asked = {rule.measure for rule in monitored.spec.rules if (rule.against, rule.window) == place}
     wanted = {name for name in asked if BY_NAME[name].family is Family.QUALITY}
-    if not wanted or monitored.reference is None or monitored.version_references:
+    if not wanted or references.default is None:
         return []
-    if monitored.checked is None:
-        found = quality(monitored.counting, monitored.reference.records, level=monitored.spec.level)
-        monitored.checked = {(one.measure, one.subject): one.measurement for one in found}
+    shares = references.shares or ((1.0, references.default),)
+    checked = [(share, _checked(monitored, one.records)) for share, one in shares]
     return [
-        target.row(_difference(row, monitored.checked), Truth.NONE, WHOLE, None, against=REFERENCE)
+        target.row(_difference(row, checked), Truth.NONE, WHOLE, None, against=REFERENCE)
         for row in rows
         if row.measure in wanted and row.version is None and row.segment is None
     ]
 
 
-def _difference(row: MeasurementRow, then: Figures) -> Result:
-    found = difference(row.measurement, then[row.measure, row.subject])
-    return Result(row.measure, row.subject, replace(found, detail=None))
+def _checked(monitored: Monitored, reference: Counters) -> Figures:
+    """Faulty values of a reference's records: looked at once."""
+    if reference not in monitored.checked:
+        found = quality(monitored.counting, reference, level=monitored.spec.level)
+        monitored.checked[reference] = {(one.measure, one.subject): one.measurement for one in found}
+    return monitored.checked[reference]
+
+
+def _difference(row: MeasurementRow, checked: Sequence[tuple[float, Figures]]) -> Result:
+    parts = [(share, figures[row.measure, row.subject]) for share, figures in checked]
+    then = parts[0][1] if len(parts) == 1 else mixed(parts)
+    return Result(row.measure, row.subject, replace(difference(row.measurement, then), detail=None))
 
 
 def performance_against(

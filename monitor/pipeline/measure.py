@@ -59,7 +59,7 @@ def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[
         rows += [warned.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, shifted)]
         rows += [target.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, checked)]
     rows = by_day(target, Part.RECORDS, folded, rows, lambda one: quality(counting, one[WHOLE]))
-    return rows + independent(target, quality_against_reference(target, rows))
+    return rows + independent(target, quality_against_reference(target, rows, references))
 
 
 def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
