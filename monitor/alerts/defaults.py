@@ -38,8 +38,6 @@ class Watched:
         whether it has a score, labels, a reference, features in it, a control group, a planned share of it.
     reported, settle_after
         whether labels say when they were reported; the age at which they are there, microseconds.
-    shift
-        whether shift is measured.
     classes
         of several classes their number; 0 where only the reference knows it.
     horizon, every, ready_after
@@ -58,7 +56,6 @@ class Watched:
     share: bool = False
     reported: bool = True
     settle_after: int = 0
-    shift: bool = True
     classes: int = 2
     horizon: int = 60 * DAY
     every: int = HOUR
@@ -175,7 +172,7 @@ def _performance(watched: Watched) -> Iterator[Rule]:
 
 
 def _shifts(watched: Watched) -> Iterator[Rule]:
-    if not (watched.reference and watched.shift):
+    if not watched.reference:
         return
     window = main_window(watched.names)
     wait = patience(watched.windows, window)
@@ -201,24 +198,20 @@ def _features(watched: Watched) -> Iterator[Rule]:
         return
     window = main_window(watched.names)
     wait = patience(watched.windows, window)
-    if watched.shift:
-        yield Rule(
-            name="feature_shift",
-            measure="stability_index",
-            condition=_MOVED,
-            subject="feature:*",
-            window=window,
-            features="share",
-            share=SHARE,
-            unknown_after=wait,
-            annotations=(
-                ("summary", "{value} of the features have moved."),
-                (
-                    "action",
-                    "Look at the features named: at their source, and whether the population changed.",
-                ),
-            ),
-        )
+    yield Rule(
+        name="feature_shift",
+        measure="stability_index",
+        condition=_MOVED,
+        subject="feature:*",
+        window=window,
+        features="share",
+        share=SHARE,
+        unknown_after=wait,
+        annotations=(
+            ("summary", "{value} of the features have moved."),
+            ("action", "Look at the features named: at their source, and whether the population changed."),
+        ),
+    )
     for fault in ("missing", "invalid", "unseen"):
         yield Rule(
             name=f"{fault}_values",

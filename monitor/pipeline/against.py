@@ -1,6 +1,6 @@
 """The whole of a window against another moment: the reference's labels, the window before, earlier weeks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.rules import Rule
@@ -32,7 +32,7 @@ from monitor.windows.fold import fold
 
 REFERENCE = "reference"
 _OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
-_OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
+OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,7 @@ def accepted_spans(monitored: Monitored, window: str, part: Part) -> list[Earlie
 
 def _is_against_a_window(rule: Rule) -> bool:
     """Whether a rule can be judged against another window than the one that it names."""
-    family = BY_NAME[rule.measure].family
-    return family is Family.SHIFT or (rule.against != "" and family is not Family.QUALITY)
+    return BY_NAME[rule.measure].family is Family.SHIFT or rule.against != ""
 
 
 def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: Strata) -> list[MeasurementRow]:
@@ -106,24 +105,51 @@ def quality_against_reference(
     if not wanted or references.default is None:
         return []
     shares = references.shares or ((1.0, references.default),)
-    checked = [(share, _checked(monitored, one.records)) for share, one in shares]
-    return [
-        target.row(_difference(row, checked), Truth.NONE, WHOLE, None, against=REFERENCE)
-        for row in rows
-        if row.measure in wanted and row.version is None and row.segment is None
-    ]
+    then = [(share, _of_records(monitored, one.records)) for share, one in shares]
+    return _of_quality(target, rows, wanted, then, REFERENCE)
 
 
-def _checked(monitored: Monitored, reference: Counters) -> Figures:
+def _of_records(monitored: Monitored, reference: Counters) -> Figures:
     """Faulty values of a reference's records: looked at once."""
     if reference not in monitored.checked:
-        found = quality(monitored.counting, reference, level=monitored.spec.level)
-        monitored.checked[reference] = {(one.measure, one.subject): one.measurement for one in found}
+        monitored.checked[reference] = _checked(monitored, reference)
     return monitored.checked[reference]
 
 
-def _difference(row: MeasurementRow, checked: Sequence[tuple[float, Figures]]) -> Result:
-    parts = [(share, figures[row.measure, row.subject]) for share, figures in checked]
+def quality_against_accepted(
+    target: Target, rows: Iterable[MeasurementRow], earlier: Earlier, then: Counters
+) -> list[MeasurementRow]:
+    """Differences of faulty values from an accepted window's, if a rule on them is judged against it."""
+    accepted = {one.against: series.rule for series, one in target.monitored.accepted.items()}
+    rules = target.monitored.spec.rules
+    measures = {rule.measure for rule in rules if rule.name == accepted.get(earlier.name)}
+    wanted = {name for name in measures if BY_NAME[name].family is Family.QUALITY}
+    if not wanted:
+        return []
+    return _of_quality(target, rows, wanted, [(1.0, _checked(target.monitored, then))], earlier.name)
+
+
+def _checked(monitored: Monitored, records: Counters) -> Figures:
+    found = quality(monitored.counting, records, level=monitored.spec.level)
+    return {(one.measure, one.subject): one.measurement for one in found}
+
+
+def _of_quality(
+    target: Target,
+    rows: Iterable[MeasurementRow],
+    wanted: Collection[str],
+    then: Sequence[tuple[float, Figures]],
+    against: str,
+) -> list[MeasurementRow]:
+    return [
+        target.row(_difference(row, then), Truth.NONE, WHOLE, None, against=against)
+        for row in rows
+        if row.measure in wanted and row.version is None and row.segment is None and not row.against
+    ]
+
+
+def _difference(row: MeasurementRow, figures: Sequence[tuple[float, Figures]]) -> Result:
+    parts = [(share, each[row.measure, row.subject]) for share, each in figures]
     then = parts[0][1] if len(parts) == 1 else mixed(parts)
     return Result(row.measure, row.subject, replace(difference(row.measurement, then), detail=None))
 
@@ -157,7 +183,7 @@ def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counter
 
 
 def _compares(result: Result) -> bool:
-    return BY_NAME[result.measure].family is not Family.VALUES or result.measure == _OF_MEANS
+    return BY_NAME[result.measure].family is not Family.VALUES or result.measure == OF_MEANS
 
 
 def not_counted(
@@ -180,7 +206,7 @@ def not_counted(
         for result in absent_results(name, grid, Reason.NOT_COUNTED, n, ask)
     ]
     if Family.VALUES in ask.families:
-        results += [Result(_OF_MEANS, name, _absent(n)) for name in target.monitored.counting.summed]
+        results += [Result(OF_MEANS, name, _absent(n)) for name in target.monitored.counting.summed]
     return [_shift_row(target, result, earlier) for result in results]
 
 

@@ -279,8 +279,8 @@ class Outbox(Protocol):
         """Note why it was not taken, and for how long it waits."""
         ...
 
-    def give_up(self, channel: str, before: int) -> int:
-        """Send no more what is of before a moment; how many that were."""
+    def give_up(self, channel: str, age: int) -> int:
+        """Send no more what was written so many microseconds ago; how many that were."""
         ...
 
 
