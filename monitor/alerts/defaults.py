@@ -34,8 +34,9 @@ class Watched:
     ----------
     windows
         (name, length, step) in the configured order; microseconds.
-    score, labels, reference, features, arms, share
-        whether it has a score, labels, a reference, features in it, a control group, a planned share of it.
+    score, labels, reference, features, categories, arms, share
+        whether it has a score, labels, a reference, features in it, categorical ones among them, a control
+        group, a planned share of it.
     reported, settle_after
         whether labels say when they were reported; the age at which they are there, microseconds.
     classes
@@ -52,6 +53,7 @@ class Watched:
     labels: bool
     reference: bool
     features: bool
+    categories: bool = True
     arms: bool = False
     share: bool = False
     reported: bool = True
@@ -212,7 +214,7 @@ def _features(watched: Watched) -> Iterator[Rule]:
             ("action", "Look at the features named: at their source, and whether the population changed."),
         ),
     )
-    for fault in ("missing", "invalid", "unseen"):
+    for fault in ("missing", "invalid", "unseen") if watched.categories else ("missing", "invalid"):
         yield Rule(
             name=f"{fault}_values",
             measure=f"{fault}_rate",

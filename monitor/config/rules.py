@@ -256,6 +256,7 @@ def _watched(model: Model) -> Watched:
         labels=model.labels is not None,
         reference=model.reference is not None,
         features=model.reference is not None and (found or bool(features.numeric or features.categorical)),
+        categories=found or bool(features.categorical),
         arms=control is not None and (control.detect is not None or model.task != "regression"),
         share=control is not None and control.control_share is not None,
         reported=model.labels is not None and model.labels.reported_at is not None,
