@@ -77,11 +77,12 @@ def lived(monitored: Monitored, first: int = 2, last: int = 7) -> list[Measureme
     return rows
 
 
-def base_rates(log: MemorySource, reference: pa.Table, day: int) -> tuple[Any, Any]:
+def base_rates(log: MemorySource, reference: pa.Table, day: int) -> list[Any]:
+    assert log.labels is not None
     first = (day - 1) * PER_DAY
     late = np.asarray(log.labels["label"].to_pylist()[first : first + PER_DAY]) == "1"
     then = np.asarray(reference["label"].to_pylist()) == "1"
-    return tuple(np.array([(~side).sum() + 0.5, side.sum() + 0.5]) for side in (then, late))
+    return [np.array([(~side).sum() + 0.5, side.sum() + 0.5]) for side in (then, late)]
 
 
 def test_it_is_measured_once_the_labels_are_settled(fresh_store: SqlStore) -> None:
