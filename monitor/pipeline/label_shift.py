@@ -42,9 +42,11 @@ def label_shift_against(
 
 
 def _asked(target: Target, truth: Truth) -> Ask | None:
-    ask = ask_of(target.monitored)
-    wanted = Family.SHIFT in ask.families and target.monitored.counting.label is not None
-    return replace(ask, families=_FAMILIES) if wanted and truth is Truth.SETTLED else None
+    monitored = target.monitored
+    if truth is not Truth.SETTLED or monitored.counting.label is None:
+        return None
+    wanted = Family.SHIFT in monitored.spec.families
+    return replace(ask_of(monitored), families=_FAMILIES) if wanted else None
 
 
 def _expected(target: Target) -> Expected | None:
@@ -59,10 +61,11 @@ def _expected(target: Target) -> Expected | None:
         parts = [(share, _labels(monitored.counting, one.labels)) for share, one in shares]
         return label_shift.expected_labels(parts)
     labels = shares[0][1].labels
-    if (labels, False) not in monitored.expected:
-        expected = label_shift.expected_labels([(1.0, _labels(monitored.counting, labels))])
-        monitored.expected[labels, False] = expected
-    return monitored.expected[labels, False]
+    known = monitored.expected.get((labels, False))
+    if known is None:
+        known = label_shift.expected_labels([(1.0, _labels(monitored.counting, labels))])
+        monitored.expected[labels, False] = known
+    return known
 
 
 def _labels(counting: Counting, labels: Counters) -> Histogram:
