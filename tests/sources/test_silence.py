@@ -1,5 +1,6 @@
 """For how long logs were silent in their last weeks, on every engine; and the rules that would have fired."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -31,7 +32,7 @@ def test_a_load_on_weekdays_alone_is_no_log_that_stopped(database: Database, mod
 
     (warning,) = warnings(database, weekdays, model)
 
-    assert warning.startswith("the log was silent for 2d or longer within its last 28 days")
+    assert re.match("the log was silent for (64h|56h|2d) or longer within its last 28 days", warning)
     assert 'rule "log_stopped" fires after 36h' in warning
     assert 'name = "log_stopped", measure = "log_age", above = 345600' in warning
 
