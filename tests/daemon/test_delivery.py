@@ -211,6 +211,27 @@ def test_an_old_notice_is_given_up_counted_and_said(fresh_store: SqlStore) -> No
     assert [line["event"] for line in logs] == ["notices given up: too old"]
 
 
+def test_what_was_told_is_kept_for_thirty_days(store: SqlStore) -> None:
+    weeks = [START + week * 7 * DAY for week in range(6)]
+    box = put(store, *(notice(at=at) for at in weeks), notice("performance", Kind.FIRING, START, "pager"))
+
+    for at in weeks:
+        deliverer(box, Told(), now=at + HOUR)()
+
+    assert column(store, "as_of") == [START, *weeks[1:]]
+    assert column(store, "channel") == ["pager"] + ["chat"] * 5
+
+
+def test_what_was_given_up_is_kept_for_thirty_days_too(store: SqlStore) -> None:
+    days = [START, START + 20 * DAY, START + 40 * DAY]
+    box = put(store, *(notice(at=at) for at in days))
+
+    for at in days:
+        deliverer(box, Told(refuses=lambda _notice: True), now=at + 2 * DAY)()
+
+    assert column(store, "as_of") == days[1:]
+
+
 def test_runs_do_not_send_one_anothers_notices(fresh_store: SqlStore) -> None:
     put(fresh_store, notice())
     channel = Told()

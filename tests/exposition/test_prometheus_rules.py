@@ -71,6 +71,20 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+def test_that_channels_tell_of_the_same_alerts_is_warned_of_beside_the_rules(tmp_path: Path) -> None:
+    hook = '[[notify]]\nname = "chat"\nurl = "https://chat.example/hook"\nmodels = ["late", "calm"]\n'
+    config = tmp_path / "config.toml"
+    models = model("late") + model("other") + model("calm", options="alerts = []\n")
+    config.write_text(HEAD + hook + models, encoding="utf-8")
+
+    done = exported(config)
+
+    assert done.stderr == (
+        'warning: [[notify]] tells of alerts of "late": where Prometheus has these rules they arrive twice\n'
+    )
+    assert done.stdout.startswith("# Written by")
+
+
 @pytest.mark.promtool
 def test_prometheus_finds_nothing_to_object_to(rules: Path) -> None:
     done = promtool("check", "rules", rules / "rules.yaml")
