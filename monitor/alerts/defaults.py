@@ -246,3 +246,16 @@ def _arms(watched: Watched) -> Iterator[Rule]:
                 ("action", "Mistrust the comparison of the arms: look at how records get into them."),
             ),
         )
+
+
+_ALL = Watched(
+    task=Task.BINARY,
+    windows=(("7d", 7 * DAY, DAY),),
+    score=True,
+    labels=True,
+    reference=True,
+    features=True,
+    arms=True,
+    share=True,
+)
+NAMES = frozenset(rule.name for rule in default_rules(_ALL))  # they do not depend on the task
