@@ -22,6 +22,9 @@ _AT_A_TIME = 1_000
 
 def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) -> None:
     """Put notices into the outbox, a row for each channel; what is there already stays as it is."""
+    if not told:
+        return
+    now = connection.scalar(select(database_now(connection)))
     rows = [
         {
             "key": _key(run, model, notice, channel),
@@ -32,6 +35,7 @@ def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) 
             "channel": channel,
             "as_of": int(notice.as_of),
             "payload": notice.payload,
+            "written_at": now,
             "attempts": 0,
             "next_at": 0,
             "delivered_at": None,
@@ -81,7 +85,7 @@ class SqlOutbox:
             taken = update(outbox).where(outbox.c.key == notice.key, outbox.c.delivered_at.is_(None))
             now = database_now(connection)
             connection.execute(taken.values(delivered_at=now, given_up_at=None, error=""))
-            self._prune(connection, notice.channel, notice.as_of - KEPT)
+            self._prune(connection, notice.channel)
 
     def undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
         """Note why it was not taken, unless another process has it now, and let it wait."""
@@ -91,21 +95,22 @@ class SqlOutbox:
             put_back = update(outbox).where(*mine, _WAITS)
             connection.execute(put_back.values(error=error[:_LONGEST_ERROR], next_at=later))
 
-    def give_up(self, channel: str, before: int) -> int:
-        """Tell no more what is of before a moment; how many notices that were."""
-        old = self._of(channel) & (outbox.c.as_of < before)
+    def give_up(self, channel: str, age: int) -> int:
+        """Tell no more what was written so many microseconds ago; how many notices that were."""
         with reading(self.engine) as connection:
+            old = self._of(channel) & (outbox.c.written_at < database_now(connection) - age)
             if not connection.execute(select(func.count()).select_from(outbox).where(old)).scalar_one():
                 return 0
         with writing(self.engine) as connection:
             gone = update(outbox).where(old).values(given_up_at=database_now(connection))
-            self._prune(connection, channel, before - KEPT)
+            self._prune(connection, channel)
             return connection.execute(gone).rowcount
 
-    def _prune(self, connection: Connection, channel: str, before: int) -> None:
-        """Delete what was told, or given up, of before a moment; a bounded number at a time."""
-        mine = (outbox.c.run == self.run) & (outbox.c.channel == channel) & (outbox.c.as_of < before)
-        oldest = select(outbox.c.key).where(mine, ~_WAITS).order_by(outbox.c.as_of).limit(_AT_A_TIME)
+    def _prune(self, connection: Connection, channel: str) -> None:
+        """Delete what was told, or given up, and written long ago; a bounded number at a time."""
+        mine = (outbox.c.run == self.run) & (outbox.c.channel == channel) & ~_WAITS
+        old = mine & (outbox.c.written_at < database_now(connection) - KEPT)
+        oldest = select(outbox.c.key).where(old).order_by(outbox.c.as_of).limit(_AT_A_TIME)
         connection.execute(delete(outbox).where(outbox.c.key.in_(oldest)))
 
     def _of(self, channel: str) -> ColumnElement[bool]:

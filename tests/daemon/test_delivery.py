@@ -65,6 +65,12 @@ def column(store: SqlStore, name: str) -> list[object]:
         return list(connection.execute(select(outbox.c[name]).order_by(*order)).scalars())
 
 
+def written_before(store: SqlStore, age: int) -> None:
+    """Let all notices be so much older."""
+    with writing(store.engine) as connection:
+        connection.execute(update(outbox).values(written_at=outbox.c.written_at - age))
+
+
 def due_again(store: SqlStore) -> None:
     """Let all that waits be due now."""
     with writing(store.engine) as connection:
@@ -201,7 +207,8 @@ def test_a_dead_channel_is_left_alone_after_three_failures_and_then_asked_with_o
 
 def test_an_old_notice_is_given_up_counted_and_said(fresh_store: SqlStore) -> None:
     box, channel = put(fresh_store, notice()), Told()
-    send = deliverer(box, channel, now=START + DAY + 1)
+    send = deliverer(box, channel)
+    written_before(fresh_store, DAY)
 
     with capture_logs() as logs:
         send()
@@ -211,25 +218,38 @@ def test_an_old_notice_is_given_up_counted_and_said(fresh_store: SqlStore) -> No
     assert [line["event"] for line in logs] == ["notices given up: too old"]
 
 
-def test_what_was_told_is_kept_for_thirty_days(store: SqlStore) -> None:
-    weeks = [START + week * 7 * DAY for week in range(6)]
-    box = put(store, *(notice(at=at) for at in weeks), notice("performance", Kind.FIRING, START, "pager"))
+def test_a_notice_of_a_tick_that_was_missed_long_ago_is_told(fresh_store: SqlStore) -> None:
+    box, channel = put(fresh_store, notice()), Told()
 
-    for at in weeks:
-        deliverer(box, Told(), now=at + HOUR)()
+    deliverer(box, channel, now=START + 2 * DAY)()
 
-    assert column(store, "as_of") == [START, *weeks[1:]]
-    assert column(store, "channel") == ["pager"] + ["chat"] * 5
+    assert len(channel.taken) == 1
 
 
-def test_what_was_given_up_is_kept_for_thirty_days_too(store: SqlStore) -> None:
-    days = [START, START + 20 * DAY, START + 40 * DAY]
-    box = put(store, *(notice(at=at) for at in days))
+def test_what_was_told_or_given_up_is_kept_for_thirty_days(store: SqlStore) -> None:
+    box, hours = put(store, notice()), [START + hour * HOUR for hour in (1, 2, 3)]
+    deliverer(box, Told())()
+    put(store, notice(at=hours[0]), notice("performance", Kind.FIRING, hours[1], "pager"))
+    written_before(store, 2 * DAY)
+    deliverer(box, Told())()
 
-    for at in days:
-        deliverer(box, Told(refuses=lambda _notice: True), now=at + 2 * DAY)()
+    written_before(store, 29 * DAY)
+    put(store, notice(at=hours[2]))
+    deliverer(box, Told())()
 
-    assert column(store, "as_of") == days[1:]
+    assert column(store, "given_up_at") == [None, None]
+    assert column(store, "channel") == ["pager", "chat"]
+
+
+def test_what_was_told_lately_is_kept(store: SqlStore) -> None:
+    box = put(store, notice())
+    deliverer(box, Told())()
+    written_before(store, 29 * DAY)
+
+    put(store, notice(at=START + HOUR))
+    deliverer(box, Told())()
+
+    assert column(store, "as_of") == [START, START + HOUR]
 
 
 def test_runs_do_not_send_one_anothers_notices(fresh_store: SqlStore) -> None:
