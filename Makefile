@@ -26,7 +26,7 @@ help:
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
-	@echo "make docs               write docs/measures.md from the catalogue, config.schema.json from the schema"
+	@echo "make docs               write docs/measures.md, docs/alerts-messages.md and config.schema.json from the code"
 	@echo "make dashboards         write docker/grafana/dashboards from the catalogue"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
 	@echo "make clean              remove the environments and caches"
@@ -109,7 +109,7 @@ clean:
 # Made again when the requirements change, or when the Python behind the environment goes away.
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing monitor into $(VENV), versions as in constraints.txt (about a minute) ..."
-	@$(BIN)/python $(PIP) -c constraints.txt -e .
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[notebooks]'
 	@touch $@
 
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt

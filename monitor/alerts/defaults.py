@@ -248,9 +248,9 @@ def _arms(watched: Watched) -> Iterator[Rule]:
         )
 
 
-_ALL = Watched(
+ALL = Watched(
     task=Task.BINARY,
-    windows=(("7d", 7 * DAY, DAY),),
+    windows=(("1d", DAY, HOUR), ("7d", 7 * DAY, 6 * HOUR), ("30d", 30 * DAY, DAY)),
     score=True,
     labels=True,
     reference=True,
@@ -258,4 +258,4 @@ _ALL = Watched(
     arms=True,
     share=True,
 )
-NAMES = frozenset(rule.name for rule in default_rules(_ALL))  # they do not depend on the task
+NAMES = frozenset(rule.name for rule in default_rules(ALL))  # they do not depend on the task
