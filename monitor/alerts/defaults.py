@@ -281,3 +281,16 @@ def _arms(watched: Watched) -> Iterator[Rule]:
                 ("action", "Mistrust the comparison of the arms: look at how records get into them."),
             ),
         )
+
+
+ALL = Watched(
+    task=Task.BINARY,
+    windows=(("1d", DAY, HOUR), ("7d", 7 * DAY, 6 * HOUR), ("30d", 30 * DAY, DAY)),
+    score=True,
+    labels=True,
+    reference=True,
+    features=True,
+    arms=True,
+    share=True,
+)
+NAMES = frozenset(rule.name for rule in default_rules(ALL))  # they do not depend on the task
