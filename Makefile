@@ -109,7 +109,7 @@ clean:
 # Made again when the requirements change, or when the Python behind the environment goes away.
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing monitor into $(VENV), versions as in constraints.txt (about a minute) ..."
-	@$(BIN)/python $(PIP) -c constraints.txt -e '.[notebooks]'
+	@$(BIN)/python $(PIP) -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt

@@ -33,7 +33,7 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "docker/*.md", "examples/**/*.md")
     for path in ROOT.glob(pattern)
 )
-EXTRAS = ("mariadb", "notebooks", "notify", "test")
+EXTRAS = ("mariadb", "notify", "test")
 GUIDES = [path for path in PAGES if path.parent.name != "adr"]
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 CALL = re.compile(r"^(?:\$ |\S+/bin/)?monitor ([a-z-]+)(.*)")
@@ -120,9 +120,7 @@ def test_targets_in_the_pages_exist() -> None:
 def test_constraints_pin_every_direct_dependency() -> None:
     pinned = _pinned("constraints.txt")
 
-    assert {
-        name for name in _lower_bounds("mariadb", "notebooks", "test", "dev") if name not in pinned
-    } == set()
+    assert {name for name in _lower_bounds("mariadb", "test", "dev") if name not in pinned} == set()
 
 
 def test_constraints_satisfy_the_lower_bounds() -> None:

@@ -21,7 +21,7 @@ from monitor.store.engine import is_newest, open_store
 from monitor.store.measured import COLUMNS
 
 if TYPE_CHECKING:
-    import pandas as pd  # an extra
+    import pandas as pd  # a tenth of a second, for notebooks alone
 
 When: TypeAlias = str | datetime
 
@@ -121,7 +121,7 @@ def read_snapshots(
     end: When | None = None,
     as_of: When | None = None,
 ) -> "pd.DataFrame":
-    """Kept measurements as a data frame, for notebooks (extra ``notebooks``); nothing is written.
+    """Kept measurements as a data frame, for notebooks; nothing is written.
 
     Parameters
     ----------
