@@ -22,9 +22,34 @@ EVERY = 10 * MINUTE
 PATIENCE = 180.0
 HISTORY = (
     *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
-    *(tables.provenance, tables.events, tables.entries, tables.alerts),
+    *(tables.provenance, tables.events, tables.entries, tables.alerts, tables.outbox),
 )
 OF_ITS_OWN = {"run", "rows_read", "id"}  # a cycle that is begun twice reads less the second time
+OF_DELIVERY = {"written_at", "attempts", "next_at", "delivered_at", "given_up_at", "error"}
+RULES = """default_alerts = true
+[[models.alerts]]
+name = "labelled"
+measure = "coverage"
+window = "6h"
+truth = "provisional"
+above = 0.3
+[[models.alerts]]
+name = "held"
+measure = "base_rate"
+window = "6h"
+segment = "group=*"
+truth = "provisional"
+above = 0.3
+clear_at = 0.28
+for = "20m"
+keep_firing_for = "30m"
+severity = "critical"
+[[models.alerts]]
+name = "busy"
+measure = "panes_waiting"
+above = 1
+"""
+CHANNEL = '[[notify]]\nname = "dead"\nurl = "http://127.0.0.1:9/nobody"\n'
 
 Contents = dict[str, list[str]]
 
@@ -45,13 +70,19 @@ def contents(url: str, run: str = "live") -> Contents:
             table.name: sorted(
                 repr(tuple(bytes(value) if isinstance(value, memoryview) else value for value in row))
                 for row in connection.execute(
-                    sa.select(*(c for c in table.c if c.name not in OF_ITS_OWN)).where(table.c.run == run)
+                    sa.select(*(c for c in table.c if c.name not in _left_out(table))).where(
+                        table.c.run == run
+                    )
                 )
             )
             for table in HISTORY
         }
     engine.dispose()
     return found
+
+
+def _left_out(table: sa.Table) -> set[str]:
+    return OF_ITS_OWN | OF_DELIVERY if table is tables.outbox else OF_ITS_OWN
 
 
 @dataclass(slots=True)
@@ -87,7 +118,7 @@ class Crashes:
             every="10m", pane="3h", step="3h", horizon="3d", settle_after="8h", overlap="15m"
         )
         daemon = '[http]\nport = 0\n[log]\nformat = "json"\n[daemon]\nlease_ttl = "1s"\n'
-        self.bench.configure(daemon, model(options=options))
+        self.bench.configure(daemon, CHANNEL, model(options=options + RULES))
 
     def undisturbed(self, until: int) -> Contents:
         """What a process that nobody disturbs leaves; asked again it goes on."""

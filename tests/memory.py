@@ -9,8 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from monitor.core.typing import Ints
+from monitor.records.counting import Counting
+from monitor.records.pane import CountedPanes
 from monitor.records.rows import Batches
+from monitor.sources.counted import counted
 from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Part
 
 Range = tuple[int, int]
 _NARROW = ("id", "event_time", "logged_at", "version", "arm", "serving", "score", "prediction", "challenger")
@@ -51,6 +56,18 @@ class MemorySource:
         ]
         table = _within(self.predictions.select(names), ranges)
         return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
+
+    def counted(
+        self,
+        model: ModelSpec,
+        part: Part,
+        ranges: Sequence[Range],
+        counting: Counting,
+        *,
+        panes: Ints,
+        as_of: int,
+    ) -> CountedPanes:
+        return counted(self, model, part, ranges, counting, panes=panes, as_of=as_of)
 
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         visible = self.predictions.filter(pc.less_equal(_logged(self.predictions), as_of))

@@ -30,12 +30,18 @@ def upgrade() -> None:
             comment="as of of the cycle that it tells of; microseconds UTC",
         ),
         sa.Column("payload", sa.Text(), nullable=False, comment="what is told, JSON"),
+        sa.Column(
+            "written_at",
+            sa.BigInteger(),
+            nullable=False,
+            comment="when it was written, by the clock of this database; microseconds UTC",
+        ),
         sa.Column("attempts", sa.BigInteger(), nullable=False, comment="how often it was tried"),
         sa.Column(
             "next_at",
             sa.BigInteger(),
             nullable=False,
-            comment="not tried before, by the clock of this database; microseconds UTC",
+            comment="not tried before, by that clock; microseconds UTC",
         ),
         sa.Column(
             "delivered_at",

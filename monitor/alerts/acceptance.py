@@ -1,8 +1,9 @@
 """Changes that somebody expects: until a moment they are no breach."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from monitor.alerts.rules import Series
 
@@ -20,6 +21,9 @@ class Acceptance:
         of the accepted window; microseconds.
     lower, upper
         bounds of the accepted value: its interval, or twice the value where it has none.
+    since
+        as of of the cycle that whoever accepted it had seen: it holds from the next one on, also where
+        ticks that were missed are run later.
     until
         microseconds; None: for ever.
     """
@@ -29,6 +33,7 @@ class Acceptance:
     end: int
     lower: float
     upper: float
+    since: int = 0
     until: int | None = None
 
     @property
@@ -40,8 +45,17 @@ class Acceptance:
         """JSON, as an event's detail."""
         series = self.series
         key = [series.rule, series.version, series.segment, series.window, series.subject]
-        plain = {"series": key, "start": self.start, "end": self.end, "until": self.until}
+        plain = {
+            "series": key,
+            "start": self.start,
+            "end": self.end,
+            "since": self.since,
+            "until": self.until,
+        }
         return json.dumps(plain | {"lower": self.lower, "upper": self.upper}, sort_keys=True)
+
+
+Accepted: TypeAlias = Mapping[Series, Acceptance]
 
 
 def read(texts: Iterable[str], at: int) -> dict[Series, Acceptance]:
@@ -50,5 +64,7 @@ def read(texts: Iterable[str], at: int) -> dict[Series, Acceptance]:
     for text in texts:
         plain = json.loads(text)
         series = Series(*plain.pop("series"))
-        found[series] = Acceptance(series=series, **plain)
+        one = Acceptance(series=series, **plain)
+        if one.since < at:
+            found[series] = one
     return {series: one for series, one in found.items() if one.until is None or at < one.until}

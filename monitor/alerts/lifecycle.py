@@ -77,7 +77,7 @@ def step(rule: Rule, series: Series, alert: Alert | None, verdict: Verdict, at: 
     if alert is None:
         return _began(rule, series, verdict, at) if verdict.outcome is Outcome.BREACH else None
     if verdict.evidence == alert.verdict.evidence:
-        return waited(rule, alert, at)
+        return waited(rule, _known(alert), at)
     outcome = verdict.outcome
     match Outcome.BREACH if outcome is Outcome.WITHIN and alert.state is State.FIRING else outcome:
         case Outcome.BREACH:
@@ -103,18 +103,27 @@ def waited(rule: Rule, alert: Alert, at: int) -> Alert | None:
     return _ended(alert, Ended.NO_DATA, at)
 
 
+def _known(alert: Alert) -> Alert:
+    """Alert whose last verdict was seen again, after it was missed perhaps."""
+    if alert.unknown_since is None or alert.verdict.outcome is Outcome.UNKNOWN:
+        return alert
+    return replace(alert, unknown_since=None)
+
+
 def removed(alert: Alert, at: int) -> Alert | None:
     """Alert whose rule is gone."""
     return _ended(alert, Ended.REMOVED, at)
 
 
-def accepted(alert: Alert, start: int, until: int | None) -> Acceptance:
+def accepted(alert: Alert, start: int, since: int, until: int | None) -> Acceptance:
     """Acceptance of an alert's newest breach.
 
     Parameters
     ----------
     start
         of the window of that breach.
+    since
+        as of of the model's last cycle.
     until
         microseconds; None: for ever.
     """
@@ -126,6 +135,7 @@ def accepted(alert: Alert, start: int, until: int | None) -> Acceptance:
         end=breach.window_end,
         lower=lower or 0.0,
         upper=upper or 0.0,
+        since=since,
         until=until,
     )
 
@@ -150,7 +160,7 @@ def _breached(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
     told = replace(
         alert,
         verdict=verdict,
-        breach=verdict,
+        breach=verdict if verdict.outcome is Outcome.BREACH else alert.breach,
         judged_at=at,
         breached=breached,
         clear_since=None,

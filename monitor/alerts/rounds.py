@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from monitor.alerts.acceptance import Acceptance
+from monitor.alerts.acceptance import Acceptance, Accepted
 from monitor.alerts.lifecycle import Alert, Ended, State, missed, removed, step, waited
 from monitor.alerts.rules import Rule, Series
 from monitor.alerts.verdicts import Row, Verdict, index, judge, looked_at, needed
@@ -37,7 +37,7 @@ def advance(
     standing: Mapping[Series, Alert],
     at: int,
     *,
-    accepted: Mapping[Series, Acceptance] | None = None,
+    accepted: Accepted | None = None,
 ) -> Round:
     """Judge all rules, and move their alerts on.
 
@@ -64,7 +64,7 @@ def advance(
             seen = looked_at(found, rule, series)
             alert = _moved(rule, series, mine.get(series), verdicts.get(series), at, looked=seen)
             if alert is not None and alert.state is State.RESOLVED:
-                expected = series in (accepted or {}) and alert.ended in (Ended.CLEARED, Ended.REVISED)
+                expected = _expected(alert, (accepted or {}).get(series))
                 ended.append(replace(alert, ended=Ended.ACCEPTED) if expected else alert)
             elif alert is not None:
                 now[series] = alert
@@ -72,6 +72,13 @@ def advance(
     gone = (removed(alert, at) for series, alert in standing.items() if series.rule not in names)
     ended += [alert for alert in gone if alert is not None]
     return _round(standing, now, ended, at)
+
+
+def _expected(alert: Alert, accepted: Acceptance | None) -> bool:
+    """Whether an alert ended because its newest breach was accepted."""
+    if accepted is None or alert.ended not in (Ended.CLEARED, Ended.REVISED):
+        return False
+    return alert.breach.window_end <= accepted.end
 
 
 def _moved(

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from monitor.alerts.acceptance import Acceptance
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, matches
-from monitor.core.measurement import Detail, Measurement
+from monitor.alerts.acceptance import Acceptance, Accepted
+from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Series, matches
+from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.against import FIGURES
 
 _TOP = 5  # features, cells or segments that a verdict names
@@ -117,26 +117,26 @@ def _place(window: str, truth: str, version: str | None, segment: str | None) ->
     return ("", window, truth, "a stratum" if version or segment else "the whole")
 
 
-def judge(
-    rule: Rule, rows: Index, accepted: Mapping[Series, Acceptance] | None = None
-) -> dict[Series, Verdict]:
+def judge(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dict[Series, Verdict]:
     """Verdicts of a rule; of a series that has several rows, on the newest window.
 
     Parameters
     ----------
     accepted
         changes that are expected, by series: where rows say how far a window is from the accepted one, these
-        are judged; else what lies within the accepted bounds is no breach.
+        are judged; else what lies within the accepted bounds is no breach. Nor is, while it is accepted,
+        a comparison that goes on: it never forgets what it has seen.
     """
     verdicts = _verdicts(rule, rows, accepted or {})
     for series, one in (accepted or {}).items():
         if series in verdicts and (rule.measure, rule.window, rule.truth, one.against) in rows:
-            others = _verdicts(replace(rule, against=one.against), rows, {})
-            verdicts[series] = others.get(series, verdicts[series])
+            other = _verdicts(replace(rule, against=one.against), rows, {}).get(series)
+            if other is not None and other.outcome is not Outcome.UNKNOWN:
+                verdicts[series] = other
     return verdicts
 
 
-def _verdicts(rule: Rule, rows: Index, accepted: Mapping[Series, Acceptance]) -> dict[Series, Verdict]:
+def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdict]:
     place = (rule.window, rule.truth)
     yardsticks = rows.get((f"{rule.measure}_critical", *place, rule.against), ())
     plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
@@ -157,6 +157,8 @@ def _verdicts(rule: Rule, rows: Index, accepted: Mapping[Series, Acceptance]) ->
             Base.EARLIER: _earlier(whole.get(key), row),
         }
         verdict = _verdict(rule, row, bases, accepted.get(series))
+        if rule.window == CUMULATIVE and series in accepted and verdict.outcome is Outcome.BREACH:
+            verdict = replace(verdict, outcome=Outcome.CLEAR)
         verdicts[series] = replace(verdict, cause=_cause(row.measurement.detail, cause))
     return _shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
 
@@ -267,10 +269,11 @@ def _judged(
     return replace(told, outcome=Outcome.WITHIN if not_back else Outcome.CLEAR, limit=limit)
 
 
-def _shares(
-    rule: Rule, verdicts: Mapping[Series, Verdict], accepted: Mapping[Series, Acceptance]
-) -> dict[Series, Verdict]:
-    """One verdict for each stratum: the share of its subjects that are in breach."""
+def _shares(rule: Rule, verdicts: Mapping[Series, Verdict], accepted: Accepted) -> dict[Series, Verdict]:
+    """One verdict for each stratum: the share of its subjects that are in breach.
+
+    It is clear only if those that were not counted cannot change that.
+    """
     groups: dict[Series, list[tuple[Series, Verdict]]] = {}
     for series, verdict in verdicts.items():
         groups.setdefault(replace(series, subject=rule.subject), []).append((series, verdict))
@@ -286,11 +289,15 @@ def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Accept
     breaches = [(series, verdict) for series, verdict in worst if verdict.outcome is Outcome.BREACH]
     share = len(breaches) / len(known)
     limit = rule.share if accepted is None else max(rule.share, accepted.upper)
+    uncounted = sum(verdict.reason == Reason.NOT_COUNTED for _, verdict in group)
+    most = (len(breaches) + uncounted) / (len(known) + uncounted)
+    sure = Outcome.CLEAR if most <= limit else Outcome.UNKNOWN
     return Verdict(
-        outcome=Outcome.BREACH if share > limit else Outcome.CLEAR,
+        outcome=Outcome.BREACH if share > limit else sure,
         window_end=end,
         value=share,
         n=len(known),
+        reason=Reason.NOT_COUNTED if share <= limit < most else "",
         limit=limit,
         cause=Detail(
             _COUNTED, tuple((series.subject, verdict.value) for series, verdict in (breaches or worst)[:_TOP])

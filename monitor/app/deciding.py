@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from monitor.alerts.acceptance import ACCEPTED, ACKNOWLEDGED
 from monitor.alerts.lifecycle import Alert, State, accepted
+from monitor.alerts.rules import Rule
 from monitor.app.histories import Decision
 from monitor.app.wiring import App
 from monitor.core.clock import to_iso
@@ -41,18 +42,27 @@ def accept(app: App, decision: Decision, until: int | None, *, model: str, **of:
     Raises
     ------
     MonitorError
-        if no alert of the rule stands, or several do.
+        if no alert of the rule stands, or several do, or it is about no window.
     """
     alert = _one(app, model, **of)
-    window = next((one for one in app.spec(model).windows if one.name == alert.series.window), None)
-    end = alert.breach.window_end
-    acceptance = accepted(alert, end if window is None else window.start(end), until)
+    if not alert.series.window:
+        raise MonitorError(
+            f"{model}: {alert.series} is about the log as it is now, no window that could become the new "
+            "normal: silence it in Alertmanager, or give its rule another limit"
+        )
+    spec, end = app.spec(model), alert.breach.window_end
+    window = next((one for one in spec.windows if one.name == alert.series.window), None)
+    seen = app.store.state(spec.name).as_of or 0
+    acceptance = accepted(alert, end if window is None else window.start(end), seen, until)
     _keep(app, model, alert, ACCEPTED, decision, acceptance.text())
     then = "for ever" if until is None else f"until {to_iso(until)}"
-    return (
-        f"{model}: {alert.series} is judged against the window that ends {to_iso(end)} {then}, "
-        "from the next cycle on"
-    )
+    judged = "no breach" if window is None else f"judged against the window that ends {to_iso(end)}"
+    return f"{model}: {alert.series} is {judged} {then}, {_from(spec.rules, alert)}"
+
+
+def _from(rules: Iterable[Rule], alert: Alert) -> str:
+    settled = any(rule.name == alert.series.rule and rule.truth == "settled" for rule in rules)
+    return "from the next window on that settles or is revised" if settled else "from the next cycle on"
 
 
 def acknowledge(app: App, decision: Decision, *, model: str, **of: str | None) -> str:

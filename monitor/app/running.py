@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
-from monitor.app.wiring import App
+from monitor.app.wiring import LIVE, App
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError
 from monitor.daemon.described import described
@@ -20,6 +21,14 @@ from monitor.specs.protocols import CycleReport, Lease
 SHOWN_EVERY = 100  # ticks of a replay
 
 
+class Told(Enum):
+    """Of which alerts a cycle tells channels; NEWS: those that fire or end in it, ALL: all that fire."""
+
+    NOTHING = "nothing"
+    NEWS = "news"
+    ALL = "all"
+
+
 def cycle_once(
     app: App,
     name: str,
@@ -27,7 +36,7 @@ def cycle_once(
     *,
     stopping: Callable[[], bool] = lambda: False,
     shown: bool = True,
-    notifies: bool = True,
+    told: Told = Told.NEWS,
 ) -> CycleReport:
     """Run one cycle under the model's lease; a failure is a report, so that it stops no other model.
 
@@ -35,12 +44,10 @@ def cycle_once(
     ----------
     shown
         see `run_cycle`.
-    notifies
-        False: nobody is told of alerts, as of those of the past.
     """
     try:
         with app.leased(name) as lease:
-            return _under(lease, app, name, as_of, stopping=stopping, shown=shown, notifies=notifies)
+            return _under(lease, app, name, as_of, stopping=stopping, shown=shown, told=told)
     except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
         return CycleReport(model=name, as_of=as_of, error=described(error))
 
@@ -74,14 +81,15 @@ def _under(
     *,
     stopping: Callable[[], bool],
     shown: bool = True,
-    notifies: bool = True,
+    told: Told = Told.NEWS,
 ) -> CycleReport:
     """Run a cycle under a lease."""
     began = time.perf_counter()
     report = CycleReport(model=name, as_of=as_of)
     try:
         monitored = app.monitored(name, as_of)
-        monitored.recipients = app.settings.recipients(name) if notifies else ()
+        monitored.recipients = () if told is Told.NOTHING else app.settings.recipients(name)
+        monitored.tells_all = told is Told.ALL
         report, _ = run_cycle(monitored, as_of, lease=lease, stopping=stopping, shown=shown)
     except Stopped:
         app.forget(name)
@@ -135,8 +143,8 @@ def replay_model(
 ) -> tuple[list[int], Iterator[CycleReport]]:
     """Moments of a replay that are still to come, and the cycles at them; it stops at a failure.
 
-    Nobody is told of its alerts. Current rows, which the next tick replaces, are written with every
-    hundredth and the last tick.
+    Nobody is told of alerts of the past; of a replay into the live history the last tick tells of those that
+    fire then. Current rows, which the next tick replaces, are written with every hundredth and the last tick.
     """
     done = app.store.state(name).as_of
     moments = [
@@ -145,8 +153,9 @@ def replay_model(
 
     def reports() -> Iterator[CycleReport]:
         for at, moment in enumerate(moments, start=1):
-            last = at % SHOWN_EVERY == 0 or at == len(moments)
-            report = cycle_once(app, name, moment, shown=last, notifies=False)
+            last = at == len(moments)
+            told = Told.ALL if last and app.store.run == LIVE else Told.NOTHING
+            report = cycle_once(app, name, moment, shown=last or at % SHOWN_EVERY == 0, told=told)
             yield report
             if report.error is not None:
                 return

@@ -26,6 +26,7 @@ from monitor.daemon.schedule import Schedule
 from monitor.daemon.service import Service, signals
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
+from monitor.pipeline.alerting import accepted_changes
 from monitor.specs.settings import Settings
 from monitor.store.daemons import Aside
 from monitor.web.files import certificate, secrets
@@ -173,8 +174,10 @@ def _no_ticks(_settings: Settings) -> dict[str, int]:
 def _publish(app: App, exposition: Exposition, name: str) -> None:
     rows = app.store.current(name)
     if rows:
+        as_of = rows[0][1]
         alerts = [alert for _, alert in app.store.alerts(name)]
-        exposition.publish(name, rows[0][1], [row for _, _, row in rows], alerts)
+        accepted = accepted_changes(app.store, app.spec(name), as_of)
+        exposition.publish(name, as_of, [row for _, _, row in rows], alerts, accepted)
 
 
 def _shown(following: Following, notifying: Notifying, name: str) -> None:

@@ -84,7 +84,7 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
     from monitor.app.clocks import system_clock
     from monitor.app.histories import rename_models
     from monitor.app.notifying import deliver_once
-    from monitor.app.running import cycle_once, pending
+    from monitor.app.running import Told, cycle_once, pending
     from monitor.app.wiring import LIVE, opened
 
     now = system_clock()
@@ -96,8 +96,8 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
             rename_models(app, now)
         for name in app.names(model):
             moment = as_of if as_of is not None else floor_to(now, app.spec(name).every)
-            live = run_name == LIVE
-            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, notifies=live)
+            news = Told.NEWS if run_name == LIVE else Told.NOTHING
+            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, told=news)
             failed |= report.error is not None
             click.echo(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
         for channel, waiting in {} if dry_run else deliver_once(app, system_clock).items():

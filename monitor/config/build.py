@@ -8,7 +8,14 @@ from typing import Any, TypeAlias
 
 from monitor.alerts.rules import Severity
 from monitor.config.places import Loc
-from monitor.config.resolve import classes_of, id_columns, probabilities_of, score_range_of, windows_of
+from monitor.config.resolve import (
+    classes_of,
+    families_of,
+    id_columns,
+    probabilities_of,
+    score_range_of,
+    windows_of,
+)
 from monitor.config.rules import rules_of
 from monitor.config.schema import (
     Configuration,
@@ -22,7 +29,6 @@ from monitor.config.schema import (
     Source,
     VersionReference,
 )
-from monitor.measures.measure import DEFAULT_FAMILIES, Family
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
@@ -140,19 +146,13 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
         resamples=model.resamples,
         resample_segments=model.resample_segments,
         top_shares=tuple(model.top_shares),
-        families=_families(model),
+        families=families_of(model),
         against=tuple(model.against),
         max_series=model.max_series,
         rules=rules_of(model),
         config=config_content(model, hide),
         config_hash=config_hash(model),
     )
-
-
-def _families(model: Model) -> frozenset[Family]:
-    if model.measures is None:
-        return DEFAULT_FAMILIES[Task(model.task)]
-    return frozenset(Family(name) for name in model.measures)
 
 
 def _reading(model: Model, zone: str) -> Reading:

@@ -1,6 +1,8 @@
 """What a model's keys say together."""
 
 from monitor.config.schema import Model
+from monitor.measures.measure import DEFAULT_FAMILIES, Family
+from monitor.records.reading import Task
 from monitor.windows.ends import Window, window_of
 
 UNBOUNDED = (float("-inf"), float("inf"))
@@ -43,3 +45,10 @@ def windows_of(model: Model) -> tuple[Window, ...]:
 def score_range_of(model: Model) -> tuple[float, float]:
     """Range of valid scores; numbers that a regression predicts have none."""
     return UNBOUNDED if model.task == "regression" else model.predictions.score_range
+
+
+def families_of(model: Model) -> frozenset[Family]:
+    """Optional families of measures that a model has."""
+    if model.measures is None:
+        return DEFAULT_FAMILIES[Task(model.task)]
+    return frozenset(Family(name) for name in model.measures)

@@ -1,6 +1,6 @@
 """Rules of alerts: from the file to plain rules, and what is wrong with them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -8,11 +8,12 @@ from monitor.alerts.defaults import Watched, default_rules, main_window, patienc
 from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
-from monitor.config.resolve import windows_of
+from monitor.config.resolve import families_of, windows_of
 from monitor.config.schema import Alert, Model
+from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.measure import WITH_TRUTH, Family, Measure
-from monitor.pipeline.against import REFERENCE
+from monitor.measures.measure import ALWAYS, WITH_TRUTH, Family, Measure
+from monitor.pipeline.against import OF_MEANS, REFERENCE
 from monitor.records.reading import Task
 
 Found: TypeAlias = Iterator[tuple[Loc, str]]
@@ -20,6 +21,14 @@ Texts: TypeAlias = tuple[tuple[str, str], ...]
 
 CRITICAL = "_critical"
 _OF_RECORDS = frozenset({"control_record_share", "sample_ratio_p_value_always_valid"})
+_GOING_ON = frozenset(
+    {"control_record_share", "challenger_log_evidence"}
+    | {name for name in BY_NAME if name.endswith("_always_valid")}
+)
+_OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES})
+_OF_STRATA = frozenset(
+    {Family.PERFORMANCE, Family.LABELS, Family.VOLUME, Family.ESTIMATE, Family.QUALITY, Family.SHIFT}
+)
 _OF_SUBJECTS = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.QUALITY})
 _LABELS = frozenset(
     {"model", "rule", "version", "segment", "window", "subject", "severity", "truth"}
@@ -32,7 +41,9 @@ def rules_of(model: Model) -> tuple[Rule, ...]:
     own = [_rule(model, alert) for alert in model.alerts or ()]
     wanted = model.alerts is None if model.default_alerts is None else model.default_alerts
     names = {rule.name for rule in own}
-    standard = default_rules(_watched(model)) if wanted else ()
+    families = families_of(model) | ALWAYS
+    usual = default_rules(_watched(model)) if wanted else ()
+    standard = [rule for rule in usual if BY_NAME[rule.measure].family in families]
     routed = tuple(sorted(model.alert_labels.items()))
     told = tuple(
         (name, value)
@@ -55,28 +66,49 @@ def rule_faults(model: Model) -> Found:
             hint = did_you_mean(alert.measure, BY_NAME)
             yield (*place, "measure"), f"there is no such measure: got {quoted(alert.measure)}{hint}"
             continue
-        for loc, text in (*_places(model, alert), *_limits(alert), *_slices(model, alert)):
+        for loc, text in _faults(model, alert):
             yield (*place, *loc), text
 
 
-def _places(model: Model, alert: Alert) -> Found:
-    measure, windows = BY_NAME[alert.measure], [table.length for table in model.windows]
+def _faults(model: Model, alert: Alert) -> Found:
+    yield from _measured(model, alert)
+    yield from _places(model, alert)
+    yield from _limits(alert)
+    yield from _slices(model, alert)
+
+
+def _measured(model: Model, alert: Alert) -> Found:
+    """Whether the model has the measure at all."""
+    measure = BY_NAME[alert.measure]
     if Task(model.task) not in measure.tasks:
         yield ("measure",), f"a {model.task} model has no such measure: got {quoted(alert.measure)}"
+    if measure.family not in families_of(model) | ALWAYS:
+        text = f"{quoted(alert.measure)} is of the family {quoted(measure.family.value)}: add it to measures"
+        yield ("measure",), text
+    if model.labels is None and _stands_on_labels(measure):
+        yield ("measure",), f"needs [models.labels]: got {quoted(alert.measure)}"
+    if measure.family in _OF_SUBJECTS and not alert.subject:
+        yield ("subject",), f'{quoted(alert.measure)} needs one: "score", "feature:NAME", "feature:*", …'
+
+
+def _places(model: Model, alert: Alert) -> Found:
+    """Whether there are rows of the measure where the rule looks for them."""
+    measure, windows = BY_NAME[alert.measure], [table.length for table in model.windows]
     known = [*windows, CUMULATIVE]
     if alert.window is not None and alert.window not in known:
         text = f"must be one of {listed(known)}: got {quoted(alert.window)}"
         yield ("window",), text + did_you_mean(alert.window, known)
+    elif alert.window is not None and (alert.window == CUMULATIVE) != (measure.name in _GOING_ON):
+        rule = f"is {quoted(CUMULATIVE)} for comparisons that go on, and for these alone"
+        yield ("window",), f"{rule}: got {quoted(alert.window)} for {quoted(alert.measure)}"
     if alert.truth is not None and not _stands_on_labels(measure):
         yield ("truth",), f"{quoted(alert.measure)} stands on no labels: leave truth out"
-    if model.labels is None and _stands_on_labels(measure):
-        yield ("measure",), f"needs [models.labels]: got {quoted(alert.measure)}"
     names = [*model.against, REFERENCE]
     if alert.against is not None and alert.against not in names:
         rule = f"must be {quoted(REFERENCE)} or one of the model's own against ({listed(names)})"
         yield ("against",), f"{rule}: got {quoted(alert.against)}"
-    if measure.family in _OF_SUBJECTS and not alert.subject:
-        yield ("subject",), f'{quoted(alert.measure)} needs one: "score", "feature:NAME", "feature:*", …'
+    elif alert.against is not None and not _is_compared(measure, alert.against):
+        yield ("against",), f"{quoted(alert.measure)} is not compared with that: got {quoted(alert.against)}"
 
 
 def _stands_on_labels(measure: Measure) -> bool:
@@ -96,7 +128,10 @@ def _limits(alert: Alert) -> Found:
         limit = getattr(alert, name)
         if limit == "critical" and f"{alert.measure}{CRITICAL}" not in BY_NAME:
             yield (name,), f"{quoted(alert.measure)} has no critical value: give a number"
-        if isinstance(limit, str) and limit.endswith("%") and alert.against is None:
+        share = isinstance(limit, str) and limit.endswith("%")
+        if share and BY_NAME[alert.measure].family in _OF_SHIFT:
+            yield (name,), f"{quoted(alert.measure)} is a comparison itself: give a number"
+        elif share and alert.against is None:
             yield (name,), 'a share is one of what the value is compared with: add against = "reference", …'
     if alert.clear_at is not None and isinstance(alert.clear_at, list) != (alert.outside is not None):
         yield ("clear_at",), "is a number beside above or below, [lowest, highest] beside outside"
@@ -111,10 +146,32 @@ def _slices(model: Model, alert: Alert) -> Found:
     if alert.segment not in ("", "*") and column not in _columns(model):
         rule = f'must be "*", "COLUMN=*" or "COLUMN=VALUE" of {listed(_columns(model)) or "segments"}'
         yield ("segment",), f"{rule}: got {quoted(alert.segment)}"
+    if alert.version or alert.segment:
+        yield from _of_strata(alert)
     if alert.features is not None and not alert.subject.endswith("*"):
         yield ("features",), f'goes with subject = "feature:*": got {quoted(alert.subject)}'
     for name in sorted(_LABELS.intersection(alert.labels) | _LABELS.intersection(model.alert_labels)):
         yield ("labels", name), "is a label that every alert has already"
+
+
+def _of_strata(alert: Alert) -> Found:
+    """Versions and segments have the headline figures of their outputs and of what is known of them."""
+    measure, place = BY_NAME[alert.measure], "version" if alert.version else "segment"
+    told = measure.headline or measure.name.endswith(CRITICAL)
+    families = _OF_STRATA - ({Family.ESTIMATE} if alert.version else set())
+    if not told or measure.family not in families or measure.name == "volume_ratio":
+        yield (place,), f"{quoted(alert.measure)} is not measured by {place}: got {quoted(alert.measure)}"
+    if alert.subject.startswith("feature"):
+        yield ("subject",), f"features are not measured by {place}: got {quoted(alert.subject)}"
+
+
+def _is_compared(measure: Measure, against: str) -> bool:
+    """Whether there are rows of a measure against another moment."""
+    if measure.family in _OF_SHIFT or measure.name == OF_MEANS:
+        return True
+    if measure.family is Family.QUALITY:
+        return against == REFERENCE
+    return is_comparable(measure, every=against != REFERENCE)
 
 
 def _columns(model: Model) -> list[str]:
@@ -123,12 +180,10 @@ def _columns(model: Model) -> list[str]:
 
 def _rule(model: Model, alert: Alert) -> Rule:
     measure, windows = BY_NAME[alert.measure], _windows(model)
-    window = (
-        "" if measure.family is Family.LOG else alert.window or main_window([name for name, _, _ in windows])
-    )
+    window = _window(measure, alert, [name for name, _, _ in windows])
     truth = (alert.truth or "settled") if _stands_on_labels(measure) else ""
     against = alert.against or ""
-    shift = measure.family in (Family.SHIFT, Family.DISTANCES)
+    shift = measure.family in _OF_SHIFT
     return Rule(
         name=alert.name,
         measure=alert.measure,
@@ -149,6 +204,12 @@ def _rule(model: Model, alert: Alert) -> Rule:
         labels=tuple(sorted(alert.labels.items())),
         annotations=tuple(sorted(alert.annotations.items())),
     )
+
+
+def _window(measure: Measure, alert: Alert, names: Sequence[str]) -> str:
+    if measure.family is Family.LOG:
+        return ""
+    return alert.window or (CUMULATIVE if measure.name in _GOING_ON else main_window(names))
 
 
 def _condition(alert: Alert) -> Condition:

@@ -16,7 +16,7 @@ from monitor.specs.protocols import Channel, ChannelReport, Outbox
 from monitor.specs.rows import WaitingNotice
 
 LOOK = 30.0  # seconds between looks at the outbox, for what others left there
-GIVE_UP = DAY  # what has not been told by then is no news
+GIVE_UP = DAY  # after it was written: what has not been told by then is no news
 _CLAIM = 60 * SECOND  # after which a notice that was being sent by a process that died is sent again
 _DEAD = 3  # failures in a row after which a channel is left alone for a while
 _SHORTEST, _UNREADABLE = 0.1, 5.0  # seconds: between looks; after a look that failed
@@ -72,7 +72,7 @@ class Deliverer:
         return self._failures >= most or self.stopping()
 
     def _give_up(self) -> None:
-        old = self.outbox.give_up(self.name, self.clock() - GIVE_UP)
+        old = self.outbox.give_up(self.name, GIVE_UP)
         if old:
             self.report = replace(self.report, given_up=self.report.given_up + old)
             log = structlog.stdlib.get_logger(_LOG)

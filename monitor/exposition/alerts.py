@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from monitor.alerts.acceptance import Accepted
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.rules import Rule
 from monitor.alerts.verdicts import Outcome, Row, index, judge, needed
@@ -36,7 +37,12 @@ class Alerting:
 
 
 def alerting(
-    model: str, rules: Iterable[Rule], alerts: Iterable[Alert], rows: Iterable[Row], second: int
+    model: str,
+    rules: Iterable[Rule],
+    alerts: Iterable[Alert],
+    rows: Iterable[Row],
+    second: int,
+    accepted: Accepted | None = None,
 ) -> Alerting:
     """What is exposed of a model's alerts.
 
@@ -46,12 +52,14 @@ def alerting(
         the current ones: each rule's outcome on them is counted, unknown where there is none.
     second
         of the alerts' times.
+    accepted
+        changes that are expected.
     """
     rules = tuple(rules)
     found = index(rows, needed(rules))
     verdicts: Counter[tuple[str, Outcome]] = Counter()
     for rule in rules:
-        outcomes = [verdict.outcome for verdict in judge(rule, found).values()] or [Outcome.UNKNOWN]
+        outcomes = [verdict.outcome for verdict in judge(rule, found, accepted).values()] or [Outcome.UNKNOWN]
         verdicts.update((rule.name, outcome) for outcome in outcomes)
     added = {rule.name: dict(rule.labels) for rule in rules}
     shown = tuple(

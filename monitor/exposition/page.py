@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import choose_encoder
 
+from monitor.alerts.acceptance import Accepted
 from monitor.alerts.lifecycle import Alert
 from monitor.exposition.accept import likes
 from monitor.exposition.collector import MeasurementCollector
@@ -50,12 +51,17 @@ class Exposition:
         self._page = self._assembled()
 
     def publish(
-        self, model: str, as_of: int, rows: Sequence[MeasurementRow], alerts: Sequence[Alert] = ()
+        self,
+        model: str,
+        as_of: int,
+        rows: Sequence[MeasurementRow],
+        alerts: Sequence[Alert] = (),
+        accepted: Accepted | None = None,
     ) -> None:
-        """Replace what is served of a model."""
+        """Replace what is served of a model; see `expose`."""
         if model in self._gone:
             return
-        exposed = expose(self._models[model], as_of, rows, alerts)
+        exposed = expose(self._models[model], as_of, rows, alerts, accepted)
         with self._lock:
             self._exposed[model] = exposed
             self._render()

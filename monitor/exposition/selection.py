@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
+from monitor.alerts.acceptance import Accepted
 from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert
 from monitor.core.clock import SECOND
@@ -62,7 +63,11 @@ class Exposed:
 
 
 def expose(
-    model: ModelSpec, as_of: int, rows: Sequence[MeasurementRow], alerts: Iterable[Alert] = ()
+    model: ModelSpec,
+    as_of: int,
+    rows: Sequence[MeasurementRow],
+    alerts: Iterable[Alert] = (),
+    accepted: Accepted | None = None,
 ) -> Exposed:
     """Choose a model's series.
 
@@ -80,7 +85,7 @@ def expose(
     kept = _within(sorted(series, key=_order), model.max_series)
     reasons = [str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None]
     absent = tuple((reason, reasons.count(reason)) for reason in sorted(set(reasons)))
-    alerted = alerting(model.name, model.rules, alerts, rows, SECOND)
+    alerted = alerting(model.name, model.rules, alerts, rows, SECOND, accepted)
     return Exposed(as_of, tuple(kept), absent, len(series) - len(kept), alerted)
 
 

@@ -1,6 +1,6 @@
 """The whole of a window against another moment: the reference's labels, the window before, earlier weeks."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from monitor.alerts.rules import Rule
@@ -29,7 +29,7 @@ from monitor.windows.fold import fold
 
 REFERENCE = "reference"
 _OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
-_OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
+OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,7 @@ def accepted_spans(monitored: Monitored, window: str, part: Part) -> list[Earlie
 
 def _is_against_a_window(rule: Rule) -> bool:
     """Whether a rule can be judged against another window than the one that it names."""
-    family = BY_NAME[rule.measure].family
-    return family is Family.SHIFT or (rule.against != "" and family is not Family.QUALITY)
+    return BY_NAME[rule.measure].family is Family.SHIFT or rule.against != ""
 
 
 def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: Strata) -> list[MeasurementRow]:
@@ -100,12 +99,35 @@ def quality_against_reference(target: Target, rows: Iterable[MeasurementRow]) ->
     if not wanted or monitored.reference is None or monitored.version_references:
         return []
     if monitored.checked is None:
-        found = quality(monitored.counting, monitored.reference.records, level=monitored.spec.level)
-        monitored.checked = {(one.measure, one.subject): one.measurement for one in found}
+        monitored.checked = _checked(monitored, monitored.reference.records)
+    return _of_quality(target, rows, wanted, monitored.checked, REFERENCE)
+
+
+def quality_against_accepted(
+    target: Target, rows: Iterable[MeasurementRow], earlier: Earlier, then: Counters
+) -> list[MeasurementRow]:
+    """Differences of faulty values from an accepted window's, if a rule on them is judged against it."""
+    accepted = {one.against: series.rule for series, one in target.monitored.accepted.items()}
+    rules = target.monitored.spec.rules
+    measures = {rule.measure for rule in rules if rule.name == accepted.get(earlier.name)}
+    wanted = {name for name in measures if BY_NAME[name].family is Family.QUALITY}
+    if not wanted:
+        return []
+    return _of_quality(target, rows, wanted, _checked(target.monitored, then), earlier.name)
+
+
+def _checked(monitored: Monitored, records: Counters) -> Figures:
+    found = quality(monitored.counting, records, level=monitored.spec.level)
+    return {(one.measure, one.subject): one.measurement for one in found}
+
+
+def _of_quality(
+    target: Target, rows: Iterable[MeasurementRow], wanted: Collection[str], then: Figures, against: str
+) -> list[MeasurementRow]:
     return [
-        target.row(_difference(row, monitored.checked), Truth.NONE, WHOLE, None, against=REFERENCE)
+        target.row(_difference(row, then), Truth.NONE, WHOLE, None, against=against)
         for row in rows
-        if row.measure in wanted and row.version is None and row.segment is None
+        if row.measure in wanted and row.version is None and row.segment is None and not row.against
     ]
 
 
@@ -143,7 +165,7 @@ def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counter
 
 
 def _compares(result: Result) -> bool:
-    return BY_NAME[result.measure].family is not Family.VALUES or result.measure == _OF_MEANS
+    return BY_NAME[result.measure].family is not Family.VALUES or result.measure == OF_MEANS
 
 
 def not_counted(
@@ -166,7 +188,7 @@ def not_counted(
         for result in absent_results(name, grid, Reason.NOT_COUNTED, n, ask)
     ]
     if Family.VALUES in ask.families:
-        results += [Result(_OF_MEANS, name, _absent(n)) for name in target.monitored.counting.summed]
+        results += [Result(OF_MEANS, name, _absent(n)) for name in target.monitored.counting.summed]
     return [_shift_row(target, result, earlier) for result in results]
 
 

@@ -7,6 +7,7 @@ evidence of every such verdict stands in the store. All others judge the newest 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.acceptance import ACCEPTED, Acceptance, read
+from monitor.alerts.lifecycle import State
 from monitor.alerts.messages import Notice, notices
 from monitor.alerts.rounds import Round, advance
 from monitor.alerts.rules import Rule, Series
@@ -15,14 +16,16 @@ from monitor.measures.measure import Family
 from monitor.pipeline.against import REFERENCE
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Store
 from monitor.specs.rows import CUMULATIVE, MeasurementRow, Part, Truth, WindowState
 
 
-def accepted_changes(monitored: Monitored, as_of: int) -> dict[Series, Acceptance]:
+def accepted_changes(store: Store, spec: ModelSpec, as_of: int) -> dict[Series, Acceptance]:
     """Changes that are expected as of a moment. Cost: a query of few rows, none without rules."""
-    if not monitored.spec.rules:
+    if not spec.rules:
         return {}
-    return read([event.detail for event in monitored.store.events(monitored.name, ACCEPTED)], as_of)
+    return read([event.detail for event in store.events(spec.name, ACCEPTED)], as_of)
 
 
 def watched_rows(measures: WindowMeasures, newest: int, warning: str) -> list[MeasurementRow]:
@@ -32,6 +35,7 @@ def watched_rows(measures: WindowMeasures, newest: int, warning: str) -> list[Me
     """
     monitored, window = measures.monitored, measures.window
     rows: list[MeasurementRow] = []
+    changed = any(series.window == window.name for series in monitored.accepted)  # panes of earlier windows
     for truth, part in ((Truth.NONE, Part.RECORDS), (Truth.PROVISIONAL, Part.LABELS)):
         rules = [rule for rule in monitored.spec.rules if (rule.window, rule.truth) == (window.name, truth)]
         if not rules:
@@ -40,7 +44,7 @@ def watched_rows(measures: WindowMeasures, newest: int, warning: str) -> list[Me
         behind = (newest, seen, tuple(monitored.accepted.values()))
         known = monitored.watched.get((window.name, truth))
         monitored.watched[window.name, truth] = behind
-        if known == behind and all(_is_of_window_alone(rule) for rule in rules):
+        if known == behind and not changed and all(_is_of_window_alone(rule) for rule in rules):
             continue
         rows += measures.records(newest) if part is Part.RECORDS else measures.labels(newest, truth, warning)
     return rows
@@ -92,10 +96,12 @@ def alerted(
 
 def noticed(monitored: Monitored, outcome: Round, as_of: int) -> tuple[Notice, ...]:
     """What is told of a round; nothing is made where nobody is to be told."""
-    if not (monitored.recipients and outcome.turned):
+    standing, turned = outcome.standing.values(), list(outcome.turned)
+    if monitored.tells_all:
+        turned += [one for one in standing if one.state is State.FIRING and one not in turned]
+    if not (monitored.recipients and turned):
         return ()
-    rules, standing = monitored.spec.rules, outcome.standing.values()
-    return notices(monitored.name, rules, outcome.turned, standing, monitored.recipients, as_of)
+    return notices(monitored.name, monitored.spec.rules, turned, standing, monitored.recipients, as_of)
 
 
 def _judged(

@@ -1,7 +1,7 @@
 """Count waiting panes again, whole, in chunks that are committed one by one."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 import numpy as np
@@ -9,8 +9,6 @@ import numpy as np
 from monitor.core.errors import LeaseLost
 from monitor.pipeline.dirty import ranges_of
 from monitor.pipeline.monitored import Monitored
-from monitor.records.count_labels import count_labels
-from monitor.records.count_records import count_records
 from monitor.records.pane import PanePart
 from monitor.specs.protocols import Lease
 from monitor.specs.rows import Part, WaitingPane
@@ -171,30 +169,25 @@ def _count_chunk(
     latest = as_of + reading.tolerance + 1  # rows beyond are in the future: they wait
     ranges = [(first, min(last, latest)) for first, last in ranges_of(chunk, reading.pane)]
     panes = np.asarray(chunk, dtype=np.int64)
+    found = monitored.source.counted(
+        monitored.spec, part, ranges, monitored.counting, panes=panes, as_of=as_of
+    )
     if part is Part.LABELS:
-        table = monitored.source.labelled(monitored.spec, ranges)
-        parts = count_labels(table, monitored.counting, panes=panes, as_of=as_of)
-        parts = _unpurged(monitored, parts, relabelled, as_of)
+        parts = _unpurged(monitored, found.parts, relabelled, as_of)
         monitored.panes.put(part, parts, as_of, token=token)
-        return Counted(
-            counted.rows, counted.label_rows + table.num_rows, counted.panes, counted.missing_columns
-        )
-    table = monitored.source.records(monitored.spec, ranges)
-    parts = count_records(table, monitored.counting, panes=panes, as_of=as_of)
-    monitored.panes.put(part, parts, as_of, token=token)
-    names = (f"feature:{name}" for name, _ in monitored.counting.features)
-    missing = {name.removeprefix("feature:") for name in names if name not in table.column_names}
-    return Counted(
-        counted.rows + table.num_rows,
-        counted.label_rows,
-        counted.panes + len(parts),
-        tuple(sorted(missing | set(counted.missing_columns))),
+        return replace(counted, label_rows=counted.label_rows + found.rows)
+    monitored.panes.put(part, found.parts, as_of, token=token)
+    return replace(
+        counted,
+        rows=counted.rows + found.rows,
+        panes=counted.panes + len(found.parts),
+        missing_columns=tuple(sorted({*found.missing, *counted.missing_columns})),
     )
 
 
 def _unpurged(
-    monitored: Monitored, parts: list[PanePart], relabelled: set[int], as_of: int
-) -> list[PanePart]:
+    monitored: Monitored, parts: Sequence[PanePart], relabelled: set[int], as_of: int
+) -> Sequence[PanePart]:
     """The parts; as they were where only labels changed and the log's own retention took records since.
 
     That is so of panes with fewer records and nothing before them: those at the old end of the log.

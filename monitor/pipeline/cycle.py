@@ -126,7 +126,7 @@ def _prepared(monitored: Monitored, state: ModelState, as_of: int, token: int | 
     if is_new := not monitored.restored:
         widen(monitored, token=token)
         restore(monitored, as_of if state.as_of is None else state.as_of)
-    monitored.accepted = accepted_changes(monitored, as_of)
+    monitored.accepted = accepted_changes(monitored.store, monitored.spec, as_of)
     monitored.panes.load(monitored.oldest_needed(as_of))
     return is_new
 

@@ -24,6 +24,7 @@ from monitor.pipeline.against import (
     against_reference,
     not_counted,
     performance_against,
+    quality_against_accepted,
     quality_against_reference,
     shift_against,
 )
@@ -213,7 +214,9 @@ class WindowMeasures:
             if before is not None and before[0] == states:
                 memory.now[key] = before
             elif part is Part.RECORDS:
-                memory.now[key] = (states, shift_against(target, now, earlier, then))
+                found = shift_against(target, now, earlier, then)
+                found += quality_against_accepted(target, rows, earlier, then)
+                memory.now[key] = (states, found)
             else:
                 memory.now[key] = (states, performance_against(target, rows, earlier, then))
         return list(memory.now[key][1])

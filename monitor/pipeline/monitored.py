@@ -83,6 +83,8 @@ class Monitored:
         those that are pending or firing, as they were committed last; None: not read yet.
     recipients
         who is told of them.
+    tells_all
+        whether they are told of all that fire, not only of what fires or ends in the cycle.
     accepted
         changes that are expected, as of the cycle.
     watched
@@ -121,6 +123,7 @@ class Monitored:
     ledgers: dict[tuple[str, str], Ledger] | None = None
     alerts: Mapping[Series, Alert] | None = None
     recipients: tuple[Recipient, ...] = ()
+    tells_all: bool = False
     accepted: Mapping[Series, Acceptance] = field(default_factory=dict)
     watched: dict[tuple[str, str], tuple[object, ...]] = field(default_factory=dict)
     expected: dict[tuple[Counters, bool], Expected] = field(default_factory=dict)

@@ -142,10 +142,10 @@ class Panes:
         return fold(parts.layout, pieces if strata else map(_whole, pieces))
 
     def seen(self, part: Part, start: int, end: int) -> int:
-        """Rows counted in [start, end), or a number that changes with every label, and with late records."""
+        """A number that changes with every row counted in [start, end), or every label and late record."""
         starts, _, rows, records, _, checksum = self._parts[part].columns
         first, last = np.searchsorted(starts, [start, end])
-        seen = rows if part is Part.RECORDS else records + checksum
+        seen = checksum + (rows if part is Part.RECORDS else records)
         return int(wrapped(seen[first:last].sum()))
 
     def records(self, start: int, end: int) -> int:

@@ -1,6 +1,6 @@
 """A part of a pane: what was counted of one tile of event time, as of one moment."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from monitor.states.counters import Counters
@@ -35,3 +35,12 @@ class PanePart:
     records: int = 0
     labelled: int = 0
     checksum: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPanes:
+    """Parts of panes as they were counted just now, the rows read for them, features without a column."""
+
+    parts: Sequence[PanePart]
+    rows: int
+    missing: tuple[str, ...] = ()

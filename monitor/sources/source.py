@@ -8,12 +8,16 @@ from functools import partial
 import pyarrow as pa
 
 from monitor.core.clock import DAY
+from monitor.core.typing import Ints
+from monitor.records.counting import Counting
+from monitor.records.pane import CountedPanes
 from monitor.records.rows import Batches
 from monitor.sources import changes, patience, scan
 from monitor.sources.adbc import PostgresReader, SqliteReader
 from monitor.sources.address import Address, How, address_of
 from monitor.sources.catalogue import look
 from monitor.sources.changes import Wanted
+from monitor.sources.counted import counted
 from monitor.sources.dialects import Dialect
 from monitor.sources.fetchmany import FetchmanyReader
 from monitor.sources.meter import UNUSED, Meter, MeteredSession, Usage
@@ -23,6 +27,7 @@ from monitor.sources.plans import Read, expected_rows
 from monitor.sources.statements import Reader, Session
 from monitor.specs.model import ModelSpec, SourceSpec
 from monitor.specs.protocols import Range
+from monitor.specs.rows import Part
 
 ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
 
@@ -84,6 +89,19 @@ class SqlSource:
         return self._patience.ranges(
             lambda session, some: scan.read_labelled(session, dialect, model, some), ranges, model.reading
         )
+
+    def counted(
+        self,
+        model: ModelSpec,
+        part: Part,
+        ranges: Sequence[Range],
+        counting: Counting,
+        *,
+        panes: Ints,
+        as_of: int,
+    ) -> CountedPanes:
+        """A part of each of some panes, of their rows."""
+        return counted(self, model, part, ranges, counting, panes=panes, as_of=as_of)
 
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         """Whether visible rows have event times within the bounds."""

@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.messages import Notice
+from monitor.core.typing import Ints
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart
+from monitor.records.pane import CountedPanes, PanePart
 from monitor.records.reference import Reference
 from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
@@ -51,6 +52,27 @@ class Source(Protocol):
 
     def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """The same predictions without features, joined (outer) with their labels."""
+        ...
+
+    def counted(
+        self,
+        model: ModelSpec,
+        part: Part,
+        ranges: Sequence[Range],
+        counting: Counting,
+        *,
+        panes: Ints,
+        as_of: int,
+    ) -> CountedPanes:
+        """A part of each of some panes, counted here or where the rows are, as of a moment.
+
+        Parameters
+        ----------
+        ranges
+            of event time: those of the panes, cut where rows are in the future.
+        panes
+            int64 starts, ascending.
+        """
         ...
 
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
@@ -279,8 +301,8 @@ class Outbox(Protocol):
         """Note why it was not taken, and for how long it waits."""
         ...
 
-    def give_up(self, channel: str, before: int) -> int:
-        """Send no more what is of before a moment; how many that were."""
+    def give_up(self, channel: str, age: int) -> int:
+        """Send no more what was written so many microseconds ago; how many that were."""
         ...
 
 

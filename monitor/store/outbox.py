@@ -19,6 +19,9 @@ _LONGEST_ERROR = 500
 
 def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) -> None:
     """Put notices into the outbox, a row for each channel; what is there already stays as it is."""
+    if not told:
+        return
+    now = connection.scalar(select(database_now(connection)))
     rows = [
         {
             "key": _key(run, model, notice, channel),
@@ -29,6 +32,7 @@ def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) 
             "channel": channel,
             "as_of": int(notice.as_of),
             "payload": notice.payload,
+            "written_at": now,
             "attempts": 0,
             "next_at": 0,
             "delivered_at": None,
@@ -87,10 +91,10 @@ class SqlOutbox:
             put_back = update(outbox).where(*mine, _WAITS)
             connection.execute(put_back.values(error=error[:_LONGEST_ERROR], next_at=later))
 
-    def give_up(self, channel: str, before: int) -> int:
-        """Tell no more what is of before a moment; how many notices that were."""
-        old = self._of(channel) & (outbox.c.as_of < before)
+    def give_up(self, channel: str, age: int) -> int:
+        """Tell no more what was written so many microseconds ago; how many notices that were."""
         with reading(self.engine) as connection:
+            old = self._of(channel) & (outbox.c.written_at < database_now(connection) - age)
             if not connection.execute(select(func.count()).select_from(outbox).where(old)).scalar_one():
                 return 0
         with writing(self.engine) as connection:

@@ -160,3 +160,26 @@ def test_whatever_is_seen_an_alert_fires_only_after_it_held(
             assert alert.ended is not None
             assert alert.ended is Ended.NO_DATA or alert.resolved_at == at * HOUR
             alert = None
+
+
+def test_a_value_that_is_not_far_enough_back_keeps_the_breach_that_was() -> None:
+    alert = lived(AT_ONCE, Outcome.BREACH, Outcome.WITHIN)
+
+    assert alert is not None
+    assert (alert.breach.outcome, alert.breach.value) == (Outcome.BREACH, 0.5)
+    assert alert.verdict.outcome is Outcome.WITHIN
+
+
+def test_a_series_that_is_seen_again_unchanged_is_known_again() -> None:
+    firing = lived(AT_ONCE, Outcome.BREACH)
+    assert firing is not None
+    lost = missed(AT_ONCE, firing, HOUR)
+    assert lost is not None
+
+    found = step(AT_ONCE, SERIES, lost, firing.verdict, 2 * HOUR)
+    assert found is not None
+    later = missed(AT_ONCE, found, HOUR + DAY)
+
+    assert found.unknown_since is None
+    assert later is not None
+    assert later.state is State.FIRING

@@ -2,6 +2,7 @@
 
 from test_verdicts import ABOVE, row
 
+from monitor.alerts.acceptance import Acceptance
 from monitor.alerts.lifecycle import Ended, State
 from monitor.alerts.rounds import advance
 from monitor.alerts.rules import Series
@@ -64,3 +65,15 @@ def test_alerts_of_a_rule_that_is_gone_end() -> None:
 
     assert [alert.ended for alert in found.turned] == [Ended.REMOVED]
     assert found.standing == {}
+
+
+def test_an_alert_ends_as_accepted_only_if_its_newest_breach_was_accepted() -> None:
+    accepted = {SERIES: Acceptance(series=SERIES, start=0, end=7, lower=0.8, upper=0.95)}
+    first = advance([ABOVE], [row(0.9)], {}, 8)
+
+    expected = advance([ABOVE], [row(0.9, end=14)], first.standing, 15, accepted=accepted)
+    later = advance([ABOVE], [row(0.99, end=21)], {}, 22, accepted=accepted)
+    cleared = advance([ABOVE], [row(0.1, end=28)], later.standing, 29, accepted=accepted)
+
+    assert [alert.ended for alert in expected.turned] == [Ended.ACCEPTED]
+    assert [alert.ended for alert in cleared.turned] == [Ended.CLEARED]

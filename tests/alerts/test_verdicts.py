@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.alerts.acceptance import Acceptance, read
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series
+from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Series
 from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
@@ -245,3 +245,64 @@ def test_what_is_accepted_is_read_back_until_it_is_over() -> None:
     assert read([first.text(), second.text()], 8) == {first.series: first, second.series: second}
     assert read([first.text(), second.text()], 9) == {second.series: second}
     assert read([second.text(), replace(second, until=8).text()], 9) == {}
+
+
+def test_what_is_accepted_holds_only_after_the_cycle_that_was_seen() -> None:
+    accepted = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, since=8)
+
+    assert read([accepted.text()], 8) == {}
+    assert read([accepted.text()], 9) == {accepted.series: accepted}
+
+
+def test_where_the_accepted_window_is_no_longer_counted_its_bounds_still_hold() -> None:
+    series = Series("shift", window="7d")
+    accepted = {series: Acceptance(series=series, start=0, end=7, lower=0.4, upper=0.6)}
+    gone = row(None, against="accepted:shift")
+
+    [within] = verdicts(ABOVE, row(0.5), gone, accepted=accepted).values()
+    [beyond] = verdicts(ABOVE, row(0.7), gone, accepted=accepted).values()
+
+    assert (within.outcome, beyond.outcome) == (Outcome.CLEAR, Outcome.BREACH)
+
+
+def test_an_accepted_comparison_that_goes_on_is_no_breach_however_sure_it_becomes() -> None:
+    rule = Rule(
+        name="arms",
+        measure="control_p_value_always_valid",
+        condition=Condition(below=Limit(0.05)),
+        window=CUMULATIVE,
+        truth="settled",
+    )
+    series = Series("arms", window=CUMULATIVE)
+    accepted = {series: Acceptance(series=series, start=7, end=7, lower=0.04, upper=0.04)}
+    surer = replace(row(1e-9, measure=rule.measure, truth=Truth.SETTLED, end=14), window=CUMULATIVE)
+
+    [alone] = verdicts(rule, surer).values()
+    [expected] = verdicts(rule, surer, accepted=accepted).values()
+
+    assert (alone.outcome, expected.outcome) == (Outcome.BREACH, Outcome.CLEAR)
+
+
+@pytest.mark.parametrize(
+    ("share", "breaches", "expected"),
+    [
+        (0.0, 0, Outcome.UNKNOWN),  # the one that was not counted may be in breach
+        (0.0, 1, Outcome.BREACH),
+        (0.5, 0, Outcome.CLEAR),  # one of four at most
+        (0.5, 2, Outcome.BREACH),
+    ],
+)
+def test_a_share_is_clear_only_if_features_that_were_not_counted_cannot_change_that(
+    share: float, breaches: int, expected: Outcome
+) -> None:
+    rule = replace(ABOVE, subject="feature:*", features="share", share=share)
+    values = [0.9] * breaches + [0.1] * (3 - breaches)
+    rows = [row(value, subject=f"feature:{at}") for at, value in enumerate(values)]
+    lost = replace(
+        row(None, subject="feature:lost"), measurement=Measurement.absent(Reason.NOT_COUNTED, n=100)
+    )
+
+    [verdict] = verdicts(rule, *rows, lost).values()
+
+    assert verdict.outcome is expected
+    assert verdict.reason == ("not_counted" if expected is Outcome.UNKNOWN else "")

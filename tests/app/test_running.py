@@ -14,17 +14,23 @@ from serving import Bench, Database, model, predictions, sqlite_bench
 
 from monitor.app import holding
 from monitor.app.holding import Held, Joined, join_when_free
-from monitor.app.running import Owed, cycle_due, cycle_once
-from monitor.app.wiring import App
+from monitor.app.running import Owed, cycle_due, cycle_once, replay_model
+from monitor.app.wiring import App, opened
+from monitor.config.load import settings_of
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso, to_iso
 from monitor.core.errors import StoreError
 from monitor.daemon.service import signals
 from monitor.store.daemons import Aside
+from monitor.store.engine import open_store
+from monitor.store.outbox import SqlOutbox
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = (
     'every = "1h"\nwindows = ["1d"]\nsettle_after = "1d"\nresamples = 20\nreading = { ready_after = "0s" }'
 )
+
+CHAT = '[[notify]]\nname = "chat"\nurl = "http://127.0.0.1:9/x"\n'
+BUSY = '\n[[models.alerts]]\nname = "busy"\nmeasure = "records"\nabove = 10\n'
 
 
 @pytest.fixture
@@ -293,3 +299,29 @@ def test_a_reference_is_kept_as_it_was_when_the_model_began(bench: Bench) -> Non
     with bench.app() as app:
         assert app.monitored("late").reference == kept
         assert cycle_once(app, "late", END + DAY).error is None
+
+
+@pytest.mark.parametrize(("run", "told"), [("live", [("busy", to_iso(END))]), ("try", [])])
+def test_only_the_last_tick_of_a_replay_into_the_live_history_tells_of_what_fires(
+    bench: Bench, run: str, told: list[tuple[str, str]]
+) -> None:
+    bench.configure(CHAT, model(options=OPTIONS + BUSY))
+    path = bench.directory / "config.toml"
+
+    with bench.app(), opened(settings_of(path, {}), bench.directory, run) as app:
+        assert all(report.error is None for report in replay_model(app, "late", END - 3 * HOUR, END)[1])
+        alerts = app.store.alerts("late")
+
+    assert [alert.since for _, alert in alerts] == [END - 2 * HOUR]
+    waiting = SqlOutbox(open_store(bench.store_url, run).engine, run).waiting("chat")
+    assert [(one.rule, to_iso(one.as_of)) for one in waiting] == told
+
+
+def test_a_cycle_after_a_replay_tells_nothing_twice(bench: Bench) -> None:
+    bench.configure(CHAT, model(options=OPTIONS + BUSY))
+
+    with bench.app() as app:
+        list(replay_model(app, "late", END - 3 * HOUR, END)[1])
+        cycle_once(app, "late", END + HOUR)
+
+    assert len(SqlOutbox(open_store(bench.store_url, "live").engine, "live").waiting("chat")) == 1

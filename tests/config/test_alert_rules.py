@@ -126,7 +126,8 @@ def test_a_rule_waits_and_is_routed_as_it_says(file: File) -> None:
         ('above = 1\nwindow = "9d"', ".window", 'must be one of "1d", "7d", "30d", "cumulative": got "9d"'),
         ('above = 1\ntruth = "settled"', ".truth", '"stability_index" stands on no labels: leave truth out'),
         ('above = 1\nagainst = "28d"', ".against", 'must be "reference" or one of the model\'s own against'),
-        ('above = "5%"', ".above", "a share is one of what the value is compared with"),
+        ('above = "5%"', ".above", '"stability_index" is a comparison itself: give a number'),
+        ('above = 1\nwindow = "cumulative"', ".window", 'is "cumulative" for comparisons that go on'),
         ("above = 1\nclear_at = [0, 1]", ".clear_at", "is a number beside above or below"),
         ('above = 1\nversion = "2"', ".version", "needs predictions.version"),
         ('above = 1\nsegment = "origin=*"', ".segment", 'must be "*", "COLUMN=*" or "COLUMN=VALUE" of'),
@@ -153,6 +154,69 @@ def test_a_measure_that_the_model_does_not_have_is_named(file: File, measure: st
     text = f'[[models.alerts]]\nname = "one"\nmeasure = "{measure}"\nabove = 1'
 
     assert any(fault in one for one in file.faults_of(model(tables=text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "fault"),
+    [
+        ('measure = "roc_auc"\nbelow = "-5%"', ".below", "a share is one of what the value is compared with"),
+        (
+            'measure = "roc_auc"\nbelow = 0.7\nwindow = "cumulative"',
+            ".window",
+            'for these alone: got "cumulative" for "roc_auc"',
+        ),
+        (
+            'measure = "control_p_value_always_valid"\nbelow = 0.05\nwindow = "7d"',
+            ".window",
+            'got "7d" for "control_p_value_always_valid"',
+        ),
+        (
+            'measure = "volume_ratio"\nbelow = 0.5\nagainst = "reference"',
+            ".against",
+            '"volume_ratio" is not compared with that: got "reference"',
+        ),
+        (
+            'measure = "missing_rate"\nsubject = "score"\nabove = 0.1\nagainst = "28d"',
+            ".against",
+            '"missing_rate" is not compared with that: got "28d"',
+        ),
+        (
+            'measure = "volume_ratio"\nbelow = 0.5\nsegment = "*"',
+            ".segment",
+            '"volume_ratio" is not measured by segment',
+        ),
+        (
+            'measure = "missing_rate"\nsubject = "feature:*"\nabove = 0.1\nsegment = "*"',
+            ".subject",
+            'features are not measured by segment: got "feature:*"',
+        ),
+        (
+            'measure = "wasserstein_distance"\nsubject = "score"\nabove = 1',
+            ".measure",
+            '"wasserstein_distance" is of the family "distances": add it to measures',
+        ),
+    ],
+)
+def test_what_would_never_be_measured_is_refused(file: File, text: str, place: str, fault: str) -> None:
+    tables = f'{LABELS}\n{REFERENCE}\n{CONTROL}\n[[models.alerts]]\nname = "one"\n{text}'
+
+    (found,) = file.faults_of(model(keys='against = ["28d"]', tables=tables))
+
+    assert found.startswith(f'models[0] "late".alerts[0]{place}')
+    assert fault in found
+
+
+def test_default_rules_are_only_of_what_is_measured(file: File) -> None:
+    found = rules(file, LABELS, REFERENCE, CONTROL, keys='measures = ["values"]')
+
+    assert not {"score_shift", "feature_shift", "control_group"}.intersection(found)
+    assert {"performance", "missing_values"} <= set(found)
+
+
+def test_comparisons_that_go_on_need_no_window(file: File) -> None:
+    text = '[[models.alerts]]\nname = "one"\nmeasure = "sample_ratio_p_value_always_valid"\nbelow = 0.01'
+
+    assert rules(file, LABELS, CONTROL, text)["one"].window == CUMULATIVE
 
 
 def test_a_measure_of_subjects_needs_one_and_one_without_a_critical_value_a_number(file: File) -> None:

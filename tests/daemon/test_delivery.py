@@ -201,7 +201,9 @@ def test_a_dead_channel_is_left_alone_after_three_failures_and_then_asked_with_o
 
 def test_an_old_notice_is_given_up_counted_and_said(fresh_store: SqlStore) -> None:
     box, channel = put(fresh_store, notice()), Told()
-    send = deliverer(box, channel, now=START + DAY + 1)
+    send = deliverer(box, channel)
+    with writing(fresh_store.engine) as connection:
+        connection.execute(update(outbox).values(written_at=outbox.c.written_at - DAY))
 
     with capture_logs() as logs:
         send()
@@ -209,6 +211,14 @@ def test_an_old_notice_is_given_up_counted_and_said(fresh_store: SqlStore) -> No
     assert channel.tried == []
     assert send.report == ChannelReport(given_up=1)
     assert [line["event"] for line in logs] == ["notices given up: too old"]
+
+
+def test_a_notice_of_a_tick_that_was_missed_long_ago_is_told(fresh_store: SqlStore) -> None:
+    box, channel = put(fresh_store, notice()), Told()
+
+    deliverer(box, channel, now=START + 2 * DAY)()
+
+    assert len(channel.taken) == 1
 
 
 def test_runs_do_not_send_one_anothers_notices(fresh_store: SqlStore) -> None:

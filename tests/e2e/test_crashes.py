@@ -53,3 +53,5 @@ def test_a_process_for_each_cycle_leaves_what_one_process_leaves(
         assert many.bench.cycle(tick).error is None
 
     assert differences(expected, contents(many.store_url)) == {}
+    assert expected["alerts"]
+    assert expected["outbox"]

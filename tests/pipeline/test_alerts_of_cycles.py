@@ -8,18 +8,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from memory import MemorySource
+from numpy.typing import NDArray
 from synthetic import START, log_of, monitored_of, rows_of
 
+from monitor.alerts.acceptance import ACCEPTED
 from monitor.alerts.backtest import backtest, newest, summaries
 from monitor.alerts.defaults import Watched, default_rules
-from monitor.alerts.lifecycle import Alert, Ended, State
+from monitor.alerts.lifecycle import Alert, Ended, State, accepted
 from monitor.alerts.rules import Base, Condition, Limit, Rule
 from monitor.alerts.verdicts import needed
 from monitor.core.clock import DAY, HOUR
+from monitor.core.measurement import Detail
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
 from monitor.records.reading import Task
-from monitor.specs.rows import MeasurementRow
+from monitor.specs.rows import Event, MeasurementRow
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
@@ -50,18 +53,27 @@ EACH = Rule(
 )
 
 
+def without(table: pa.Table, feature: str, faulty: NDArray[np.bool_]) -> pa.Table:
+    """The log without a feature's values on some rows."""
+    name = f"feature:{feature}"
+    values = pa.array(np.asarray(table[name]), mask=faulty)
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+def days_of(table: pa.Table) -> NDArray[np.int64]:
+    """Day of the log on which each row is."""
+    return np.asarray((np.asarray(table["event_time"]) - START) // DAY)
+
+
 @pytest.fixture(scope="module")
 def source() -> MemorySource:
     """A log of which the scores are low and a feature is missing for three days."""
     log = log_of(DAYS, per_day=120)
-    table = log.predictions
-    day = (np.asarray(table["event_time"]) - START) // DAY
+    table, day = log.predictions, days_of(log.predictions)
     faulty = (day >= FAULTY.start) & (day < FAULTY.stop)
     score = np.where(faulty, np.asarray(table["score"]) / 3, np.asarray(table["score"]))
-    temp = pa.array(np.asarray(table["feature:temp"]), mask=faulty)
-    at = table.column_names.index
-    table = table.set_column(at("score"), "score", pa.array(score))
-    return MemorySource(table.set_column(at("feature:temp"), "feature:temp", temp), log.labels)
+    table = table.set_column(table.column_names.index("score"), "score", pa.array(score))
+    return MemorySource(without(table, "temp", faulty), log.labels)
 
 
 def lived(
@@ -204,3 +216,31 @@ def test_a_backtest_finds_the_alerts_that_there_were(source: MemorySource, fresh
 
 def _life(alert: Alert) -> tuple[object, ...]:
     return (alert.since, alert.fired_at, alert.resolved_at, alert.ended, alert.breach.value)
+
+
+def test_what_is_accepted_of_a_share_hides_no_other_feature(fresh_store: SqlStore) -> None:
+    log = log_of(DAYS, per_day=120)
+    first = without(log.predictions, "temp", days_of(log.predictions) >= 4)  # from then on
+    both = without(first, "carrier", days_of(first) == 7)
+    rules = tuple(rule for rule in RULES if rule.name == "missing_values")
+    monitored = monitored_of(MemorySource(both, log.labels), fresh_store, rules=rules, windows=DAILY)
+
+    states = {}
+    for day in range(4, DAYS + 1):
+        run_cycle(monitored, START + day * DAY)
+        standing = [alert for _, alert in fresh_store.alerts("late")]
+        states[day] = [(alert.breach.cause or Detail((), ())).rows[0][0] for alert in standing]
+        if day == 5:
+            (alert,) = standing
+            at = START + day * DAY
+            detail = accepted(alert, at - DAY, at, None).text()
+            subject = str(alert.series)
+            fresh_store.record([Event(model="late", at=at, kind=ACCEPTED, subject=subject, detail=detail)])
+
+    assert states == {
+        **{day: [] for day in (4, 6, 7, 9, 10, 11)},
+        5: ["feature:temp"],
+        8: ["feature:carrier"],
+    }
+    ended = [alert.ended for _, alert in fresh_store.alerts("late", ended=True)]
+    assert ended == [Ended.ACCEPTED, Ended.CLEARED]

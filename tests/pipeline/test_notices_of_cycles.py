@@ -37,7 +37,7 @@ def lived(store: SqlStore, *recipients: Recipient, restarts: bool = False) -> li
 def rows(store: SqlStore) -> list[dict[str, object]]:
     with reading(store.engine) as connection:
         found = connection.execute(select(outbox).order_by(outbox.c.key)).mappings()
-        return [dict(row) for row in found]
+        return [{name: value for name, value in row.items() if name != "written_at"} for row in found]
 
 
 def told(found: Sequence[dict[str, object]]) -> list[tuple[object, ...]]:
