@@ -10,11 +10,12 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo test test-long test-spark check fix coverage benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
+.PHONY: help demo alerting test test-long test-spark check fix coverage benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
 	@echo "make demo ARGS=--exit   the same, ending after the table"
+	@echo "make alerting           beside make demo: Prometheus and Alertmanager with its rules (Ctrl-C ends both)"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
@@ -26,13 +27,26 @@ help:
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
-	@echo "make docs               write docs/measures.md from the catalogue, config.schema.json from the schema"
+	@echo "make docs               write docs/measures.md, docs/alerts-messages.md and config.schema.json from the code"
 	@echo "make dashboards         write docker/grafana/dashboards from the catalogue"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
 	@echo "make clean              remove the environments and caches"
 
 demo: $(VENV)/installed
 	@$(BIN)/monitor demo $(ARGS)
+
+alerting:
+	@alertmanager=$$(command -v prometheus-alertmanager || command -v alertmanager) && command -v prometheus >/dev/null || { \
+	  echo "Prometheus and Alertmanager must be on the PATH: Debian, Ubuntu: apt-get install prometheus prometheus-alertmanager;" >&2; \
+	  echo "elsewhere: https://prometheus.io/download" >&2; \
+	  exit 1; \
+	}; \
+	"$$alertmanager" --config.file=docker/alertmanager/alertmanager.yml --storage.path=monitor-demo/told \
+	  --cluster.listen-address= --web.listen-address=127.0.0.1:19093 --log.level=warn & \
+	other=$$!; trap "kill $$other 2>/dev/null" EXIT; trap "exit 0" INT TERM; \
+	echo "Alertmanager: http://127.0.0.1:19093  Prometheus: http://127.0.0.1:19090  Ctrl-C ends both"; \
+	prometheus --config.file=docker/prometheus/local.yml --storage.tsdb.path=monitor-demo/prometheus \
+	  --web.listen-address=127.0.0.1:19090 --log.level=warn
 
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)

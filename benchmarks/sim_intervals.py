@@ -43,7 +43,7 @@ Measures with equal figures share a row. With as many figures as here some are o
 simulation alone, by a few tenths of a point.
 
 What all of these take for granted: records are independent (days that go together:
-[what that does](operations.md#days-that-go-together)), and the sample is one of the population that one asks
+[what that does](recipes.md#days-that-go-together)), and the sample is one of the population that one asks
 about. Comparisons that are looked at again and again have
 [figures of their own](adr/0013-comparisons-that-go-on.md).
 """

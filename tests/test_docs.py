@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
+import click
 import pytest
 import servers
 import sqlalchemy as sa
@@ -12,11 +13,14 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
+from monitor.exposition.names import PREFIX, family_name
 from monitor.exposition.selection import exposed_as
+from monitor.measures.catalogue import BY_NAME
 from monitor.measures.documentation import markdown
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import MeasurementRow, ModelState, Provenance, Truth
@@ -29,7 +33,11 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "docker/*.md", "examples/**/*.md")
     for path in ROOT.glob(pattern)
 )
+EXTRAS = ("mariadb", "notify", "test")
+GUIDES = [path for path in PAGES if path.parent.name != "adr"]
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+CALL = re.compile(r"^(?:\$ |\S+/bin/)?monitor ([a-z-]+)(.*)")
+ENDS = ("", "_lower", "_upper", "_reference", "_reference_lower", "_reference_upper", "_resolution")
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
@@ -52,14 +60,31 @@ def test_the_configuration_in_the_readme_is_valid(tmp_path: Path) -> None:
     assert [model.name for model in settings.models] == ["churn"]
 
 
-def test_commands_in_the_readme_exist() -> None:
-    from monitor.cli import main
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_and_their_options_in_the_pages_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    code = [
+        *"\n".join(body for _, body in FENCE.findall(text)).splitlines(),
+        *re.findall(r"`([^`\n]+)`", text),
+    ]
+    calls = [call.groups() for line in code if (call := CALL.match(re.split("[#|;]|&&", line)[0]))]
+    options = {
+        (command, option) for command, rest in calls for option in re.findall(r"(?<= )--[a-z-]+", rest)
+    }
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert {command for command, _ in calls} - {*main.commands, "--version"} == set()
+    assert {(command, option) for command, option in options if option not in _options(command)} == set()
 
-    unknown = set(re.findall(r"^monitor (\w+)", text, re.MULTILINE)) - set(main.commands)
 
-    assert unknown == set()
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_metrics_in_the_pages_exist(path: Path) -> None:
+    code = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "monitor/exposition").glob("*.py"))
+    known = {f"{family_name(measure)}{end}" for measure in BY_NAME.values() for end in ENDS}
+    known |= {
+        f"{PREFIX}{stem}{end}" for stem in re.findall(r"""["}](\w+)["{]""", code) for end in ("", "_total")
+    }
+
+    assert set(re.findall(rf"{PREFIX}\w+\w", path.read_text(encoding="utf-8"))) - known == set()
 
 
 def test_the_page_of_measures_says_what_the_catalogue_says() -> None:
@@ -68,7 +93,7 @@ def test_the_page_of_measures_says_what_the_catalogue_says() -> None:
 
 @pytest.mark.promtool
 def test_the_alerts_in_the_pages_are_rules_of_prometheus(tmp_path: Path) -> None:
-    blocks = FENCE.findall((ROOT / "docs" / "operations.md").read_text(encoding="utf-8"))
+    blocks = FENCE.findall((ROOT / "docs" / "prometheus.md").read_text(encoding="utf-8"))
     rules = tmp_path / "rules.yml"
     rules.write_text(next(body for kind, body in blocks if kind == "yaml"), encoding="utf-8")
 
@@ -76,8 +101,9 @@ def test_the_alerts_in_the_pages_are_rules_of_prometheus(tmp_path: Path) -> None
 
 
 @pytest.mark.promtool
-def test_the_scrape_configuration_is_valid() -> None:
-    _promtool("check", "config", str(ROOT / "docker" / "prometheus" / "prometheus.yml"))
+@pytest.mark.parametrize("name", ["prometheus.yml", "local.yml"])
+def test_the_scrape_configurations_are_valid(name: str) -> None:
+    _promtool("check", "config", str(ROOT / "docker" / "prometheus" / name))
 
 
 def test_targets_in_the_pages_exist() -> None:
@@ -100,13 +126,11 @@ def test_constraints_pin_every_direct_dependency() -> None:
 def test_constraints_satisfy_the_lower_bounds() -> None:
     pinned = _pinned("constraints.txt")
 
-    assert [
-        name for name, bound in _lower_bounds("mariadb", "test", "dev").items() if pinned[name] < bound
-    ] == []
+    assert [name for name, bound in _lower_bounds(*EXTRAS, "dev").items() if pinned[name] < bound] == []
 
 
 def test_the_lowest_constraints_are_the_lower_bounds() -> None:
-    assert _pinned("constraints-lowest.txt") == _lower_bounds("mariadb", "notify", "test")
+    assert _pinned("constraints-lowest.txt") == _lower_bounds(*EXTRAS)
 
 
 @pytest.fixture
@@ -148,6 +172,13 @@ def test_queries_for_analysts_answer_their_questions(store: tuple[str, sa.Engine
     assert [(row[0], float(row[1]), float(row[2]), row[4]) for row in moved] == [
         ("temp_f", 0.4, 0.01, "2013-05-01")
     ]
+
+
+def _options(command: str) -> set[str]:
+    """Options of a command, and of the commands below it."""
+    found = main.commands[command]
+    below = found.commands.values() if isinstance(found, click.Group) else ()
+    return {option for one in (found, *below) for parameter in one.params for option in parameter.opts}
 
 
 def _verbatim(query: str) -> sa.TextClause:

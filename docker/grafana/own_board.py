@@ -229,7 +229,7 @@ def _served() -> tuple[Panel, ...]:
     return (
         _line(
             "Measurements without a value",
-            "By reason; docs/operations.md says what to do.",
+            "By reason; docs/runbook.md says what to do.",
             f"max by (model, reason) ({names.ABSENT}{{{OF_MODELS}}})",
             "{{model}} {{reason}}",
         ),

@@ -34,9 +34,14 @@ class Watched:
     ----------
     windows
         (name, length, step) in the configured order; microseconds.
-    score, labels, reference, features, arms, share
-        whether it has a score, labels, a reference, features in it, a control group, a planned share of it.
-    horizon, every
+    score, labels, reference, features, categories, arms, share
+        whether it has a score, labels, a reference, features in it, categorical ones among them, a control
+        group, a planned share of it.
+    reported, settle_after
+        whether labels say when they were reported; the age at which they are there, microseconds.
+    classes
+        of several classes their number; 0 where only the reference knows it.
+    horizon, every, ready_after
         microseconds.
     level
         of intervals.
@@ -48,10 +53,15 @@ class Watched:
     labels: bool
     reference: bool
     features: bool
+    categories: bool = True
     arms: bool = False
     share: bool = False
+    reported: bool = True
+    settle_after: int = 0
+    classes: int = 2
     horizon: int = 60 * DAY
     every: int = HOUR
+    ready_after: int = 0
     level: float = 0.95
 
     @property
@@ -71,6 +81,20 @@ def patience(windows: tuple[tuple[str, int, int], ...], window: str) -> int:
     return max(DAY, 3 * steps.get(window, 0))
 
 
+def volume_reach(length: int, weeks: int = 2) -> int:
+    """How far back volumes are compared: a window, and so many earlier ones that do not overlap it.
+
+    Parameters
+    ----------
+    weeks
+        1: there is a ratio; 2: it has an interval.
+
+    >>> [volume_reach(days * DAY) // DAY for days in (1, 7, 14, 30)]
+    [15, 21, 42, 100]
+    """
+    return weeks * -(-length // (7 * DAY)) * 7 * DAY + length
+
+
 def default_rules(watched: Watched) -> tuple[Rule, ...]:
     """Rules of a model; their annotations say what they mean and what to look at."""
     parts = (_stops, _performance, _shifts, _features, _labels, _arms)
@@ -78,7 +102,7 @@ def default_rules(watched: Watched) -> tuple[Rule, ...]:
 
 
 def _stops(watched: Watched) -> Iterator[Rule]:
-    age = max(LOG_STOPS, 3 * watched.every) / SECOND
+    age = max(LOG_STOPS, 3 * watched.every, watched.ready_after + DAY) / SECOND
     yield Rule(
         name="log_stopped",
         measure="log_age",
@@ -93,7 +117,7 @@ def _stops(watched: Watched) -> Iterator[Rule]:
         yield Rule(
             name="labels_stopped",
             measure="label_age",
-            condition=Condition(above=Limit(max(LABELS_STOP, 3 * watched.every) / SECOND)),
+            condition=Condition(above=Limit(_labels_stop(watched) / SECOND)),
             severity=Severity.CRITICAL,
             annotations=(
                 ("summary", "No label has been reported for {value}."),
@@ -101,6 +125,8 @@ def _stops(watched: Watched) -> Iterator[Rule]:
             ),
         )
     shortest, length, step = min(watched.windows, key=lambda window: window[1])
+    if volume_reach(length) + watched.ready_after > watched.horizon:
+        return
     yield Rule(
         name="volume",
         measure="volume_ratio",
@@ -113,6 +139,12 @@ def _stops(watched: Watched) -> Iterator[Rule]:
             ("action", "Look at the traffic, and whether rows are logged twice or not at all."),
         ),
     )
+
+
+def _labels_stop(watched: Watched) -> int:
+    """Age of labels that have stopped; where only events tell it, labels come so much later."""
+    limit = max(LABELS_STOP, 3 * watched.every)
+    return limit if watched.reported else min(watched.horizon, limit + watched.settle_after)
 
 
 def _performance(watched: Watched) -> Iterator[Rule]:
@@ -154,6 +186,7 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
             condition=_MOVED,
             subject=subject,
             window=window,
+            truth="settled" if subject == "label" else "",
             unknown_after=wait,
             annotations=(
                 ("summary", f"The {subject}'s distribution has moved: stability index {{value}}."),
@@ -181,7 +214,7 @@ def _features(watched: Watched) -> Iterator[Rule]:
             ("action", "Look at the features named: at their source, and whether the population changed."),
         ),
     )
-    for fault in ("missing", "invalid", "unseen"):
+    for fault in ("missing", "invalid", "unseen") if watched.categories else ("missing", "invalid"):
         yield Rule(
             name=f"{fault}_values",
             measure=f"{fault}_rate",
@@ -200,7 +233,7 @@ def _features(watched: Watched) -> Iterator[Rule]:
 
 
 def _labels(watched: Watched) -> Iterator[Rule]:
-    if not watched.labels:
+    if not (watched.labels and watched.reported):
         return
     window = main_window(watched.names)
     yield Rule(
@@ -220,11 +253,13 @@ def _labels(watched: Watched) -> Iterator[Rule]:
 def _arms(watched: Watched) -> Iterator[Rule]:
     if not watched.arms:
         return
-    if watched.labels:
+    if watched.labels and watched.classes:
+        several = watched.task is Task.MULTICLASS and watched.classes > 2
         yield Rule(
             name="control_group",
             measure="control_p_value_always_valid",
-            condition=Condition(below=Limit(1 - watched.level)),
+            condition=Condition(below=Limit((1 - watched.level) / (watched.classes if several else 1))),
+            subject="class:*" if several else "",
             window=CUMULATIVE,
             truth="settled",
             annotations=(
@@ -246,3 +281,16 @@ def _arms(watched: Watched) -> Iterator[Rule]:
                 ("action", "Mistrust the comparison of the arms: look at how records get into them."),
             ),
         )
+
+
+ALL = Watched(
+    task=Task.BINARY,
+    windows=(("1d", DAY, HOUR), ("7d", 7 * DAY, 6 * HOUR), ("30d", 30 * DAY, DAY)),
+    score=True,
+    labels=True,
+    reference=True,
+    features=True,
+    arms=True,
+    share=True,
+)
+NAMES = frozenset(rule.name for rule in default_rules(ALL))  # they do not depend on the task

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from monitor.alerts.defaults import Watched, default_rules
+from monitor.alerts.defaults import ALL, default_rules
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.messages import Recipient, notices
 from monitor.alerts.rules import Rule, Series
@@ -12,7 +12,6 @@ from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import Detail
 from monitor.measures.against import SEGMENTS
-from monitor.records.reading import Task
 
 _HEAD = """# What the messages of alerts look like
 
@@ -41,16 +40,6 @@ _JSON = """
 _MODEL = "late"
 _AT, _END = from_iso("2013-06-09T06:15:00"), from_iso("2013-06-09T06:00:00")
 _NOTES = (("owner", "ml-platform"), ("runbook_url", "https://wiki.example/late"))
-_WATCHED = Watched(
-    task=Task.BINARY,
-    windows=(("1d", DAY, HOUR), ("7d", 7 * DAY, 6 * HOUR), ("30d", 30 * DAY, DAY)),
-    score=True,
-    labels=True,
-    reference=True,
-    features=True,
-    arms=True,
-    share=True,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +100,7 @@ def markdown() -> str:
 
 def _parts() -> Iterator[str]:
     yield _HEAD
-    rules = [replace(rule, annotations=(*rule.annotations, *_NOTES)) for rule in default_rules(_WATCHED)]
+    rules = [replace(rule, annotations=(*rule.annotations, *_NOTES)) for rule in default_rules(ALL)]
     for rule in rules:
         yield f"\n## `{rule.name}`\n\n{_shown(rule, [_alert(rule)])}"
     by_name = {rule.name: rule for rule in rules}

@@ -11,11 +11,12 @@ import click
 from monitor.app.check_channels import check_channels
 from monitor.app.checks import Checked, CheckedModel, Finding, check_tables
 from monitor.app.clocks import system_clock
+from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
 from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.sources.explain import Query
-from monitor.specs.settings import HttpSpec
+from monitor.specs.settings import HttpSpec, Settings
 from monitor.web.files import certificate, secrets
 from monitor.web.guard import exposed
 
@@ -47,10 +48,11 @@ def run_check(
     except ConfigurationError as error:
         of_file = tuple(Finding(None, text) for text in error.faults)
     faults, warnings = ([], []) if settings is None else check_channels(settings)
+    of_rules = () if settings is None else tuple(_of_rules(settings))
     checked = replace(
         checked,
         faults=(*of_file, *checked.faults, *(Finding(None, text) for text in faults)),
-        warnings=(*checked.warnings, *(Finding(None, text) for text in warnings)),
+        warnings=(*of_rules, *checked.warnings, *(Finding(None, text) for text in warnings)),
     )
     if form == "json":
         click.echo(json.dumps(as_object(path, checked), indent=2, ensure_ascii=False))
@@ -83,6 +85,13 @@ def explained(model: CheckedModel) -> Iterator[str]:
     for query in model.queries:
         yield f"  -- each {query.every}: {query.purpose}"
         yield from _indented(query)
+
+
+def _of_rules(settings: Settings) -> Iterator[Finding]:
+    """Warnings of rules that can never be judged."""
+    for model in settings.models:
+        for rule, reason in never_judged(model):
+            yield Finding(model.name, f'rule "{rule}" can never be judged: {reason}')
 
 
 def _of_files(http: HttpSpec, base: Path) -> Iterator[Finding]:

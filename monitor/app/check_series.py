@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
 from monitor.exposition.selection import Group, expose
+from monitor.measures import label_shift
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
     Ask,
@@ -80,6 +81,10 @@ def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result
     for truth in (Truth.PROVISIONAL, Truth.SETTLED) if counting.reading.labelled else ():
         for result in (*performance(counting, labels, ask), *told, *arms):
             yield truth, result
+    if counting.label is not None and whole:
+        grid = counting.histogram(labels, label_shift.LABEL)
+        for result in label_shift.results(label_shift.expected_labels([(1.0, grid)]), grid, ask):
+            yield Truth.SETTLED, result
 
 
 def _row(result: Result, window: str, truth: Truth, stratum: Stratum) -> MeasurementRow:

@@ -22,6 +22,7 @@ from monitor.sources.indexes import Rows
 from monitor.sources.inspect import Inspection, inspect_model
 from monitor.sources.reference import load_reference
 from monitor.sources.samples import label_traffic, traffic
+from monitor.sources.silence import silence_warnings
 from monitor.specs.model import ModelSpec
 from monitor.specs.settings import Settings
 from monitor.states.strata import OTHER, Stratum
@@ -168,6 +169,7 @@ def _sound(
     counting = _counting(model, found)
     series = expected_series(model, counting, _strata(counting, found))
     warnings = [*found.warnings, *_to_come(model, found.reference, now)]
+    warnings += silence_warnings(model, source, found.newest)
     for _, version in of_versions(replace(model, reading=counting.reading)):
         warnings += _to_come(version, load_reference(version, source, base), now)
     warnings += [*_too_many(model, series), *_reference(settings, model, base)]

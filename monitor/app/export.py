@@ -5,9 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, TypeAlias
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -20,6 +19,9 @@ from monitor.core.errors import ConfigurationError, StoreError
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import is_newest, open_store
 from monitor.store.measured import COLUMNS
+
+if TYPE_CHECKING:
+    import pandas as pd  # a tenth of a second, for notebooks alone
 
 When: TypeAlias = str | datetime
 
@@ -118,7 +120,7 @@ def read_snapshots(
     start: When | None = None,
     end: When | None = None,
     as_of: When | None = None,
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Kept measurements as a data frame, for notebooks; nothing is written.
 
     Parameters

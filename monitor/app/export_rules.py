@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from monitor.config.messages import listed
 from monitor.core.errors import MonitorError
 from monitor.exposition.forwarding import Forwarding
 from monitor.exposition.prometheus_rules import rules_text
@@ -24,6 +25,9 @@ def export_rules(settings: Settings, how: Forwarding, output: Path | None, tests
     """
     if tests is not None and output is None:
         raise click.UsageError("--tests needs --output: the tests name the file of rules")
+    if told := [model.name for model in settings.models if model.rules and settings.recipients(model.name)]:
+        twice = "where Prometheus has these rules they arrive twice"
+        click.echo(f"warning: [[notify]] tells of alerts of {listed(told)}: {twice}", err=True)
     rules = rules_text(settings.models, how)
     if output is None:
         click.echo(rules, nl=False)

@@ -21,6 +21,7 @@ from monitor.core.errors import ConfigurationError
 from monitor.sources import SqlSource, open_source
 from monitor.sources.findings import ENOUGH, needed_horizon
 from monitor.sources.inspect import Inspection, inspect_model
+from monitor.sources.silence import silence_warnings
 from monitor.sources.survey import Survey, found_ids, span_of, survey
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 
@@ -175,7 +176,9 @@ def _check(draft: Draft, source: SqlSource, environ: Mapping[str, str]) -> tuple
         path = Path(directory) / "config.toml"
         path.write_text(config_text(draft), encoding="utf-8")
         (model,) = settings_of(path, environ).models
-        return inspect_model(model, source, Path(directory), system_clock()), model
+        found = inspect_model(model, source, Path(directory), system_clock())
+        silent = silence_warnings(model, source, found.newest)
+        return replace(found, warnings=(*found.warnings, *silent)), model
 
 
 def _horizon(checked: Inspection, model: ModelSpec) -> tuple[str, str] | None:

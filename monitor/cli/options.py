@@ -48,7 +48,7 @@ model = click.option("--model", help="Only this model.")
 run = click.option("--run", "run_name", default="live", show_default=True, help="History in the store.")
 
 
-who = click.option("--who", default=getuser, show_default="the user", help="Who decided.")
+who = click.option("--by", "--who", "who", default=getuser, show_default="the user", help="Who decided.")
 why = click.option("--why", default="", help="Kept with the decision.")
 
 

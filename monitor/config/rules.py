@@ -8,10 +8,11 @@ from monitor.alerts.defaults import Watched, default_rules, main_window, patienc
 from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
-from monitor.config.resolve import families_of, windows_of
+from monitor.config.resolve import classes_of, families_of, probabilities_of, windows_of
 from monitor.config.schema import Alert, Model
 from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.label_shift import LABEL
 from monitor.measures.measure import ALWAYS, WITH_TRUTH, Family, Measure
 from monitor.pipeline.against import OF_MEANS, REFERENCE
 from monitor.records.reading import Task
@@ -85,7 +86,7 @@ def _measured(model: Model, alert: Alert) -> Found:
     if measure.family not in families_of(model) | ALWAYS:
         text = f"{quoted(alert.measure)} is of the family {quoted(measure.family.value)}: add it to measures"
         yield ("measure",), text
-    if model.labels is None and _stands_on_labels(measure):
+    if model.labels is None and stands_on_labels(measure, alert.subject):
         yield ("measure",), f"needs [models.labels]: got {quoted(alert.measure)}"
     if measure.family in _OF_SUBJECTS and not alert.subject:
         yield ("subject",), f'{quoted(alert.measure)} needs one: "score", "feature:NAME", "feature:*", …'
@@ -101,7 +102,7 @@ def _places(model: Model, alert: Alert) -> Found:
     elif alert.window is not None and (alert.window == CUMULATIVE) != (measure.name in _GOING_ON):
         rule = f"is {quoted(CUMULATIVE)} for comparisons that go on, and for these alone"
         yield ("window",), f"{rule}: got {quoted(alert.window)} for {quoted(alert.measure)}"
-    if alert.truth is not None and not _stands_on_labels(measure):
+    if alert.truth is not None and not stands_on_labels(measure, alert.subject):
         yield ("truth",), f"{quoted(alert.measure)} stands on no labels: leave truth out"
     names = [*model.against, REFERENCE]
     if alert.against is not None and alert.against not in names:
@@ -111,8 +112,10 @@ def _places(model: Model, alert: Alert) -> Found:
         yield ("against",), f"{quoted(alert.measure)} is not compared with that: got {quoted(alert.against)}"
 
 
-def _stands_on_labels(measure: Measure) -> bool:
+def stands_on_labels(measure: Measure, subject: str = "") -> bool:
     """Whether rows of a measure say on which labels they stand: of estimates only the errors do."""
+    if subject == LABEL:
+        return measure.family is Family.SHIFT
     if measure.family is Family.ESTIMATE:
         stem = measure.name.removesuffix("_error")
         return stem != measure.name and stem in BY_NAME
@@ -181,7 +184,7 @@ def _columns(model: Model) -> list[str]:
 def _rule(model: Model, alert: Alert) -> Rule:
     measure, windows = BY_NAME[alert.measure], _windows(model)
     window = _window(measure, alert, [name for name, _, _ in windows])
-    truth = (alert.truth or "settled") if _stands_on_labels(measure) else ""
+    truth = (alert.truth or "settled") if stands_on_labels(measure, alert.subject) else ""
     against = alert.against or ""
     shift = measure.family in _OF_SHIFT
     return Rule(
@@ -253,10 +256,15 @@ def _watched(model: Model) -> Watched:
         labels=model.labels is not None,
         reference=model.reference is not None,
         features=model.reference is not None and (found or bool(features.numeric or features.categorical)),
+        categories=found or bool(features.categorical),
         arms=control is not None and (control.detect is not None or model.task != "regression"),
         share=control is not None and control.control_share is not None,
+        reported=model.labels is not None and model.labels.reported_at is not None,
+        settle_after=model.settle_after or 0,
+        classes=len(classes_of(model) or probabilities_of(model)) if model.task == "multiclass" else 2,
         horizon=model.horizon,
         every=model.every,
+        ready_after=model.reading.ready_after or 0,
         level=model.level,
     )
 

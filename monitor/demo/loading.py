@@ -1,7 +1,8 @@
 """Load the bundled logs into a database, as a user's service would have written them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import adbc_driver_sqlite.dbapi
 import pyarrow as pa
@@ -17,6 +18,14 @@ INDEXES = (
     ("predictions", ("prediction_id",)),
     ("labels", ("reported_at",)),
     ("labels", ("prediction_id", "revision", "reported_at", "late")),  # all that is read of a label
+)
+_ROWS = 5_000
+_KINDS: tuple[tuple[Callable[[pa.DataType], bool], sa.types.TypeEngine[Any]], ...] = (
+    (pa.types.is_timestamp, sa.DateTime(timezone=True)),
+    (pa.types.is_boolean, sa.Boolean()),
+    (pa.types.is_integer, sa.BigInteger()),
+    (pa.types.is_floating, sa.Float(53)),
+    (pa.types.is_string, sa.Text()),
 )
 
 
@@ -87,10 +96,19 @@ def _into_database(target: URL, name: str, table: pa.Table) -> int:
         if sa.inspect(engine).has_table(name):
             return 0
         with engine.begin() as connection:
-            table.to_pandas().to_sql(name, connection, index=False, chunksize=5_000)
-            described = sa.Table(name, sa.MetaData(), autoload_with=connection)
+            described = sa.Table(name, sa.MetaData(), *(_column(field) for field in table.schema))
             for index, columns in _indexes(name, table):
-                sa.Index(index, *(described.c[column] for column in columns)).create(connection)
+                sa.Index(index, *(described.c[column] for column in columns))
+            described.create(connection)
+            for batch in table.to_batches(_ROWS):
+                connection.execute(described.insert(), batch.to_pylist())
     finally:
         engine.dispose()
     return int(table.num_rows)
+
+
+def _column(field: pa.Field) -> sa.Column[Any]:
+    for belongs, kind in _KINDS:
+        if belongs(field.type):
+            return sa.Column(field.name, kind)
+    raise AssertionError(f"no type for {field}")

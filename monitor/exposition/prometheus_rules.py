@@ -8,6 +8,7 @@ that does not answer, and to say that nobody answers.
 import re
 from collections.abc import Iterable, Mapping
 
+from monitor.alerts.defaults import NAMES
 from monitor.alerts.rules import EVERY, Base, Rule
 from monitor.core.clock import SECOND, format_duration
 from monitor.exposition.forwarding import Alerting, Forwarding, is_model, quoted
@@ -21,13 +22,6 @@ from monitor.specs.model import ModelSpec
 ALERT = "ModelAlert"
 FIRING = "model_monitor:alert_firing"
 OWN_RULE = "a_rule_of_your_own"
-DEFAULT_RULES = frozenset(
-    {
-        *("log_stopped", "labels_stopped", "volume", "performance", "label_delay"),
-        *("score_shift", "prediction_shift", "label_shift", "feature_shift"),
-        *("missing_values", "invalid_values", "unseen_values", "control_group", "sample_ratio"),
-    }
-)
 WRITTEN = "# Written by `monitor export-rules`: write it again when models or rules change.\n"
 _PLACE = re.compile(r"\{\w+\}")  # that the daemon fills in: Prometheus cannot
 
@@ -44,7 +38,7 @@ def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:
 
 def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> Alerting:
     """Prometheus' alert of one rule."""
-    anchor = rule.name if rule.name in DEFAULT_RULES else OWN_RULE
+    anchor = rule.name if rule.name in NAMES else OWN_RULE
     told = {
         "summary": f"{model.name}: {rule.name}{_stratum(rule)}",
         "description": described(rule),

@@ -1,7 +1,7 @@
 """Against another moment: by how much a performance differs, and which segments that comes from."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from monitor.core.interval import Interval
@@ -107,6 +107,30 @@ def difference(now: Measurement, then: Measurement) -> Measurement:
         resolution=now.resolution + then.resolution,
         detail=_figures(then),
     )
+
+
+def mixed(parts: Sequence[tuple[float, Measurement]]) -> Measurement:
+    """What several references lead one to expect of a rate: Σ w·v, w the share compared with each.
+
+    The interval is made of all intervals (l, u) as in `difference`: from v - sqrt(Σ w²·(v - l)²) to
+    v + sqrt(Σ w²·(u - v)²).
+
+    Returns
+    -------
+    Measurement
+        with the n of all of them; the reason of the first that has no value.
+    """
+    n = sum(one.n for _, one in parts)
+    absent = next((one for _, one in parts if one.value is None), None)
+    if absent is not None:
+        return Measurement(value=None, reason=absent.reason, n=n)
+    value = math.fsum(share * (one.value or 0.0) for share, one in parts)
+    bounds = [(share, one.value or 0.0, one.interval) for share, one in parts if one.interval is not None]
+    if len(bounds) < len(parts):
+        return Measurement(value=value, n=n)
+    below = math.hypot(*(share * (at - interval.lower) for share, at, interval in bounds))
+    above = math.hypot(*(share * (interval.upper - at) for share, at, interval in bounds))
+    return Measurement(value=value, n=n, interval=Interval(value - below, value + above, bounds[0][2].level))
 
 
 def is_worse(direction: Direction, found: Measurement) -> bool:

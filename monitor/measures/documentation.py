@@ -136,9 +136,9 @@ _TITLES: Mapping[Family, tuple[str, str]] = {
     Family.SHIFT: (
         "Shift against the reference",
         (
-            "Whether what the model is fed, or says, is still distributed as it was. A shift is no loss "
-            "of performance yet, and a loss needs no shift. Other conventions on the same data: [the "
-            "stability index](stability-index.md)."
+            "Whether what the model is fed, or says, is still distributed as it was; once labels are "
+            "settled, whether these are. A shift is no loss of performance yet, and a loss needs no shift. "
+            "Other conventions on the same data: [the stability index](stability-index.md)."
         ),
     ),
     Family.DISTANCES: (

@@ -134,7 +134,8 @@ LOG: tuple[Measure, ...] = (
         Direction.LOWER,
         Family.LOG,
         ALL,
-        "Time of the cycle less the newest `logged_at` (without such a column: event time) that was seen.",
+        "Time of the cycle less the newest `logged_at` that was seen; without such a column, less the newest "
+        "event time that was counted.",
         "none",
         "",
         headline=True,
@@ -145,7 +146,9 @@ LOG: tuple[Measure, ...] = (
         Direction.LOWER,
         Family.LOG,
         ALL,
-        "Time of the cycle less the newest `reported_at` that was seen.",
+        "Time of the cycle less the newest `reported_at` that was seen; without such a column, less the end "
+        "of the newest pane that holds a labelled record: at best as old as labels are late; where none is "
+        "labelled, less the oldest event.",
         "none",
         "",
         headline=True,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.typing import Floats
+from monitor.core.typing import Counts, Floats
 from monitor.states.counters import Counters
 
 
@@ -30,9 +30,15 @@ class Mixture:
         counted = np.stack([counters.dense() for _, counters in self.parts])
         expected = np.zeros(layout.size)
         for block in layout.blocks:
-            cells = counted[:, layout.slice(block.name)]
-            records = cells.sum(axis=1)
-            if (records > 0).all():
-                worth = 1 / (shares**2 / records).sum()
-                expected[layout.slice(block.name)] = worth * ((shares / records)[:, None] * cells).sum(axis=0)
+            expected[layout.slice(block.name)] = mixed_cells(shares, counted[:, layout.slice(block.name)])
         return expected
+
+
+def mixed_cells(shares: Floats, cells: Counts) -> Floats:
+    """Expected counts m·q of one block's cells, shape (references, cells); 0 where a reference has none."""
+    records = cells.sum(axis=1)
+    if not (records > 0).all():
+        return np.zeros(cells.shape[1])
+    worth = 1 / (shares**2 / records).sum()
+    mixed: Floats = worth * ((shares / records)[:, None] * cells).sum(axis=0)
+    return mixed

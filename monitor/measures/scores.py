@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, kolmogi
 
 from monitor.core.interval import Interval
@@ -17,6 +16,7 @@ from monitor.measures.intervals import normal_quantile
 from monitor.measures.moments import mean
 from monitor.measures.ranked import Ranked, curve
 from monitor.measures.resampling import Resamples, Spread
+from monitor.measures.roots import root
 from monitor.states.views import ScoreTable, Sums
 
 FEW = 10  # of a class, below which DeLong's variance is not trusted
@@ -228,7 +228,7 @@ def _newcombe_upper(value: float, positives: int, negatives: int, level: float) 
         variance_by_a = z * z * (1 - a) * spread / (positives * negatives)
         return a - variance_by_a if value <= 0 else (value - a) ** 2 - a * variance_by_a
 
-    return 1.0 if value >= 1 else float(brentq(distance, value, 1.0))
+    return 1.0 if value >= 1 else root(distance, value, 1.0)
 
 
 def _reason(n: int) -> Reason:

@@ -14,7 +14,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scipy.optimize import brentq
 from scipy.special import betaln
 
 from monitor.core.interval import Interval
@@ -22,6 +21,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.ask import Result
 from monitor.measures.comparison import Mean, Rate
 from monitor.measures.measure import ALL, CLASSES, NUMBERS, Direction, Family, Measure, Unit
+from monitor.measures.roots import root
 
 ENOUGH = 500  # of an arm, below which its mean is not taken as normal
 CONCENTRATION = 10_000  # of the prior about the planned share, in records
@@ -284,4 +284,4 @@ def _bound(successes: int, failures: int, planned: float, level: float) -> float
     highest = min(share, 1 - 1e-16)
     if beyond(highest) >= 0:
         return highest
-    return float(brentq(beyond, lowest, highest, xtol=1e-12)) if beyond(lowest) > 0 else 0.0
+    return root(beyond, lowest, highest) if beyond(lowest) > 0 else 0.0

@@ -86,14 +86,15 @@ def results(
     sides = Sides.of(expected, index, value, absent)
     columns = [stability_indices(sides, ask), critical_indices(sides, ask), index_biases(sides)]
     reasons = [sides.reason(row) for row in range(len(sides.n))]
-    steps = Steps.of(expected, index, value)
-    by_row = dict(kolmogorov.measured(expected, steps, reasons))
+    further = ask.whole and Family.DISTANCES in ask.families
+    steps = Steps.of(expected, index, value) if further or expected.numeric else None
+    by_row = {} if steps is None else dict(kolmogorov.measured(expected, steps, reasons))
     for row, subject in enumerate(expected.subjects):
         for name, column in zip(NAMES, columns, strict=True):
             yield Result(name, subject.name, column[row])
         for name, measurement in zip(kolmogorov.NAMES, by_row.get(row, ()), strict=False):
             yield Result(name, subject.name, measurement)
-    if ask.whole and Family.DISTANCES in ask.families:
+    if further and steps is not None:
         yield from distances.results(expected, sides.current, steps, reasons, ask.level)
 
 

@@ -1,6 +1,6 @@
 """The whole of a window against another moment: the reference's labels, the window before, earlier weeks."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.rules import Rule
@@ -13,12 +13,15 @@ from monitor.measures.against import (
     is_comparable,
     is_worse,
     mean_of,
+    mixed,
     segment_contribution,
 )
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import Result, expectation, performance, quality, shift
+from monitor.measures.label_shift import LABEL
 from monitor.measures.measure import Family
 from monitor.measures.shift import absent_results
+from monitor.pipeline.compared import Compared
 from monitor.pipeline.monitored import Figures, Monitored
 from monitor.pipeline.target import Target, ask_of, folded_part
 from monitor.records.counting import Counting
@@ -87,20 +90,30 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
     return found + _contribution(target, fall, folded, labels)
 
 
-def quality_against_reference(target: Target, rows: Iterable[MeasurementRow]) -> list[MeasurementRow]:
+def quality_against_reference(
+    target: Target, rows: Iterable[MeasurementRow], references: Compared
+) -> list[MeasurementRow]:
     """Differences of faulty values from the reference's, of the windows in which a rule reads them.
 
-    None where versions have references of their own. Cost: the reference is looked at once.
+    Of versions with references of their own, from what these lead one to expect. Cost: each reference is
+    looked at once.
     """
     monitored = target.monitored
     place = (REFERENCE, target.window.name)
     asked = {rule.measure for rule in monitored.spec.rules if (rule.against, rule.window) == place}
     wanted = {name for name in asked if BY_NAME[name].family is Family.QUALITY}
-    if not wanted or monitored.reference is None or monitored.version_references:
+    if not wanted or references.default is None:
         return []
-    if monitored.checked is None:
-        monitored.checked = _checked(monitored, monitored.reference.records)
-    return _of_quality(target, rows, wanted, monitored.checked, REFERENCE)
+    shares = references.shares or ((1.0, references.default),)
+    then = [(share, _of_records(monitored, one.records)) for share, one in shares]
+    return _of_quality(target, rows, wanted, then, REFERENCE)
+
+
+def _of_records(monitored: Monitored, reference: Counters) -> Figures:
+    """Faulty values of a reference's records: looked at once."""
+    if reference not in monitored.checked:
+        monitored.checked[reference] = _checked(monitored, reference)
+    return monitored.checked[reference]
 
 
 def quality_against_accepted(
@@ -113,7 +126,7 @@ def quality_against_accepted(
     wanted = {name for name in measures if BY_NAME[name].family is Family.QUALITY}
     if not wanted:
         return []
-    return _of_quality(target, rows, wanted, _checked(target.monitored, then), earlier.name)
+    return _of_quality(target, rows, wanted, [(1.0, _checked(target.monitored, then))], earlier.name)
 
 
 def _checked(monitored: Monitored, records: Counters) -> Figures:
@@ -122,7 +135,11 @@ def _checked(monitored: Monitored, records: Counters) -> Figures:
 
 
 def _of_quality(
-    target: Target, rows: Iterable[MeasurementRow], wanted: Collection[str], then: Figures, against: str
+    target: Target,
+    rows: Iterable[MeasurementRow],
+    wanted: Collection[str],
+    then: Sequence[tuple[float, Figures]],
+    against: str,
 ) -> list[MeasurementRow]:
     return [
         target.row(_difference(row, then), Truth.NONE, WHOLE, None, against=against)
@@ -131,9 +148,10 @@ def _of_quality(
     ]
 
 
-def _difference(row: MeasurementRow, then: Figures) -> Result:
-    found = difference(row.measurement, then[row.measure, row.subject])
-    return Result(row.measure, row.subject, replace(found, detail=None))
+def _difference(row: MeasurementRow, figures: Sequence[tuple[float, Figures]]) -> Result:
+    parts = [(share, each[row.measure, row.subject]) for share, each in figures]
+    then = parts[0][1] if len(parts) == 1 else mixed(parts)
+    return Result(row.measure, row.subject, replace(difference(row.measurement, then), detail=None))
 
 
 def performance_against(
@@ -176,7 +194,7 @@ def not_counted(
         return [
             replace(row, measurement=_absent(row.measurement.n), against=earlier.name)
             for row in rows
-            if _is_compared(row, every=True)
+            if _is_compared(row, every=True) or (row.subject == LABEL and not row.against)
         ]
     ask = ask_of(target.monitored)
     if Family.SHIFT not in ask.families:

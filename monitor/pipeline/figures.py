@@ -1,13 +1,13 @@
 """Rows of figures that no window has: of the log, and of the cycle itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.pipeline.dirty import Changes
-from monitor.pipeline.monitored import AGES, LATE, WAITING, Monitored
-from monitor.specs.rows import MeasurementRow, ModelState, Truth, WaitingPane
+from monitor.pipeline.monitored import LATE, WAITING, Monitored
+from monitor.specs.rows import MeasurementRow, ModelState, Part, Truth, WaitingPane
 from monitor.windows.fold import VERSIONS
 
 VERSION_SEEN = "version_first_seen_timestamp"
@@ -18,7 +18,7 @@ def cycle_rows(
 ) -> list[MeasurementRow]:
     """What became visible late, it is remembered here; what waits; ages; when versions were first seen."""
     monitored.late = late_rows(as_of, changes, monitored.late)
-    ages = age_rows(as_of, changes.state, labelled=monitored.counting.reading.labelled)
+    ages = age_rows(as_of, newest_seen(monitored, changes.state, as_of))
     return [*monitored.late, *waiting_rows(as_of, waiting), *ages, *first_seen_rows(monitored)]
 
 
@@ -44,14 +44,35 @@ def waiting_rows(as_of: int, waiting: list[WaitingPane]) -> tuple[MeasurementRow
     return tuple(log_row(as_of, name, Measurement(value, n=len(panes))) for name, value in found)
 
 
-def age_rows(as_of: int, state: ModelState, *, labelled: bool) -> list[MeasurementRow]:
-    """For how long nothing has been logged, and no label reported."""
-    cursors = (state.logged_cursor, state.reported_cursor)
+def newest_seen(monitored: Monitored, state: ModelState, as_of: int) -> dict[str, int | None]:
+    """Moments that ages are counted from: of the newest row logged, of the newest label reported.
+
+    Without such a column the newest event that is counted, that has a label; where none is known any more,
+    the oldest moment since which there is none.
+    """
+    spec, seen = monitored.spec, {"log_age": state.logged_cursor}
+    if spec.predictions.column("logged_at") is None:
+        seen["log_age"] = _newest_event(monitored, state, Part.RECORDS, as_of)
+    if spec.labels is not None and monitored.counting.reading.labelled:
+        seen["label_age"] = state.reported_cursor
+        if spec.labels.column("reported_at") is None:
+            seen["label_age"] = _newest_event(monitored, state, Part.LABELS, as_of)
+    return seen
+
+
+def _newest_event(monitored: Monitored, state: ModelState, part: Part, as_of: int) -> int | None:
+    found = monitored.panes.newest_event(part)
+    if found is None and state.oldest is not None:
+        return max(state.oldest, monitored.oldest_needed(as_of))
+    return found
+
+
+def age_rows(as_of: int, seen: Mapping[str, int | None]) -> list[MeasurementRow]:
+    """For how long nothing has been logged, and no label reported: see `newest_seen`."""
     absent = Measurement.absent(Reason.NO_RECORDS, n=0)
     return [
         log_row(as_of, name, absent if at is None else Measurement(max(0, as_of - at) / SECOND, n=0))
-        for name, at in zip(AGES, cursors, strict=True)
-        if labelled or name != "label_age"
+        for name, at in seen.items()
     ]
 
 

@@ -31,6 +31,7 @@ from monitor.pipeline.against import (
 from monitor.pipeline.by_day import by_day, independent
 from monitor.pipeline.compared import compared
 from monitor.pipeline.estimated import estimate_error_rows, estimate_rows
+from monitor.pipeline.label_shift import label_shift_against, label_shift_rows
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.target import Target, ask_of, folded_part
 from monitor.records.counting import Counting
@@ -59,7 +60,7 @@ def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[
         rows += [warned.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, shifted)]
         rows += [target.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, checked)]
     rows = by_day(target, Part.RECORDS, folded, rows, lambda one: quality(counting, one[WHOLE]))
-    return rows + independent(target, quality_against_reference(target, rows))
+    return rows + independent(target, quality_against_reference(target, rows, references))
 
 
 def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
@@ -70,6 +71,7 @@ def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = T
     coverage = rows[0].coverage
     challenged = challenge(counting, folded[WHOLE], ask)
     rows += [target.row(result, truth, WHOLE, coverage) for result in challenged]
+    rows += label_shift_rows(target, folded[WHOLE], truth, coverage)
     if strata:
         everyone = counting.tally(folded[WHOLE]).records
         resampled = target.monitored.spec.resample_segments
@@ -142,7 +144,8 @@ class WindowMeasures:
         target = self._target(end)
         rows = self._once(target, Part.RECORDS, Truth.NONE)
         rows += [self._volume(target), *estimate_rows(target, self._state(target, Truth.NONE))]
-        return [*rows, *self._against(target, Part.RECORDS, Truth.NONE, rows)]
+        now = self._state(target, Truth.NONE)[WHOLE]
+        return [*rows, *self._against(target, Part.RECORDS, Truth.NONE, rows, now)]
 
     def revised_records(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the whole, for a revision."""
@@ -155,16 +158,18 @@ class WindowMeasures:
         """Performance and labels of the window that ends at `end`, and of its strata."""
         target = self._target(end, warning)
         rows = self._once(target, Part.LABELS, truth)
+        state = self._state(target, truth)
         if truth is Truth.SETTLED:
-            rows += estimate_error_rows(target, rows, self._state(target, truth))
-        return [*rows, *self._against(target, Part.LABELS, truth, rows)]
+            rows += estimate_error_rows(target, rows, state)
+        return [*rows, *self._against(target, Part.LABELS, truth, rows, state[WHOLE])]
 
     def revised(self, end: int, truth: Truth, warning: str = "") -> list[MeasurementRow]:
-        """Performance and labels of the whole, for a revision."""
+        """Performance and labels of the whole, for a revision, also against other moments."""
         target = self._target(end, warning)
         folded = folded_part(target, Part.LABELS, strata=False)
         rows = label_rows(target, folded, truth, strata=False)
-        return rows + (estimate_error_rows(target, rows, folded) if truth is Truth.SETTLED else [])
+        rows += estimate_error_rows(target, rows, folded) if truth is Truth.SETTLED else []
+        return [*rows, *self._against(target, Part.LABELS, truth, rows, folded[WHOLE])]
 
     def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""
@@ -185,7 +190,7 @@ class WindowMeasures:
         return bool(start >= oldest and first == last)
 
     def _against(
-        self, target: Target, part: Part, truth: Truth, rows: list[MeasurementRow]
+        self, target: Target, part: Part, truth: Truth, rows: list[MeasurementRow], now: Counters
     ) -> list[MeasurementRow]:
         """What a window has to say against each of the earlier spans that are configured."""
         found: list[MeasurementRow] = []
@@ -198,16 +203,21 @@ class WindowMeasures:
             if not all(self._counted(*span, frozen=True) for span in earlier.spans):
                 found += not_counted(target, part, rows, earlier)
             elif earlier.spans:
-                found += self._compared(target, part, truth, rows, earlier)
+                found += self._compared(target, part, truth, rows, now, earlier)
         return independent(target, found)
 
     def _compared(
-        self, target: Target, part: Part, truth: Truth, rows: list[MeasurementRow], earlier: Earlier
+        self,
+        target: Target,
+        part: Part,
+        truth: Truth,
+        rows: list[MeasurementRow],
+        now: Counters,
+        earlier: Earlier,
     ) -> list[MeasurementRow]:
         memory = self.monitored.memory
         key = (self.window.name, target.end, truth, target.warning, earlier.name)
         if key not in memory.now:
-            now = memory.now[(*key[:-1], "")][0][WHOLE]
             then = earlier.folded(self.monitored, part)[WHOLE]
             states = {WHOLE: now, Stratum(version=earlier.name): then}
             before = memory.before.get(key)
@@ -218,7 +228,9 @@ class WindowMeasures:
                 found += quality_against_accepted(target, rows, earlier, then)
                 memory.now[key] = (states, found)
             else:
-                memory.now[key] = (states, performance_against(target, rows, earlier, then))
+                found = performance_against(target, rows, earlier, then)
+                found += label_shift_against(target, (now, then), truth, rows[0].coverage, earlier.name)
+                memory.now[key] = (states, found)
         return list(memory.now[key][1])
 
     def _once(self, target: Target, part: Part, truth: Truth) -> list[MeasurementRow]:

@@ -94,7 +94,7 @@ class Monitored:
     expected
         what single references lead one to expect, by their counters, with and without features.
     checked
-        faulty values of the reference; None: not asked yet.
+        faulty values of references, by their counters.
     performed
         performance on the reference's labels; None: not asked yet.
     threshold
@@ -130,7 +130,7 @@ class Monitored:
     accepted: Mapping[Series, Acceptance] = field(default_factory=dict)
     watched: dict[tuple[str, str], tuple[object, ...]] = field(default_factory=dict)
     expected: dict[tuple[Counters, bool], Expected] = field(default_factory=dict)
-    checked: Figures | None = None
+    checked: dict[Counters, Figures] = field(default_factory=dict)
     performed: Figures | None = None
     threshold: tuple[float | None] | None = None
     lessons: Lessons = field(default_factory=Lessons)

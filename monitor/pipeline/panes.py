@@ -154,6 +154,17 @@ class Panes:
         first, last = np.searchsorted(starts, [start, end])
         return int(records[first:last].sum())
 
+    def newest_event(self, part: Part) -> int | None:
+        """Newest event time of a log without `logged_at`; of labels the end of the newest pane with any."""
+        starts, _, rows, _, labelled, _ = self._parts[part].columns
+        held = np.flatnonzero(rows if part is Part.RECORDS else labelled)
+        if not len(held):
+            return None
+        start = int(starts[held[-1]])
+        if part is Part.LABELS:
+            return start + self._counting.reading.pane
+        return self._parts[part].facts[start].newest
+
     def labelled(self, as_of: int, waiting: Mapping[int, int]) -> LabelledPanes:
         """Labels parts as settling sees them; a pane that does not wait is as good as counted now.
 

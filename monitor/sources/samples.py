@@ -103,7 +103,7 @@ def odd_times(session: Session, dialect: Dialect, model: ModelSpec, role: str, n
     column = str(column)
     time = comparable(session, looked, column, role, model.reading)
     beside = time.odd_near((now - model.reading.horizon, now))
-    if time.shape is not Shape.TEXT or beside is None or not _sortable(session, looked, time):
+    if time.shape is not Shape.TEXT or beside is None or not sortable(session, looked, time):
         return None
     ref, kind = looked.ref(column, role), looked.types[column]
     output = casts.output(dialect.name, Want.TIME, role, ref, kind, unit=None)
@@ -161,7 +161,7 @@ def _some(looked: Looked, chosen: str) -> str:
 
 
 def _within(session: Session, looked: Looked, time: Comparable, newest: int, span: int) -> Rows | None:
-    if not _sortable(session, looked, time):
+    if not sortable(session, looked, time):
         return None
     return count_rows(session, looked.item, time.condition(newest - span, newest + 1))
 
@@ -176,13 +176,14 @@ def _joined(looked: Looked, model: ModelSpec) -> Sequence[Output]:
 
 
 def _newest_first(session: Session, looked: Looked, time: Comparable, now: int) -> str | None:
-    if not _sortable(session, looked, time):
+    if not sortable(session, looked, time):
         return None
     condition = time.condition(_EPOCH_ON, now + DAY)
     return f"WHERE ({condition}) ORDER BY {time.sql} DESC"
 
 
-def _sortable(session: Session, looked: Looked, time: Comparable) -> bool:
+def sortable(session: Session, looked: Looked, time: Comparable) -> bool:
+    """Whether the newest rows of a column of times are found without reading a large table whole."""
     if time.shape in (Shape.UNKNOWN, Shape.NOTHING):
         return False
     if has_index(session, looked.dialect, looked.item, time.condition(0, 1)):

@@ -4,17 +4,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, func, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, delete, func, select, update
 
 from monitor.alerts.messages import Notice
+from monitor.core.clock import DAY
 from monitor.specs.rows import WaitingNotice
 from monitor.states.grids import content_hash
 from monitor.store.connections import reading, writing
 from monitor.store.statements import add, database_now
 from monitor.store.tables import outbox
 
+KEPT = 30 * DAY  # after that, of what was told or given up nothing is kept: alerts are, for ever
 _WAITS = outbox.c.delivered_at.is_(None) & outbox.c.given_up_at.is_(None)
 _LONGEST_ERROR = 500
+_AT_A_TIME = 1_000
 
 
 def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) -> None:
@@ -82,6 +85,7 @@ class SqlOutbox:
             taken = update(outbox).where(outbox.c.key == notice.key, outbox.c.delivered_at.is_(None))
             now = database_now(connection)
             connection.execute(taken.values(delivered_at=now, given_up_at=None, error=""))
+            self._prune(connection, notice.channel)
 
     def undelivered(self, notice: WaitingNotice, error: str, wait: int) -> None:
         """Note why it was not taken, unless another process has it now, and let it wait."""
@@ -99,7 +103,15 @@ class SqlOutbox:
                 return 0
         with writing(self.engine) as connection:
             gone = update(outbox).where(old).values(given_up_at=database_now(connection))
+            self._prune(connection, channel)
             return connection.execute(gone).rowcount
+
+    def _prune(self, connection: Connection, channel: str) -> None:
+        """Delete what was told, or given up, and written long ago; a bounded number at a time."""
+        mine = (outbox.c.run == self.run) & (outbox.c.channel == channel) & ~_WAITS
+        old = mine & (outbox.c.written_at < database_now(connection) - KEPT)
+        oldest = select(outbox.c.key).where(old).order_by(outbox.c.as_of).limit(_AT_A_TIME)
+        connection.execute(delete(outbox).where(outbox.c.key.in_(oldest)))
 
     def _of(self, channel: str) -> ColumnElement[bool]:
         return (outbox.c.run == self.run) & (outbox.c.channel == channel) & _WAITS

@@ -207,3 +207,17 @@ def test_strata_have_series_of_their_own() -> None:
     assert none.by_group["strata"] == 0
     assert one.by_group["strata"] > 5
     assert one.by_group["whole model"] == none.by_group["whole model"]
+
+
+@pytest.mark.parametrize("offline", [(), ("--offline",)])
+def test_rules_that_can_never_be_judged_are_warned_of(bench: Bench, offline: tuple[str, ...]) -> None:
+    rule = '[[models.alerts]]\nname = "fewer"\nmeasure = "volume_ratio"\nbelow = 0.5\n'
+    bench.configure(model(options=OPTIONS.replace('["1d"]', '["14d"]')), rule)
+
+    done = check(bench, *offline)
+
+    assert done.exit_code == 0
+    warned = (
+        'warning: model "late": rule "fewer" can never be judged: the earlier weeks lie beyond the horizon'
+    )
+    assert warned in done.stderr

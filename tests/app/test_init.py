@@ -422,3 +422,17 @@ def test_a_column_that_may_tell_shadow_rows_is_hinted_at(tmp_path: Path) -> None
     assert lines[at + 2] == '# values = ["0", "1"]'
     uncommented = "\n".join([*lines[:at], *(line.removeprefix("# ") for line in lines[at : at + 3])])
     assert check(tmp_path, uncommented).exit_code == 0
+
+
+def test_a_log_that_pauses_at_weekends_is_warned_of(tmp_path: Path) -> None:
+    url, days = f"sqlite:///{tmp_path / 'serving.db'}", [day for day in range(60) if day % 7 not in (1, 2)]
+    rows = [
+        {"id": f"{day}-{at}", "made_at": START + timedelta(days=day, minutes=at), "score": at / 40, "x": at}
+        for day in days
+        for at in range(40)
+    ]
+    create(url, "loads", rows, id=sa.String(20), made_at=sa.DateTime, score=sa.Double, x=sa.Integer)
+
+    done = CliRunner().invoke(main, ["init", "--url", url, "--predictions", "loads"])
+
+    assert 'rule "log_stopped" fires after 36h' in done.stderr

@@ -251,3 +251,83 @@ def test_what_stands_on_labels_is_judged_on_settled_ones(file: File, measure: st
     text = f'[[models.alerts]]\nname = "one"\nmeasure = "{measure}"\nabove = 1'
 
     assert rules(file, LABELS, CONTROL, text)["one"].truth == truth
+
+
+def test_the_shift_of_labels_is_judged_on_settled_ones_and_needs_them(file: File) -> None:
+    text = RULE.replace("score", "label") + "\nabove = 0.25"
+
+    assert rules(file, LABELS, REFERENCE, text)["moved"].truth == "settled"
+    assert rules(file, LABELS, REFERENCE)["label_shift"].truth == "settled"
+    (fault,) = file.faults_of(model(tables=text))
+    assert 'alerts[0].measure: needs [models.labels]: got "stability_index"' in fault
+
+
+def test_arms_of_several_classes_are_judged_class_by_class(file: File) -> None:
+    named = '[models.classes]\nvalues = ["a", "b", "c", "d"]'
+
+    found = rules(file, LABELS, CONTROL, named, task="multiclass")["control_group"]
+    assert found.subject == "class:*"
+    assert found.condition.below is not None
+    assert found.condition.below.amount == pytest.approx(0.05 / 4)
+    assert rules(file, LABELS, CONTROL)["control_group"].subject == ""
+    assert "control_group" not in rules(file, LABELS, CONTROL, REFERENCE, task="multiclass")
+
+
+def test_two_named_classes_are_compared_as_one(file: File) -> None:
+    named = '[models.classes]\nvalues = ["a", "b"]'
+
+    found = rules(file, LABELS, CONTROL, named, task="multiclass")["control_group"]
+    assert found.subject == ""
+    assert found.condition.below is not None
+    assert found.condition.below.amount == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("windows", "horizon", "judged"),
+    [
+        ('["1d", "7d"]', "60d", "1d"),
+        ('["month"]', "60d", None),
+        ('["30d"]', "60d", None),
+        ('["30d"]', "99d", None),
+        ('["30d"]', "101d", "30d"),
+        ('["14d"]', "60d", "14d"),
+    ],
+)
+def test_volume_is_judged_where_the_horizon_holds_earlier_weeks(
+    file: File, windows: str, horizon: str, judged: str | None
+) -> None:
+    found = rules(file, keys=f'windows = {windows}\nhorizon = "{horizon}"')
+
+    assert (found["volume"].window if "volume" in found else None) == judged
+
+
+def test_a_log_that_comes_by_loads_has_stopped_later(file: File) -> None:
+    loaded = '[models.reading]\nready_after = "26h"'
+
+    limits = [rules(file, *tables)["log_stopped"].condition.above for tables in ((), (loaded,))]
+    assert limits == [Limit(36 * 3_600.0), Limit(50 * 3_600.0)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "keys", "days"),
+    [
+        (LABELS, "", 8),
+        (
+            LABELS.replace('\nreported_at = "reported_at"', ""),
+            'windows = ["1d"]\nhorizon = "20d"\nsettle_after = "15d"',
+            20,
+        ),
+        (LABELS.replace('\nreported_at = "reported_at"', ""), 'settle_after = "5d"', 13),
+    ],
+)
+def test_labels_without_a_time_have_stopped_once_they_should_have_come(
+    file: File, labels: str, keys: str, days: int
+) -> None:
+    assert rules(file, labels, keys=keys)["labels_stopped"].condition.above == Limit(days * 86_400.0)
+
+
+def test_without_the_family_of_shift_no_rule_reads_it(file: File) -> None:
+    found = rules(file, LABELS, REFERENCE, keys='measures = ["calibration"]')
+
+    assert {rule.measure for rule in found.values()}.isdisjoint({"stability_index"})
+    assert "missing_values" in found

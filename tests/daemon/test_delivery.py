@@ -65,6 +65,12 @@ def column(store: SqlStore, name: str) -> list[object]:
         return list(connection.execute(select(outbox.c[name]).order_by(*order)).scalars())
 
 
+def written_before(store: SqlStore, age: int) -> None:
+    """Let all notices be so much older."""
+    with writing(store.engine) as connection:
+        connection.execute(update(outbox).values(written_at=outbox.c.written_at - age))
+
+
 def due_again(store: SqlStore) -> None:
     """Let all that waits be due now."""
     with writing(store.engine) as connection:
@@ -202,8 +208,7 @@ def test_a_dead_channel_is_left_alone_after_three_failures_and_then_asked_with_o
 def test_an_old_notice_is_given_up_counted_and_said(fresh_store: SqlStore) -> None:
     box, channel = put(fresh_store, notice()), Told()
     send = deliverer(box, channel)
-    with writing(fresh_store.engine) as connection:
-        connection.execute(update(outbox).values(written_at=outbox.c.written_at - DAY))
+    written_before(fresh_store, DAY)
 
     with capture_logs() as logs:
         send()
@@ -219,6 +224,32 @@ def test_a_notice_of_a_tick_that_was_missed_long_ago_is_told(fresh_store: SqlSto
     deliverer(box, channel, now=START + 2 * DAY)()
 
     assert len(channel.taken) == 1
+
+
+def test_what_was_told_or_given_up_is_kept_for_thirty_days(store: SqlStore) -> None:
+    box, hours = put(store, notice()), [START + hour * HOUR for hour in (1, 2, 3)]
+    deliverer(box, Told())()
+    put(store, notice(at=hours[0]), notice("performance", Kind.FIRING, hours[1], "pager"))
+    written_before(store, 2 * DAY)
+    deliverer(box, Told())()
+
+    written_before(store, 29 * DAY)
+    put(store, notice(at=hours[2]))
+    deliverer(box, Told())()
+
+    assert column(store, "given_up_at") == [None, None]
+    assert column(store, "channel") == ["pager", "chat"]
+
+
+def test_what_was_told_lately_is_kept(store: SqlStore) -> None:
+    box = put(store, notice())
+    deliverer(box, Told())()
+    written_before(store, 29 * DAY)
+
+    put(store, notice(at=START + HOUR))
+    deliverer(box, Told())()
+
+    assert column(store, "as_of") == [START, START + HOUR]
 
 
 def test_runs_do_not_send_one_anothers_notices(fresh_store: SqlStore) -> None:

@@ -12,15 +12,12 @@ from typing import Any
 
 import servers
 from process import PATIENCE, Process
+from scraping import prometheus
 
 ROOT = Path(__file__).parent.parent.parent
-CONFIG = """
-global: {{ scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 1s }}
+RULES = """
 rule_files: [rules.yaml]
-alerting: {{ alertmanagers: [{{ static_configs: [{{ targets: ["127.0.0.1:{alertmanager}"] }}] }}] }}
-scrape_configs:
-  - job_name: monitor
-    static_configs: [{{ targets: ["127.0.0.1:{monitor}"] }}]
+alerting: {{ alertmanagers: [{{ static_configs: [{{ targets: ["127.0.0.1:{port}"] }}] }}] }}
 """
 WEBHOOK = '    webhook_configs: [{{ url: "http://127.0.0.1:{port}/{name}", send_resolved: true }}]\n'
 QUICK = {"group_wait: 30s": "group_wait: 0s", "group_interval: 5m": "group_interval: 1s"}
@@ -80,9 +77,7 @@ def receiver() -> Iterator[Told]:
 @contextmanager
 def stack(directory: Path, rules: str, monitor: int) -> Iterator[Told]:
     """Prometheus that scrapes a monitor and judges by rules, and Alertmanager behind it; what they tell."""
-    programs = {
-        name: servers.program(name, package=name) for name in ("prometheus", "prometheus-alertmanager")
-    }
+    program = servers.program("prometheus-alertmanager", package="prometheus-alertmanager")
     with ExitStack() as stack:
         told = stack.enter_context(receiver())
         port, example = servers.free_port(), ROOT / "docker" / "alertmanager" / "alertmanager.yml"
@@ -94,23 +89,13 @@ def stack(directory: Path, rules: str, monitor: int) -> Iterator[Told]:
             assert slow in text
             text = text.replace(slow, quick)
         (directory / "alertmanager.yml").write_text(text, encoding="utf-8")
-        command = [programs["prometheus-alertmanager"], "--config.file=alertmanager.yml", "--log.level=warn"]
-        command += ["--storage.path=told", "--cluster.listen-address="]
-        _run(
-            stack, [*command, f"--web.listen-address=127.0.0.1:{port}"], port, directory / "alertmanager.log"
-        )
+        command = [program, "--config.file=alertmanager.yml", "--log.level=warn", "--storage.path=told"]
+        command += ["--cluster.listen-address=", f"--web.listen-address=127.0.0.1:{port}"]
+        process = Process(command, port, directory / "alertmanager.log")
+        stack.callback(process.kill)
+        process.start()
+        process.wait(lambda: process.status("/-/ready") == 200, "Alertmanager")
         (directory / "rules.yaml").write_text(rules, encoding="utf-8")
-        config = CONFIG.format(alertmanager=port, monitor=monitor)
-        (directory / "prometheus.yml").write_text(config, encoding="utf-8")
-        port = servers.free_port()
-        command = [programs["prometheus"], "--config.file=prometheus.yml", "--log.level=warn"]
-        command += ["--storage.tsdb.path=data", "--rules.alert.resend-delay=1s"]
-        _run(stack, [*command, f"--web.listen-address=127.0.0.1:{port}"], port, directory / "prometheus.log")
+        resend, more = "--rules.alert.resend-delay=1s", RULES.format(port=port)
+        stack.enter_context(prometheus(directory, monitor, resend, more=more, every="2s"))
         yield told
-
-
-def _run(stack: ExitStack, command: list[str], port: int, log: Path) -> None:
-    process = Process(command, port, log)
-    stack.callback(process.kill)
-    process.start()
-    process.wait(lambda: process.status("/-/ready") == 200, command[0])

@@ -146,7 +146,7 @@ class WindowOracle:
         for (version, segment), measured in found.items():
             labelled = measured[0].truth is not Truth.NONE
             if (version, segment) == (None, None):
-                expected = self._labelled_whole(with_arms=len(found) > 1) if labelled else self._whole()
+                expected = self._whole(measured[0].truth, with_arms=len(found) > 1)
             elif labelled:
                 if (version, segment) not in self.labelled:
                     self.labelled[version, segment] = self._labelled(slices[version, segment])
@@ -160,8 +160,12 @@ class WindowOracle:
                 expected = {key: one for key, one in expected.items() if BY_NAME[key[0]].headline}
             self.run.result.compare(f"{self._where} {version or segment or ''}", measured, expected)
 
-    def _whole(self) -> dict[Key, Expected]:
+    def _whole(self, truth: Truth, *, with_arms: bool) -> dict[Key, Expected]:
         log = self.run.log
+        if truth is not Truth.NONE:
+            settled = truth is Truth.SETTLED
+            moved = oracle_shift.of_labels(log, log.reference, self.told) if settled else {}
+            return self._labelled_whole(with_arms=with_arms) | moved
         sides = dict(oracle_shift.sides_of(log, self.known, features=True))
         found = oracle_shift.of_records(log, self.known) | oracle_values.of_values(sides)
         args = self.window.name, self.span, self.as_of, self.run.first_as_of
@@ -238,6 +242,8 @@ class WindowOracle:
         if len(plain) < len(whole) or against != "reference":
             segments = {name: self.told.loc[part["row"]] for name, part in segments_of(log, self.known)}
             expected |= contribution(log, expected, Moment(self.told, segments), then[1])
+        if against != "reference" and rows[0].truth is Truth.SETTLED:
+            expected |= oracle_shift.of_labels(log, then[1].told, self.told)
         self.run.result.compare(f"{self._where} {against}", rows, expected)
 
     @property

@@ -119,6 +119,14 @@ def sides_of(log: Log, rows: pd.DataFrame, *, features: bool) -> Iterator[tuple[
     yield from ((subject, _of_levels(log, rows, column)) for subject, column in levels)
 
 
+def of_labels(log: Log, then: pd.DataFrame, now: pd.DataFrame) -> dict[Key, Expected]:
+    """Shift of the labels of what has one."""
+    sides = [one.loc[one["label"].notna(), ["label"]] for one in (then, now)]
+    made = _of_levels if log.classes else _of_numbers
+    told = made(replace(log, reference=sides[0], whole=log.grids), sides[1], "label")
+    return of_shift({"label": told})
+
+
 def of_volume(
     log: Log, window: str, span: tuple[int, int], as_of: int, first_as_of: int
 ) -> dict[Key, Expected]:
@@ -155,7 +163,7 @@ def _of_levels(log: Log, rows: pd.DataFrame, column: str) -> Sides:
         order = sorted(named.index, key=lambda level: (-int(named[level]), str(level)))
         log.made[column] = set(counts.index), order
     known, order = log.made[column]
-    if column == "prediction":
+    if column in ("prediction", "label"):
         known, order = set(log.classes), list(log.classes)
     held = log.reference[column].value_counts()
     first = sorted(order, key=lambda level: -int(held.get(level, 0)))[:19]

@@ -1,4 +1,4 @@
-"""A real Prometheus that scrapes every second."""
+"""A real Prometheus, on loopback."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ import servers
 from process import Process
 
 CONFIG = """
-global: {{ scrape_interval: 1s, scrape_timeout: 1s }}
+global: {{ scrape_interval: {every}, scrape_timeout: {every}, evaluation_interval: 1s }}
 scrape_configs:
   - job_name: monitor
     static_configs: [{{ targets: ["127.0.0.1:{port}"] }}]
@@ -43,12 +43,16 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(directory: Path, scraped: int) -> Iterator[Prometheus]:
-    """Prometheus on a monitor's port."""
+def prometheus(
+    directory: Path, scraped: int, *options: str, more: str = "", every: str = "1s"
+) -> Iterator[Prometheus]:
+    """Prometheus on a monitor's port; `more` stands in its configuration besides."""
     program, port = servers.program("prometheus", package="prometheus"), servers.free_port()
-    (directory / "prometheus.yml").write_text(CONFIG.format(port=scraped), encoding="utf-8")
+    (directory / "prometheus.yml").write_text(
+        CONFIG.format(port=scraped, every=every) + more, encoding="utf-8"
+    )
     command = [program, "--config.file=prometheus.yml", "--storage.tsdb.path=data"]
-    command += [f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]
+    command += [f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn", *options]
     process = Process(command, port, directory / "prometheus.log")
     process.start()
     try:

@@ -7,14 +7,12 @@ import servers
 from click.testing import CliRunner, Result
 from serving import model
 
-from monitor.alerts.defaults import Watched, default_rules
+from monitor.alerts.defaults import NAMES
 from monitor.cli import main
 from monitor.config.load import settings_of
-from monitor.core.clock import DAY
 from monitor.exposition.forwarding import Forwarding
 from monitor.exposition.prometheus_itself import ITSELF
-from monitor.exposition.prometheus_rules import DEFAULT_RULES, OWN_RULE, rules_text
-from monitor.records.reading import Task
+from monitor.exposition.prometheus_rules import OWN_RULE, rules_text
 from monitor.specs.model import ModelSpec
 
 ROOT = Path(__file__).parent.parent.parent
@@ -69,6 +67,20 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(
         tmp_path_factory.mktemp("rules"), own, model("e.arly-2"), model("calm", options="alerts = []\n")
     )
+
+
+def test_that_channels_tell_of_the_same_alerts_is_warned_of_beside_the_rules(tmp_path: Path) -> None:
+    hook = '[[notify]]\nname = "chat"\nurl = "https://chat.example/hook"\nmodels = ["late", "calm"]\n'
+    config = tmp_path / "config.toml"
+    models = model("late") + model("other") + model("calm", options="alerts = []\n")
+    config.write_text(HEAD + hook + models, encoding="utf-8")
+
+    done = exported(config)
+
+    assert done.stderr == (
+        'warning: [[notify]] tells of alerts of "late": where Prometheus has these rules they arrive twice\n'
+    )
+    assert done.stdout.startswith("# Written by")
 
 
 @pytest.mark.promtool
@@ -134,8 +146,7 @@ def test_every_default_rule_and_every_alert_of_the_monitor_has_its_section_in_th
     text = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
     sections = {line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")}
 
-    assert default_names() == DEFAULT_RULES
-    assert sections == {*DEFAULT_RULES, OWN_RULE, *ITSELF}
+    assert sections == {*NAMES, OWN_RULE, *ITSELF}
 
 
 def test_labels_of_a_model_route_the_alerts_about_its_cycles_too(tmp_path: Path) -> None:
@@ -171,23 +182,3 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def specs(directory: Path, *models: str) -> Sequence[ModelSpec]:
     (directory / "config.toml").write_text(HEAD + "".join(models), encoding="utf-8")
     return settings_of(directory / "config.toml", {}).models
-
-
-def default_names() -> set[str]:
-    windows = (("7d", 7 * DAY, DAY),)
-    return {
-        rule.name
-        for task in Task
-        for rule in default_rules(
-            Watched(
-                task=task,
-                windows=windows,
-                score=True,
-                labels=True,
-                reference=True,
-                features=True,
-                arms=True,
-                share=True,
-            )
-        )
-    }

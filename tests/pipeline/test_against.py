@@ -193,7 +193,7 @@ def test_versions_with_references_of_their_own_are_not_compared_as_a_whole(
     assert {row.against for row in rows} == {""}
 
 
-def test_revisions_carry_the_difference_from_the_reference_alone(
+def test_revisions_carry_the_differences_from_other_moments(
     fresh_store: SqlStore, collapsed: pd.DataFrame
 ) -> None:
     monitored = model(collapsed, fresh_store, "1d", against=("previous",))
@@ -217,8 +217,15 @@ def test_revisions_carry_the_difference_from_the_reference_alone(
     kept = {(row.against, as_of) for _, as_of, row in history if row.window_end == day}
     revised = max(as_of for against, as_of in kept if not against)
     assert revised >= moment
-    assert ("reference", revised) in kept
-    assert max(as_of for against, as_of in kept if against == "previous") < revised
+    assert {("reference", revised), ("previous", revised)} <= kept
+    told = {
+        row.against: row.measurement.value
+        for _, as_of, row in history
+        if as_of == revised and row.window_end == day
+    }
+    now, before = accuracy(turned, (day - DAY, day)), accuracy(collapsed, (day - 2 * DAY, day - DAY))
+    assert told[""] == pytest.approx(now)
+    assert told["previous"] == pytest.approx(now - before)
 
 
 def test_a_fall_against_the_week_before_names_its_segment(

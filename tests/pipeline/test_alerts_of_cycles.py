@@ -218,6 +218,20 @@ def _life(alert: Alert) -> tuple[object, ...]:
     return (alert.since, alert.fired_at, alert.resolved_at, alert.ended, alert.breach.value)
 
 
+def test_a_log_that_falls_silent_after_busy_weeks_has_too_small_a_volume(fresh_store: SqlStore) -> None:
+    (rule,) = (rule for rule in RULES if rule.name == "volume")
+    monitored = monitored_of(log_of(16, per_day=480).source(), fresh_store, rules=(rule,), windows=DAILY)
+
+    run_cycle(monitored, START + 16 * DAY)
+    _, rows = run_cycle(monitored, START + 17 * DAY)
+
+    (found,) = (row.measurement for row in rows if row.measure == "volume_ratio")
+    assert (found.value, found.n) == (0.0, 0)
+    assert found.interval is not None
+    assert 0.0 == found.interval.lower < found.interval.upper < 0.5
+    assert [alert.state for _, alert in fresh_store.alerts("late")] == [State.FIRING]
+
+
 def test_what_is_accepted_of_a_share_hides_no_other_feature(fresh_store: SqlStore) -> None:
     log = log_of(DAYS, per_day=120)
     first = without(log.predictions, "temp", days_of(log.predictions) >= 4)  # from then on

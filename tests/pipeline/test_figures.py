@@ -7,8 +7,10 @@ from synthetic import START, labels_of, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.pipeline.cycle import run_cycle
+from monitor.specs.model import Relation
 from monitor.specs.rows import MeasurementRow
 from monitor.store.adapter import SqlStore
+from monitor.windows.ends import window_of
 
 NOON = START + 12 * HOUR
 
@@ -92,3 +94,63 @@ def test_a_second_cycle_at_the_same_moment_tells_the_same(fresh_store: SqlStore)
     _, restarted = run_cycle(monitored_of(source, fresh_store, windows=(), every=HOUR), NOON + 2 * HOUR)
 
     assert [figure(rows, "late_visible_records") for rows in (first, second, restarted)] == [1, 1, 1]
+
+
+def timeless(last_labelled: int) -> MemorySource:
+    """Two days without `logged_at`, a row each ten minutes; labels, without `reported_at`, of the first."""
+    event = START + np.arange(288) * 10 * MINUTE
+    reports = [(f"p{at}", 0, 0, "1") for at in range(last_labelled + 1)]
+    return MemorySource(
+        predictions_of(event).drop_columns(["logged_at"]), labels_of(reports).drop_columns(["reported_at"])
+    )
+
+
+def ages(source: MemorySource, store: SqlStore, *moments: int) -> list[tuple[float | None, float | None]]:
+    """Ages of log and labels in hours, of the cycles of a process."""
+    monitored = monitored_of(
+        source,
+        store,
+        predictions=Relation(table="predictions"),
+        labels=Relation(table="labels"),
+        every=HOUR,
+        settle_after=2 * DAY,
+        windows=(window_of("1d", HOUR),),
+    )
+    found = []
+    for moment in moments:
+        _, rows = run_cycle(monitored, moment)
+        log, labels = (figure(rows, name) for name in ("log_age", "label_age"))
+        found.append((log and log / 3_600, labels and labels / 3_600))
+    return found
+
+
+def test_without_times_of_logging_and_reports_ages_are_those_of_events(fresh_store: SqlStore) -> None:
+    source, end = timeless(last_labelled=142), START + 2 * DAY  # of the hour before midnight
+
+    found = ages(source, fresh_store, end, end + HOUR, end + 30 * HOUR)
+    again = ages(source, fresh_store, end + 31 * HOUR)  # of a new process
+
+    tenth = 1 / 6  # of the last row
+    assert found == [(tenth, 24.0), (1 + tenth, 25.0), (30 + tenth, 54.0)]
+    assert again == [(31 + tenth, 55.0)]
+
+
+def test_labels_that_never_came_are_as_old_as_the_log(fresh_store: SqlStore) -> None:
+    ((_, age),) = ages(timeless(last_labelled=-1), fresh_store, START + 2 * DAY)
+
+    assert age == 48.0
+
+
+def test_a_label_that_comes_makes_the_labels_young_again(fresh_store: SqlStore) -> None:
+    source, end = timeless(last_labelled=142), START + 2 * DAY
+    ages(source, fresh_store, end)
+    source.labels = timeless(last_labelled=287).labels
+
+    ((_, age),) = ages(source, fresh_store, end + HOUR)
+    assert age == 1.0
+
+
+def test_nothing_at_all_has_no_age(fresh_store: SqlStore) -> None:
+    nothing = MemorySource(timeless(0).predictions.slice(0, 0), timeless(-1).labels)
+
+    assert ages(nothing, fresh_store, START + DAY) == [(None, None)]

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 from sklearn.metrics import roc_auc_score
 from synthetic import READING, SPEC, START, Log, log_of, monitored_of, predictions_of
 
+from monitor.alerts.rules import Condition, Limit, Rule
 from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import Reason
 from monitor.pipeline.cycle import run_cycle
@@ -249,3 +251,44 @@ def test_segments_have_no_shift_where_references_are_mixed(fresh_store: SqlStore
         for rows in cycles
     ]
     assert reasons[:2] == [{None}, {Reason.NO_REFERENCE}]
+
+
+def test_faulty_values_are_compared_with_the_references_of_the_versions(fresh_store: SqlStore) -> None:
+    log, switch = retrained(), 3 * 2_400 + 1_200
+    half = pa.array(
+        np.asarray(log.predictions["feature:temp"]), mask=np.arange(len(log.predictions)) >= switch
+    )
+    at = log.predictions.column_names.index("feature:temp")
+    log = Log(log.predictions.set_column(at, "feature:temp", half), log.labels)
+    rule = Rule(
+        name="missing",
+        measure="missing_rate",
+        condition=Condition(above=Limit(0.05)),
+        subject="feature:*",
+        window="1d",
+        against="reference",
+    )
+    monitored = model(fresh_store, log, UNLABELLED, rules=(rule,))
+    second = second_reference()
+    gone = pa.array(np.asarray(second["feature:temp"]), mask=np.arange(second.num_rows) % 5 > 0)
+    second = second.set_column(second.column_names.index("feature:temp"), "feature:temp", gone)
+    own = {"v2": counted_on(second, monitored.counting)}
+
+    found = []
+    for moment in MOMENTS:
+        _, rows = run_cycle(replace(monitored, version_references=own), moment)
+        missing = [row for row in rows if (row.measure, row.against) == ("missing_rate", "reference")]
+        found.append({row.subject: row.measurement for row in missing})
+
+    before, across, after = (one["feature:temp"] for one in found)
+    assert before.value == 0.0
+    assert across.value == pytest.approx(0.5 - 0.5 * 0.8)
+    assert after.value == pytest.approx(1.0 - 0.8)
+    wilson = stats.binomtest(1_200, 1_500).proportion_ci(method="wilson")
+    none = stats.binomtest(0, 4_000).proportion_ci(method="wilson").high
+    half_way = stats.binomtest(1_200, 2_400).proportion_ci(method="wilson")
+    upper = 0.1 + np.hypot(half_way.high - 0.5, 0.5 * (0.8 - wilson.low))
+    lower = 0.1 - np.sqrt((0.5 - half_way.low) ** 2 + 0.25 * ((wilson.high - 0.8) ** 2 + none**2))
+    assert across.interval is not None
+    assert across.interval.lower == pytest.approx(lower)
+    assert across.interval.upper == pytest.approx(upper)

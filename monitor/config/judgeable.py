@@ -1,0 +1,141 @@
+"""Which rules can never be judged, as a model is configured: why, and what would help."""
+
+from collections.abc import Iterator
+
+from monitor.alerts.defaults import volume_reach
+from monitor.alerts.rules import EVERY, Bound, Rule
+from monitor.core.clock import DAY
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.challenger import CHALLENGER
+from monitor.measures.label_shift import LABEL
+from monitor.measures.measure import Family, Unit
+from monitor.pipeline.against import REFERENCE
+from monitor.records.reading import Task
+from monitor.specs.model import ModelSpec
+
+_OF_REFERENCE = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
+_OF_CHALLENGER = frozenset(measure.name for measure in CHALLENGER)
+_SHARES = frozenset({"control_record_share", "sample_ratio_p_value_always_valid"})
+_WITHOUT_TIMES = {
+    "late_visible_records": "predictions.logged_at",
+    "late_visible_labels": "labels.reported_at",
+    "label_delay_median": "labels.reported_at",
+    "label_delay_p90": "labels.reported_at",
+    "label_delay_p99": "labels.reported_at",
+}
+_YARDSTICKS = ("_critical`", "_p_value`")  # what chance gives, in place of an interval
+_FEATURE = "feature:"
+
+
+def never_judged(model: ModelSpec) -> Iterator[tuple[str, str]]:
+    """Names of the rules that no measurement can ever decide, each with the reason and what helps."""
+    for rule in model.rules:
+        reason = next(filter(None, (check(model, rule) for check in _CHECKS)), "")
+        if reason:
+            yield rule.name, reason
+
+
+def _interval(_: ModelSpec, rule: Rule) -> str:
+    told = BY_NAME[rule.measure].interval
+    lacks = told == "none" or told.endswith(_YARDSTICKS)
+    if not lacks or rule.condition.bound is Bound.POINT:
+        return ""
+    return f'"{rule.measure}" has no interval: leave bound out'
+
+
+def _volume(model: ModelSpec, rule: Rule) -> str:
+    window = next((one for one in model.windows if one.name == rule.window), None)
+    if rule.measure != "volume_ratio" or window is None:
+        return ""
+    weeks = 1 if rule.condition.bound is Bound.POINT else 2  # there is an interval from two on
+    needed = volume_reach(window.length, weeks) + model.ready_after
+    if needed <= model.reading.horizon:
+        return ""
+    days = -(-needed // DAY)
+    return f'the earlier weeks lie beyond the horizon: take a shorter window, or horizon = "{days}d"'
+
+
+def _reference(model: ModelSpec, rule: Rule) -> str:
+    family = BY_NAME[rule.measure].family
+    column = rule.segment.partition("=")[0]
+    compared = rule.against == REFERENCE or (rule.against == "" and family in _OF_REFERENCE)
+    if model.reference is None:
+        if column in model.reading.segments or compared or rule.subject.startswith(_FEATURE):
+            return "there is nothing to compare with: give [models.reference]"
+        return ""
+    if rule.against == REFERENCE and family is not Family.QUALITY and model.reference.versions:
+        return (
+            "what references of versions together lead one to expect of performance is not known: "
+            'write it with a number as limit, or against = "28d"'
+        )
+    return ""
+
+
+def _labels(model: ModelSpec, rule: Rule) -> str:
+    family = BY_NAME[rule.measure].family
+    if rule.subject == LABEL and family is not Family.SHIFT:
+        return "of labels the stability index and its like are measured"
+    if rule.subject == LABEL and rule.truth == "provisional":
+        return 'the shift of labels is measured once they are settled: leave truth = "provisional" out'
+    if family is Family.ESTIMATE and model.labels is None:
+        return "estimates are of what labels will say: give [models.labels]"
+    return ""
+
+
+def _times(model: ModelSpec, rule: Rule) -> str:
+    key = _WITHOUT_TIMES.get(rule.measure, "")
+    table, _, role = key.partition(".")
+    relation = model.predictions if table == "predictions" else model.labels
+    if not key or (relation is not None and relation.column(role) is not None):
+        return ""
+    return f"nothing says when: give {key}"
+
+
+def _arms(model: ModelSpec, rule: Rule) -> str:
+    if rule.measure in _OF_CHALLENGER:
+        return (
+            "" if model.reading.challenger is not None else "there is no challenger: give [models.challenger]"
+        )
+    if BY_NAME[rule.measure].family is not Family.COMPARISON:
+        return ""
+    if model.reading.arms is None:
+        return "there are no arms: give [models.control]"
+    if rule.measure not in _SHARES:
+        return _outcomes(model, rule)
+    return "" if model.compared.control_share is not None else "give control.control_share, the planned one"
+
+
+def _outcomes(model: ModelSpec, rule: Rule) -> str:
+    """Of several classes each is an outcome of its own."""
+    reading = model.reading
+    several = reading.task is Task.MULTICLASS and len(reading.classes) != 2
+    if several and not rule.subject:
+        return 'of several classes each is compared: give subject = "class:*"'
+    if rule.subject and not several:
+        return "there is one comparison of the arms: leave subject out"
+    if rule.measure.endswith("_always_valid") and model.compared.detect is None:
+        return "give control.detect, the difference that matters"
+    return ""
+
+
+def _profit(model: ModelSpec, rule: Rule) -> str:
+    lacks = BY_NAME[rule.measure].unit is Unit.AMOUNT and not model.profit
+    return "nothing says what a record is worth: give [models.profit]" if lacks else ""
+
+
+def _subject(model: ModelSpec, rule: Rule) -> str:
+    reading, subject = model.reading, rule.subject
+    if subject == "score" and not reading.has_score:
+        return "the model has no score"
+    if model.find_features or not subject.startswith(_FEATURE):
+        return ""
+    names = {*reading.numeric, *reading.categorical}
+    if rule.measure == "unseen_rate":
+        names = set(reading.categorical)
+    asked = subject.removeprefix(_FEATURE)
+    if asked in names or (asked.endswith(EVERY) and names):
+        return ""
+    return f'there is no such feature: got "{subject}"'
+
+
+_CHECKS = (_interval, _volume, _reference, _labels, _times, _arms, _profit, _subject)

@@ -1,0 +1,51 @@
+"""Label shift: how far the distribution of the labels has moved from the reference's."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from monitor.core.measurement import Reason
+from monitor.core.typing import Counts, Ints
+from monitor.measures import shift
+from monitor.measures.ask import Ask, Result
+from monitor.measures.cells import Expected, Subject
+from monitor.measures.mixture import mixed_cells
+from monitor.states.views import Histogram
+
+LABEL = "label"  # subject
+
+
+def expected_labels(references: Sequence[tuple[float, Histogram]]) -> Expected:
+    """What the labels of references lead one to expect: made once, used often.
+
+    Parameters
+    ----------
+    references
+        (share of a window's records that is compared with it, its labels); the shares add up to 1.
+    """
+    shares = np.asarray([share for share, _ in references])
+    told = np.stack([_told(labels) for _, labels in references])
+    counts: Counts = told[0] if len(told) == 1 else mixed_cells(shares, told)
+    return Expected((Subject(LABEL, references[0][1].grid, 0),), counts)
+
+
+def results(expected: Expected | None, labels: Histogram, ask: Ask) -> Iterator[Result]:
+    """All measures of the labels' shift; records without a label are no part of it.
+
+    Parameters
+    ----------
+    expected
+        None: there is no reference.
+    """
+    told = _told(labels)
+    if expected is None:
+        yield from shift.absent_results(LABEL, labels.grid, Reason.NO_REFERENCE, int(told.sum()), ask)
+        return
+    yield from shift.results(expected, np.arange(len(told)), told, ask, Reason.NO_LABELS)
+
+
+def _told(labels: Histogram) -> Ints:
+    """Counts of the records that have a label, be it unseen or invalid."""
+    told = np.array(labels.counts, dtype=np.int64)
+    told[-2] = 0
+    return told

@@ -1,0 +1,78 @@
+"""Shift of a settled window's labels: against the reference's, or those of another moment."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from monitor.measures import label_shift
+from monitor.measures.ask import Ask, Result
+from monitor.measures.cells import Expected
+from monitor.measures.measure import Family
+from monitor.pipeline.compared import compared
+from monitor.pipeline.target import Target, ask_of, folded_part
+from monitor.records.counting import Counting
+from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.states.counters import Counters
+from monitor.states.strata import WHOLE
+from monitor.states.views import Histogram
+
+_FAMILIES = frozenset({Family.SHIFT})
+
+
+def label_shift_rows(
+    target: Target, labels: Counters, truth: Truth, coverage: float | None
+) -> list[MeasurementRow]:
+    """Shift of the whole's labels once they are settled: those that come first are no fair sample."""
+    ask = _asked(target, truth)
+    if ask is None:
+        return []
+    results = label_shift.results(_expected(target), _labels(target.monitored.counting, labels), ask)
+    return _rows(target, results, coverage, "")
+
+
+def label_shift_against(
+    target: Target, sides: tuple[Counters, Counters], truth: Truth, coverage: float | None, against: str
+) -> list[MeasurementRow]:
+    """Shift of the settled labels against another moment's: labels parts of the whole, now and then."""
+    ask, counting = _asked(target, truth), target.monitored.counting
+    if ask is None:
+        return []
+    now, then = (_labels(counting, side) for side in sides)
+    results = label_shift.results(label_shift.expected_labels([(1.0, then)]), now, ask)
+    return _rows(target, results, coverage, against)
+
+
+def _asked(target: Target, truth: Truth) -> Ask | None:
+    monitored = target.monitored
+    if truth is not Truth.SETTLED or monitored.counting.label is None:
+        return None
+    wanted = Family.SHIFT in monitored.spec.families
+    return replace(ask_of(monitored), families=_FAMILIES) if wanted else None
+
+
+def _expected(target: Target) -> Expected | None:
+    """Of one reference made once; of versions with their own, mixed as their records serve."""
+    monitored = target.monitored
+    if monitored.reference is None:
+        return None
+    shares = [(1.0, monitored.reference)]
+    if monitored.version_references:
+        shares = list(compared(monitored, folded_part(target, Part.RECORDS)).shares) or shares
+    if len(shares) > 1:
+        parts = [(share, _labels(monitored.counting, one.labels)) for share, one in shares]
+        return label_shift.expected_labels(parts)
+    labels = shares[0][1].labels
+    known = monitored.expected.get((labels, False))
+    if known is None:
+        known = label_shift.expected_labels([(1.0, _labels(monitored.counting, labels))])
+        monitored.expected[labels, False] = known
+    return known
+
+
+def _labels(counting: Counting, labels: Counters) -> Histogram:
+    return counting.histogram(labels, label_shift.LABEL)
+
+
+def _rows(
+    target: Target, results: Iterable[Result], coverage: float | None, against: str
+) -> list[MeasurementRow]:
+    return [target.row(one, Truth.SETTLED, WHOLE, coverage, against=against) for one in results]
