@@ -81,8 +81,8 @@ class Patience:
         read
             reads a piece of the span; pieces that make it up hold each row once.
         expected
-            rows of the span, as is believed: a slice is as wide as holds about `most` of them (200,000), narrower
-            where more have been found.
+            rows of the span, as is believed: a slice is as wide as holds about `most` of them (None: 200,000),
+            narrower where more have been found.
         """
         most = most or ROWS
         widest = max((span[1] - span[0]) * most // max(expected, most), _NARROWEST)
