@@ -81,7 +81,7 @@ class Patience:
         read
             reads a piece of the span; pieces that make it up hold each row once.
         expected
-            rows of the span, as is believed: a slice is as wide as holds about `most` of them (None: 200,000),
+            rows of the span, as is believed: a slice is as wide as holds about `most` (None: 200,000),
             narrower where more have been found.
         """
         most = most or ROWS
