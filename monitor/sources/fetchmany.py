@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
-from monitor.sources import mysql
+from monitor.sources import columnar, mysql
 from monitor.sources.address import Address, sqlite_uri
 from monitor.sources.dialects import Dialect, dialect_of
 from monitor.sources.failures import refused, trouble_of_mysql, trouble_of_state, unavailable
@@ -39,7 +39,8 @@ class FetchmanySession:
 
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
-        return concat(list(self.batches(statement)))
+        table = columnar.arrow(self.connection, statement.text())
+        return concat(list(self.batches(statement))) if table is None else columnar.typed(statement, table)
 
     def batches(self, statement: Statement) -> Batches:
         """Rows of a statement, `batch_rows` at a time."""
@@ -114,7 +115,7 @@ class FetchmanyReader:
         if mysql.is_mysql(self.dialect.name):
             mariadb = bool(getattr(connection.dialect, "is_mariadb", False))
             return mysql.settings(mariadb=mariadb, timeout_ms=self._timeout * 1000 // SECOND)
-        return ()
+        return columnar.settings(self.dialect.name)
 
 
 def cast_texts(statement: Statement) -> str:

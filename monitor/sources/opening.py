@@ -4,6 +4,7 @@ from monitor.sources.adbc import PostgresReader, SqliteReader
 from monitor.sources.address import Address, How, address_of
 from monitor.sources.fetchmany import FetchmanyReader
 from monitor.sources.meter import UNUSED, Meter, Usage
+from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source import SqlSource
 from monitor.sources.spark_cluster import SparkReader
 from monitor.sources.spark_source import SparkSource
@@ -37,7 +38,8 @@ def open_source(
     meter = Meter(spec.max_rows_per_second, spent)
     if spec.engine == "spark":
         return SparkSource(SparkReader(spec), meter)
-    return SqlSource(_reader(spec, address_of(spec.url, store_url=store_url, reader=reader)), meter)
+    kind = PushedSource if spec.engine == "sql" else SqlSource
+    return kind(_reader(spec, address_of(spec.url, store_url=store_url, reader=reader)), meter)
 
 
 def _reader(spec: SourceSpec, address: Address) -> Reader:
