@@ -27,6 +27,7 @@ from monitor.states.sums import normalise
 
 _NEVER = np.iinfo(np.int64).min
 _NONE = np.empty(0, dtype=np.int64)
+_DIGITS = "0123456789"
 _TALLIES = {"n": "records", "stale": "stale", "unlogged": "no_logged_at"}
 
 _Strata = list[dict[Stratum, list[Counters]]]
@@ -212,11 +213,12 @@ def _placed(table: pa.Table, blocks: Sequence[str], counting: Counting) -> tuple
 def _places(keys: Sequence[str], blocks: Sequence[str], counting: Counting) -> Ints:
     """Positions of texts that bear the place of their block and a sign before them: - for NULL."""
     places = np.zeros(len(keys), dtype=np.int64)
-    split = [key.partition("+") if "+" in key.partition("-")[0] else (key.removesuffix("-"), "", None) for key in keys]
-    of_block = np.asarray([int(at) for at, _, _ in split], dtype=np.int64)
+    split = [(int(key[: (at := len(key) - len(key.lstrip(_DIGITS)))]), key[at], key[at + 1 :]) for key in keys]
+    of_block = np.asarray([at for at, _, _ in split], dtype=np.int64)
     for at in np.unique(of_block).tolist():
         rows = np.flatnonzero(of_block == at)
-        values = categories(pa.chunked_array([pa.array([split[row][2] for row in rows], pa.string())]))
+        levels = [None if split[row][1] == "-" else split[row][2] for row in rows.tolist()]
+        values = categories(pa.chunked_array([pa.array(levels, pa.string())]))
         name = blocks[at]
         places[rows] = counting.records.offsets[name] + cells_of(values, counting.outputs[name])
     return places
