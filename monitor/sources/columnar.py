@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+from sqlalchemy.exc import DatabaseError
 
 from monitor.core.errors import SourceError
 from monitor.sources.statements import TYPES, Kind, Output, Statement
@@ -122,10 +123,18 @@ def arrow(connection: Any, sql: str) -> pa.Table | None:
         cursor = connection.exec_driver_sql(sql, execution_options={"no_parameters": True}).cursor
         table = cursor.to_arrow_table()
     elif dialect == "chdb":  # the driver's own cursor makes rows of text of it
-        table = connection.connection.dbapi_connection._conn._conn.query(sql, "ArrowTable")  # noqa: SLF001
+        table = _of_chdb(connection, sql)
     else:
         return None
     return table
+
+
+def _of_chdb(connection: Any, sql: str) -> pa.Table:
+    driver = connection.connection.dbapi_connection
+    try:
+        return driver._conn._conn.query(sql, "ArrowTable")  # noqa: SLF001 -- its one way to a table
+    except Exception as error:
+        raise DatabaseError(sql, None, error) from error
 
 
 def typed(statement: Statement, table: pa.Table) -> pa.Table:

@@ -176,7 +176,7 @@ class Pushed:
     def _cell(self, block: str, at: int) -> tuple[str, Kind]:
         grid, sql = self.counting.outputs[block], str(self.value(block))
         if isinstance(grid, NumericGrid):
-            return _cell_of(sql, grid, self.counting.records.offsets[block]), Kind.EPOCH
+            return _cell_of(self.dialect, sql, grid, self.counting.records.offsets[block]), Kind.EPOCH
         return f"CASE WHEN ({sql}) IS NULL THEN '{at}-' ELSE '{at}+' || ({sql}) END", Kind.TEXT
 
     def _layers(self, at: int, name: str) -> list[list[str]]:
@@ -208,8 +208,9 @@ class Pushed:
         ]
 
     def _bigint(self, sql: str) -> str:
-        kind = "Nullable(Int64)" if columnar.is_clickhouse(self.dialect) else "BIGINT"
-        return f"CAST({sql} AS {kind})"
+        if columnar.is_clickhouse(self.dialect):  # whose plain cast looks at what lies behind a NULL, too
+            return f"accurateCastOrNull({sql}, 'Int64')"
+        return f"CAST({sql} AS BIGINT)"
 
 
 def unpushed(model: ModelSpec, looked: Looked, counting: Counting) -> str | None:
@@ -297,6 +298,10 @@ def _literal(number: float) -> str:
     return f"{number:.16e}"
 
 
+def _array(numbers: Sequence[float]) -> str:
+    return f"[{', '.join(map(_literal, numbers))}]"
+
+
 def _between(sql: str, lower: float, upper: float) -> str:
     """Condition of finite numbers in a closed range: NaN is the largest number on some engines."""
     return f"{sql} BETWEEN {_literal(max(lower, -_LARGEST))} AND {_literal(min(upper, _LARGEST))}"
@@ -309,11 +314,21 @@ def _nearest(name: str) -> str:
     return f"CASE WHEN abs({name}) < {whole} THEN {small} ELSE {name} END"
 
 
-def _cell_of(sql: str, grid: NumericGrid, first: int) -> str:
+def _cell_of(dialect: str, sql: str, grid: NumericGrid, first: int) -> str:
     missing, invalid = first + grid.regular + 1, first + grid.regular + 2
-    tree = _tree(sql, grid.edges, 0, len(grid.edges), first)
-    valid = _between(sql, grid.lower, grid.upper)
-    return f"CASE WHEN {sql} IS NULL THEN {missing} WHEN {valid} THEN {tree} ELSE {invalid} END"
+    regular, valid = _regular(dialect, sql, grid.edges, first), _between(sql, grid.lower, grid.upper)
+    return f"CASE WHEN {sql} IS NULL THEN {missing} WHEN {valid} THEN {regular} ELSE {invalid} END"
+
+
+def _regular(dialect: str, sql: str, edges: Sequence[float], first: int) -> str:
+    """Regular cell of a finite number: a binary search where the engine has one, else a tree of comparisons."""
+    if columnar.is_clickhouse(dialect):
+        bounds = _array([-_LARGEST, *edges])
+        cells = ", ".join(str(first + at) for at in range(len(edges) + 1))
+        return f"transform(roundDown({sql}, {bounds}), {bounds}, [{cells}], 0)"
+    if dialect == "postgresql" and edges:
+        return f"{first} + width_bucket({sql}, ARRAY{_array(edges)}::double precision[])"
+    return _tree(sql, edges, 0, len(edges), first)
 
 
 def _tree(sql: str, edges: Sequence[float], low: int, high: int, first: int) -> str:
