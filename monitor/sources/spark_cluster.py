@@ -1,5 +1,6 @@
 """A Spark cluster, reached by PySpark: its SQL, and our counting on its workers."""
 
+import re
 import sys
 import threading
 import warnings
@@ -30,6 +31,7 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+_SCHEMES = ("sc", "spark", "k8s", "yarn", "local")
 _THEIRS = ("pyspark", "py4j", "grpc")  # packages whose errors tell of the cluster
 _OURS = "SourceError: "  # what a worker says of rows that cannot be read
 
@@ -75,8 +77,8 @@ class SparkSqlSession:
         at = [output.name for output in scan.outputs].index("event_time")
         us = spark.micros(f"c{at}", scan.outputs[at].kind, reading.unit("event_time"), reading.zone)
         if us is None:
-            typed = frame.schema.add(PANE, "long")
-            frame = frame.mapInArrow(partial(with_panes, job=job), typed)
+            typed = type(frame.schema)(list(frame.schema.fields))  # `add` changes what it is called of
+            frame = frame.mapInArrow(partial(with_panes, job=job), typed.add(PANE, "long"))
         else:
             frame = frame.selectExpr("*", f"{us} - pmod({us}, {reading.pane}) AS {PANE}")
             frame = frame.where(f"{PANE} IN ({', '.join(map(str, panes))})")
@@ -99,6 +101,8 @@ class SparkReader:
 
     def __init__(self, spec: SourceSpec) -> None:
         self.dialect: Dialect = dialect_of_spark()
+        if spec.url.partition("://")[0] not in _SCHEMES:
+            raise SourceError('engine = "spark" needs a URL as in "sc://host:15002" or "spark://host:7077"')
         self._written = spec.url
         self._shown = spec.url.partition("?")[0].partition(";")[0].rstrip("/")
         self._lock = threading.Lock()
@@ -145,7 +149,7 @@ class SparkReader:
         except ValueError as error:
             raise SourceUnavailable(f"{self._shown}: {error}") from None
         if url.startswith("sc://"):
-            session = SparkSession.builder.remote(url).create()
+            session = _connected(SparkSession.builder.remote(url))
         else:
             session = self._classic(SparkSession.builder.appName("monitor"), *url.split("?", 1))
         session.conf.set("spark.sql.session.timeZone", "UTC")
@@ -193,7 +197,19 @@ def _require_pyspark() -> None:
         raise SourceError('engine = "spark" needs PySpark 4: pip install "monitor[spark]"') from error
     # of mapInArrow too, which needs no pandas
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")  # an error follows
+
+
+def _connected(builder: Any) -> Any:
+    """A session of Spark Connect that tries for some seconds, not for ten minutes, to reach its server."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session = builder.create()
+    session.client.set_retry_policies([DefaultPolicy(max_retries=4)])
+    return session
 
 
 def _first(said: str) -> str:
-    return next(iter(said.strip().splitlines()), "an error without words")
+    """What an error says in a line; of an error of gRPC its details."""
+    found = re.search(r'details = "([^"\n]*)', said)
+    return found[1] if found else next(iter(said.strip().splitlines()), "an error without words")

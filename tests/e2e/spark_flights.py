@@ -56,10 +56,11 @@ class Flights:
         """The application on a source; no window is measured on the way."""
         migrate(f"sqlite:///{store}")
         settings = settings_of(CONFIG, {"SOURCE": "sqlite:///x.db", "STORE": f"sqlite:///{store}"})
-        models = (replace(one, windows=(), resamples=50) for one in settings.models)
-        if source.engine == "spark":
-            models = map(self.model, models)
-        with opened(replace(settings, sources=(source,), models=tuple(models)), self.directory) as app:
+        models = tuple(
+            replace(self.model(one) if source.engine == "spark" else one, windows=(), resamples=50)
+            for one in settings.models
+        )
+        with opened(replace(settings, sources=(source,), models=models), self.directory) as app:
             yield app
 
     def cycles(
