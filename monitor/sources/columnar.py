@@ -9,7 +9,8 @@ from monitor.core.errors import SourceError
 from monitor.sources.statements import TYPES, Kind, Output, Statement
 
 DUCKDB = "duckdb"
-_CLICKHOUSE = ("chdb", "clickhousedb")  # in this process; a server
+EXTRAS = {DUCKDB: "duckdb", "chdb": "chdb", "clickhousedb": "clickhouse"}
+CLICKHOUSE = ("chdb", "clickhousedb")  # in this process; a server
 _WHOLE = (
     *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
@@ -31,7 +32,7 @@ def is_columnar(dialect: str) -> bool:
 
 def is_clickhouse(dialect: str) -> bool:
     """Whether a dialect is that of ClickHouse, in this process or on a server."""
-    return dialect in _CLICKHOUSE
+    return dialect in CLICKHOUSE
 
 
 def settings(dialect: str) -> tuple[str, ...]:

@@ -39,11 +39,14 @@ class FetchmanySession:
 
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
-        table = columnar.arrow(self.connection, statement.text())
-        return concat(list(self.batches(statement))) if table is None else columnar.typed(statement, table)
+        return concat(list(self.batches(statement)))
 
     def batches(self, statement: Statement) -> Batches:
-        """Rows of a statement, `batch_rows` at a time."""
+        """Rows of a statement, `batch_rows` at a time; of column stores all at once."""
+        table = columnar.arrow(self.connection, statement.text())
+        if table is not None:
+            yield columnar.typed(statement, table)
+            return
         sql = cast_texts(statement) if self.connection.dialect.name == "sqlite" else statement.text()
         nothing = True
         with self._run(sql, stream_results=True) as result:
@@ -152,6 +155,8 @@ def _engine(address: Address, connections: int) -> sa.Engine:
     if address.dialect == "postgresql":
         arguments = {"application_name": "monitor", "connect_timeout": 10}
         arguments = {name: value for name, value in arguments.items() if name not in url.query}
+    if address.dialect == columnar.DUCKDB:
+        arguments = {"read_only": True}
     engine = sa.create_engine(
         url,
         pool_size=connections,

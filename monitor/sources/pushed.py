@@ -4,7 +4,7 @@ Each statement groups a derived table by its plain columns. Nothing is divided t
 an integer but a whole one, NULL is asked for first, and NaN and infinities lie outside the finite doubles.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,9 +19,10 @@ from monitor.sources.scan import feature_outputs, prediction_outputs
 from monitor.sources.statements import Kind, Output, Session, Statement
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
-from monitor.states.grids import CategoryGrid, Grid, NumericGrid
+from monitor.states.grids import NumericGrid
 from monitor.states.sums import HALF, LIMIT
 
+ENGINES = ("postgresql", columnar.DUCKDB, *columnar.CLICKHOUSE)  # dialects whose counts are proven equal
 _MOST_FILTERS = 50
 _LARGEST = 1.7976931348623157e308
 _WHOLE = 2.0**52  # from here on every double is a whole number
