@@ -81,7 +81,7 @@ def text(dialect: str, name: str, ref: str, kind: str) -> Output:
 
 def number(dialect: str, name: str, ref: str, kind: str) -> Output:
     """Column of doubles; texts are parsed later: a cast that fails would end the query."""
-    if is_number(kind):
+    if is_number(kind) or not kind:  # an expression of ours has no type to be looked up
         return Output(name, _cast(dialect, ref, "DOUBLE", "toFloat64"), Kind.NUMBER)
     if is_text(kind):
         return text(dialect, name, ref, kind)
