@@ -11,6 +11,7 @@ from monitor.sources.statements import TYPES, Kind, Output, Statement
 DUCKDB = "duckdb"
 EXTRAS = {DUCKDB: "duckdb", "chdb": "chdb", "clickhousedb": "clickhouse"}
 CLICKHOUSE = ("chdb", "clickhousedb")  # in this process; a server
+_LONGEST = {"max_query_size": 2**24, "max_ast_elements": 2**20, "max_expanded_ast_elements": 2**22}
 _WHOLE = (
     *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
@@ -40,7 +41,8 @@ def settings(dialect: str) -> tuple[str, ...]:
     if dialect == DUCKDB:
         return ("SET TimeZone = 'UTC'",)
     if is_clickhouse(dialect):
-        return "SET session_timezone = 'UTC'", "SET join_use_nulls = 1", "SET group_by_use_nulls = 1"
+        wanted = {"session_timezone": "'UTC'", "join_use_nulls": 1, "group_by_use_nulls": 1}
+        return tuple(f"SET {name} = {value}" for name, value in (wanted | _LONGEST).items())
     return ()
 
 

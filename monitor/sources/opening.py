@@ -44,7 +44,9 @@ def open_source(
     if spec.engine != "sql":
         return SqlSource(_reader(spec, address), meter)
     if address.dialect not in ENGINES:
-        raise SourceError(f'{address.shown}: engine = "sql" is for {", ".join(ENGINES)}: got {address.dialect}')
+        raise SourceError(
+            f'{address.shown}: engine = "sql" is for {", ".join(ENGINES)}: got {address.dialect}'
+        )
     return PushedSource(_reader(spec, address), meter)
 
 

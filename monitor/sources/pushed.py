@@ -70,7 +70,9 @@ class Pushed:
     def repeats(self) -> Statement:
         """One row if an id is there more than once in a pane."""
         keys = ", ".join(["pane", *self._keys])
-        some = f"SELECT {keys}, count(*) AS n FROM ({self._with_ids}) AS b GROUP BY {keys} HAVING count(*) > 1"
+        some = (
+            f"SELECT {keys}, count(*) AS n FROM ({self._with_ids}) AS b GROUP BY {keys} HAVING count(*) > 1"
+        )
         return Statement((Output("n", "c.n", Kind.EPOCH),), f"FROM ({some}) AS c LIMIT 1")
 
     def repeated(self) -> Statement:
@@ -185,7 +187,9 @@ class Pushed:
         grid = self.counting.outputs[name]
         assert isinstance(grid, NumericGrid)
         column, centre, scale = self.value(name), _literal(grid.centre), _literal(grid.scale)
-        near = _between(str(column), grid.centre - 2 * LIMIT * grid.scale, grid.centre + 2 * LIMIT * grid.scale)
+        near = _between(
+            str(column), grid.centre - 2 * LIMIT * grid.scale, grid.centre + 2 * LIMIT * grid.scale
+        )
         valid = _between(str(column), grid.lower, grid.upper)
         away = f"CASE WHEN {valid} AND {near} THEN {column} - ({centre}) END AS d{at}"
         # too small to count, and to be divided and squared without an underflow, which PostgreSQL refuses
@@ -196,7 +200,11 @@ class Pushed:
         return [
             [f"CASE WHEN {valid} THEN 1 ELSE 0 END AS v{at}", away],
             [f"v{at}", f"CASE WHEN abs(d{at}) < {tiny} THEN 0e0 ELSE d{at} / {scale} END AS a{at}"],
-            [f"v{at}", units, f"CASE WHEN {square} < {_literal(LIMIT)} THEN {square} * {_literal(HALF)} END AS z{at}"],
+            [
+                f"v{at}",
+                units,
+                f"CASE WHEN {square} < {_literal(LIMIT)} THEN {square} * {_literal(HALF)} END AS z{at}",
+            ],
             [f"v{at}", *(f"{_nearest(f'{power}{at}')} AS u{power}{at}" for power in ("y", "z"))],
             [
                 f"v{at}",
@@ -296,7 +304,8 @@ def _of(alias: str, **kinds: Kind) -> tuple[Output, ...]:
 
 def _literal(number: float) -> str:
     """A double that every engine reads as it is: with an exponent, else it is a decimal on some."""
-    return f"{number:.16e}"
+    shortest = repr(float(number))
+    return shortest if "e" in shortest else f"{shortest}e0"
 
 
 def _array(numbers: Sequence[float]) -> str:

@@ -1,6 +1,6 @@
 """A database that counts its own rows: cells and sums come, and the rows of repeated ids."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,10 +23,8 @@ from monitor.specs.protocols import Range
 from monitor.specs.rows import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Stratum
-from monitor.states.sums import normalise
 
 _NEVER = np.iinfo(np.int64).min
-_NONE = np.empty(0, dtype=np.int64)
 _DIGITS = "0123456789"
 _TALLIES = {"n": "records", "stale": "stale", "unlogged": "no_logged_at"}
 
@@ -50,9 +48,7 @@ class PushedSource(SqlSource):
         found = None
         if part is Part.RECORDS:
             found = self._patience.run(
-                lambda session: _counted(
-                    session, self, model, ranges, counting, panes=panes, as_of=as_of
-                )
+                lambda session: _counted(session, self, model, ranges, counting, panes=panes, as_of=as_of)
             )
         if found is not None:
             return found
@@ -86,7 +82,9 @@ def _counted(
     strata: _Strata = [{} for _ in panes]
     alone = session.read(rows.repeats()).num_rows == 0
     if not alone:
-        for at, part in enumerate(count_records(_repeated(session, rows), counting, panes=panes, as_of=as_of)):
+        for at, part in enumerate(
+            count_records(_repeated(session, rows), counting, panes=panes, as_of=as_of)
+        ):
             _add(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
     for role in _dimensions(rows):
         _add(strata, _dimension(session, rows, role, panes, alone=alone))
@@ -147,12 +145,22 @@ def _strata_of(
     """Strata of a dimension, and the position of each row's among them; -1: it has none."""
     kind, _, name = (role or "").partition(":")
     column = None if role is None else table[role]
+    pane = np.searchsorted(panes, np.asarray(table["pane"]))
+    no, none = np.zeros(len(pane), dtype=bool), np.zeros(len(pane), dtype=np.int64)
     rows = Rows(
-        **dict.fromkeys(("read", "newest", "checksum", "rows", "event_time", "logged_at", "repeats"), _NONE),
-        **dict.fromkeys(("member", "group"), _NONE),
-        **dict.fromkeys(("no_logged_at", "adjusted"), np.empty(0, dtype=bool)),
         panes=panes,
-        pane=np.searchsorted(panes, np.asarray(table["pane"])),
+        read=none,
+        newest=none,
+        checksum=none,
+        rows=none,
+        pane=pane,
+        event_time=none,
+        logged_at=none,
+        no_logged_at=no,
+        repeats=none,
+        member=none,
+        group=none,
+        adjusted=no,
         version=texts(column) if kind == "version" else None,
         arm=categories(column) if kind == "arm" else None,
         segments={name: categories(column)} if kind == "segment" else {},
@@ -168,7 +176,9 @@ def _tallied(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]
     places = [first + VOLUME.index(name) for name in _TALLIES.values()]
     columns = list(_TALLIES)
     if counting.reading.serving is not None:
-        table = table.append_column("served", pa.array(serves_of(table, counting.reading) * np.asarray(table["n"])))
+        table = table.append_column(
+            "served", pa.array(serves_of(table, counting.reading) * np.asarray(table["n"]))
+        )
         places.append(counting.records.offsets["served"])
         columns.append("served")
     return _stacked(table, columns, places)
@@ -206,14 +216,18 @@ def _placed(table: pa.Table, blocks: Sequence[str], counting: Counting) -> tuple
         coded = table["text"].combine_chunks().dictionary_encode()
         place = _places(coded.dictionary.to_pylist(), blocks, counting)
         there = np.asarray(coded.indices.is_valid())
-        position = np.where(there, place[np.asarray(coded.indices.fill_null(0))] if len(place) else 0, position)
+        position = np.where(
+            there, place[np.asarray(coded.indices.fill_null(0))] if len(place) else 0, position
+        )
     return table, position, np.asarray(table["n"])
 
 
 def _places(keys: Sequence[str], blocks: Sequence[str], counting: Counting) -> Ints:
     """Positions of texts that bear the place of their block and a sign before them: - for NULL."""
     places = np.zeros(len(keys), dtype=np.int64)
-    split = [(int(key[: (at := len(key) - len(key.lstrip(_DIGITS)))]), key[at], key[at + 1 :]) for key in keys]
+    split = [
+        (int(key[: (at := len(key) - len(key.lstrip(_DIGITS)))]), key[at], key[at + 1 :]) for key in keys
+    ]
     of_block = np.asarray([at for at, _, _ in split], dtype=np.int64)
     for at in np.unique(of_block).tolist():
         rows = np.flatnonzero(of_block == at)
@@ -238,9 +252,7 @@ def _parts(strata: _Strata, moments: pa.Table, counting: Counting, panes: Ints) 
     read = np.bincount(at, minlength=len(panes)).tolist()
     checksums = checksum_of_moments(us, seen, at, len(panes)).tolist()
     layout = counting.records
-    merged = [
-        {stratum: Counters.merge_all(layout, many) for stratum, many in one.items()} for one in strata
-    ]
+    merged = [{stratum: Counters.merge_all(layout, many) for stratum, many in one.items()} for one in strata]
     return [
         PanePart(
             start,

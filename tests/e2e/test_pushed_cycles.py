@@ -42,7 +42,9 @@ def test_cycles_leave_the_panes_that_the_local_engine_leaves(
     url = load(flights, kind)
 
     here = flights.cycles(flights.local, tmp_path / "local.db", moments=MOMENTS)
-    there = flights.cycles(SourceSpec(name="log", url=url, engine="sql"), tmp_path / "sql.db", moments=MOMENTS)
+    there = flights.cycles(
+        SourceSpec(name="log", url=url, engine="sql"), tmp_path / "sql.db", moments=MOMENTS
+    )
 
     assert {key for key in here if key not in there or here[key] != there[key]} == set()
     assert there.keys() == here.keys()

@@ -45,7 +45,6 @@ SLICED = replace(
     serving=Serving(column="serving", values=("1",)),
     segments=("carrier",),
 )
-COLUMNS = ("id", "event_time", "logged_at", "score", "temp", "wind", "carrier", "flag", "version", "arm", "serving")
 _TYPES = {
     pa.int64(): "bigint",
     pa.float64(): "double precision",
@@ -61,7 +60,9 @@ def log(n: int = 3_000, seed: int = 0, *, repeats: int = 60) -> pa.Table:
     rng = np.random.default_rng(seed)
     event = START - DAY + rng.integers(0, 5 * DAY, n)
     lag = np.where(rng.random(n) < 0.1, rng.integers(0, 6 * HOUR, n), rng.integers(0, MINUTE, n))
-    odd = np.asarray([np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 0.0, 0.4, 1.0, 1.0000001, -1e-9])
+    odd = np.asarray(
+        [np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 0.0, 0.4, 1.0, 1.0000001, -1e-9]
+    )
     ids = np.arange(n)
     twice = rng.choice(n, repeats, replace=False)
     ids[twice] = ids[(twice + 1) % n]
@@ -74,7 +75,9 @@ def log(n: int = 3_000, seed: int = 0, *, repeats: int = 60) -> pa.Table:
         return pa.array(values, mask=rng.random(n) < 0.05)
 
     def texts(*values: str) -> pa.Array:
-        return pa.array(rng.choice(np.asarray(values, dtype=object), n), pa.string(), mask=rng.random(n) < 0.05)
+        return pa.array(
+            rng.choice(np.asarray(values, dtype=object), n), pa.string(), mask=rng.random(n) < 0.05
+        )
 
     return pa.table(
         {
@@ -132,7 +135,9 @@ def role_named(table: pa.Table, reading: Reading) -> pa.Table:
         columns["serving"] = table["serving"]
     columns |= {f"segment:{name}": table[name] for name in reading.segments}
     wanted = (*reading.numeric, *reading.categorical)
-    return pa.table(columns | {f"feature:{name}": table[name] for name in wanted if name in table.column_names})
+    return pa.table(
+        columns | {f"feature:{name}": table[name] for name in wanted if name in table.column_names}
+    )
 
 
 @dataclass
@@ -193,7 +198,9 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         url = request.getfixturevalue("postgres_url")
         yield Engine(url, partial(_postgres, url), opened)
     else:
-        pytest.importorskip(f"{request.param}_sqlalchemy", reason=f"needs pip install monitor[{request.param}]")
+        pytest.importorskip(
+            f"{request.param}_sqlalchemy", reason=f"needs pip install monitor[{request.param}]"
+        )
         path = tmp_path / "log"
         fill = {"duckdb": _duckdb, "chdb": _chdb}[request.param]
         yield Engine(f"{request.param}:///{path}", partial(fill, path), opened)
@@ -203,7 +210,9 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.mark.parametrize("reading", [READING, SLICED], ids=["whole", "sliced"])
 @pytest.mark.parametrize("repeats", [0, 60])
-def test_what_is_counted_there_is_what_is_counted_here(engine: Engine, reading: Reading, repeats: int) -> None:
+def test_what_is_counted_there_is_what_is_counted_here(
+    engine: Engine, reading: Reading, repeats: int
+) -> None:
     table = log(repeats=repeats)
     engine.fill(table)
 
