@@ -1,6 +1,6 @@
 """Counting by GROUP BY where the rows are: the statements, in SQL that means the same on every engine.
 
-Each statement groups a derived table by its plain columns. Nothing is divided that is whole, no double becomes
+Each statement groups a derived table by its plain columns. Nothing whole is divided, no double becomes
 an integer but a whole one, NULL is asked for first, and NaN and infinities lie outside the finite doubles.
 """
 
@@ -76,7 +76,7 @@ class Pushed:
         return Statement((Output("n", "c.n", Kind.EPOCH),), f"FROM ({some}) AS c LIMIT 1")
 
     def repeated(self) -> Statement:
-        """All rows of ids that are there more than once, as they are read: role by role, times as instants."""
+        """All rows of ids that are there more than once, as they are read; times are instants."""
         others = [
             Output(output.name, f"d.{self.column[output.name]}", output.kind)
             for output in self.outputs
@@ -183,7 +183,7 @@ class Pushed:
         return f"CASE WHEN ({sql}) IS NULL THEN '{at}-' ELSE '{at}+' || ({sql}) END", Kind.TEXT
 
     def _layers(self, at: int, name: str) -> list[list[str]]:
-        """Columns of five derived tables, each of the one before: 1 where there is a value, and its halves."""
+        """Columns of five derived tables, each of the one before: where there is a value, its halves."""
         grid = self.counting.outputs[name]
         assert isinstance(grid, NumericGrid)
         column, centre, scale = self.value(name), _literal(grid.centre), _literal(grid.scale)
@@ -331,7 +331,7 @@ def _cell_of(dialect: str, sql: str, grid: NumericGrid, first: int) -> str:
 
 
 def _regular(dialect: str, sql: str, edges: Sequence[float], first: int) -> str:
-    """Regular cell of a finite number: a binary search where the engine has one, else a tree of comparisons."""
+    """Regular cell of a finite number: a binary search where the engine has one, else comparisons."""
     if columnar.is_clickhouse(dialect):
         bounds = _array([-_LARGEST, *edges])
         cells = ", ".join(str(first + at) for at in range(len(edges) + 1))

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 import psycopg
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
+from monitor.core.errors import SourceError
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes
 from monitor.records.reading import Arms, Reading, Serving, Task
 from monitor.records.reference import reference_of
-from monitor.sources import SqlSource, open_source
+from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 from monitor.specs.rows import Part
 
@@ -206,6 +208,50 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         yield Engine(f"{request.param}:///{path}", partial(fill, path), opened)
     for source in opened:
         source.close()
+
+
+@pytest.fixture
+def duck(tmp_path: Path) -> Iterator[Engine]:
+    """DuckDB."""
+    pytest.importorskip("duckdb_sqlalchemy", reason="needs monitor[duckdb]")
+    yield Engine(f"duckdb:///{tmp_path / 'log'}", partial(_duckdb, tmp_path / "log"), [])
+
+
+def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Engine) -> None:
+    table = log(300)
+    written = pa.array([None if one is None else f" {one}" for one in table["temp"].to_pylist()])
+    table = table.set_column(table.column_names.index("temp"), "temp", written)
+    duck.fill(table)
+    source = duck.source("sql")
+    assert isinstance(source, PushedSource)
+
+    reason = source.not_pushed(model_of(READING), counting_of(READING))
+    found = duck.counted("sql", READING)
+
+    assert reason == 'column "temp" holds numbers as texts'
+    assert found == duck.counted("local", READING)
+
+
+def test_epochs_are_tiled_and_a_missing_column_is_named(duck: Engine) -> None:
+    table = log(500).drop_columns(["wind"])
+    for name in ("event_time", "logged_at"):
+        seconds = pc.divide(table[name].cast(pa.int64()), 1_000_000)
+        table = table.set_column(table.column_names.index(name), name, seconds)
+    duck.fill(table)
+    reading = replace(READING, time_units=(("event_time", "s"), ("logged_at", "s")))
+
+    found = duck.counted("sql", reading)
+
+    assert found.missing == ("wind",)
+    expected = count_records(role_named(table, reading), counting_of(reading), panes=PANES, as_of=AS_OF)
+    assert found.parts == expected
+
+
+def test_another_database_does_not_count(tmp_path: Path) -> None:
+    spec = SourceSpec(name="source", url=f"sqlite:///{tmp_path / 'log.db'}", engine="sql")
+
+    with pytest.raises(SourceError, match=r'engine = "sql" is for postgresql, duckdb.*: got sqlite'):
+        open_source(spec)
 
 
 @pytest.mark.parametrize("reading", [READING, SLICED], ids=["whole", "sliced"])
