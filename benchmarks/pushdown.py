@@ -43,9 +43,9 @@ def log(rows: int, features: int) -> pa.Table:
 
 def load(url: str, file: Path) -> None:
     made = f"CREATE TABLE predictions AS SELECT * FROM '{file}'"
-    if url.startswith("chdb"):
-        made = f"CREATE TABLE predictions ENGINE = MergeTree ORDER BY event_time AS SELECT * FROM file('{file}')"
-    if url.startswith("chdb"):  # a key is never NULL
+    if url.startswith("chdb"):  # whose keys are never NULL
+        made = "CREATE TABLE predictions ENGINE = MergeTree ORDER BY event_time AS SELECT * FROM "
+        made += f"file('{file}')"
         made += " SETTINGS schema_inference_make_columns_nullable = 0"
     engine = sa.create_engine(url, poolclass=sa.NullPool)
     with engine.begin() as connection:

@@ -200,9 +200,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         url = request.getfixturevalue("postgres_url")
         yield Engine(url, partial(_postgres, url), opened)
     else:
-        pytest.importorskip(
-            f"{request.param}_sqlalchemy", reason=f"needs pip install monitor[{request.param}]"
-        )
+        pytest.importorskip(f"{request.param}_sqlalchemy", reason=f"needs monitor[{request.param}]")
         path = tmp_path / "log"
         fill = {"duckdb": _duckdb, "chdb": _chdb}[request.param]
         yield Engine(f"{request.param}:///{path}", partial(fill, path), opened)
@@ -211,10 +209,10 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def duck(tmp_path: Path) -> Iterator[Engine]:
+def duck(tmp_path: Path) -> Engine:
     """DuckDB."""
     pytest.importorskip("duckdb_sqlalchemy", reason="needs monitor[duckdb]")
-    yield Engine(f"duckdb:///{tmp_path / 'log'}", partial(_duckdb, tmp_path / "log"), [])
+    return Engine(f"duckdb:///{tmp_path / 'log'}", partial(_duckdb, tmp_path / "log"), [])
 
 
 def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Engine) -> None:
