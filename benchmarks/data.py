@@ -8,7 +8,7 @@ python benchmarks/data.py DIRECTORY [ROWS] [DAYS]
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import adbc_driver_postgresql.dbapi
@@ -37,29 +37,22 @@ CATEGORICAL = tuple(f"c{at}" for at in range(len(LEVELS)))
 _CHUNK = 250_000  # rows generated at a time
 
 
-def shaped(rng: np.random.Generator, at: int, rows: int, moved: Floats) -> Floats:
-    """Values of a numeric column: ten shapes, each twice; `moved` goes from 0 to 1 over the log."""
-    match at % 10:
-        case 0:
-            return rng.normal(100.0, 20.0, rows) + (2.0 * moved if at < 10 else 0.0)
-        case 1:
-            return rng.lognormal(3.0, 1.2, rows)
-        case 2:
-            return rng.uniform(-1.0, 1.0, rows)
-        case 3:
-            return np.round(rng.exponential(50.0, rows), 2)
-        case 4:
-            return rng.poisson(3.0 + 0.3 * moved, rows).astype(np.float64)
-        case 5:
-            return rng.standard_t(2.0, rows)
-        case 6:
-            return np.where(rng.random(rows) < 0.6, 0.0, rng.gamma(2.0, 10.0, rows))
-        case 7:
-            return np.where(rng.random(rows) < 0.5, rng.normal(-3.0, 1.0, rows), rng.normal(4.0, 0.5, rows))
-        case 8:
-            return rng.integers(0, 10, rows).astype(np.float64)
-        case _:
-            return rng.beta(2.0, 5.0, rows) * 1e6
+Shape = Callable[[np.random.Generator, int, Floats], Floats]
+"""Values of so many rows; the last argument goes from 0 to 1 over the log."""
+SHAPES: tuple[Shape, ...] = (
+    lambda rng, rows, moved: rng.normal(100.0, 20.0, rows) + 2.0 * moved,
+    lambda rng, rows, _: rng.lognormal(3.0, 1.2, rows),
+    lambda rng, rows, _: rng.uniform(-1.0, 1.0, rows),
+    lambda rng, rows, _: np.round(rng.exponential(50.0, rows), 2),
+    lambda rng, _, moved: rng.poisson(3.0 + 0.3 * moved).astype(np.float64),
+    lambda rng, rows, _: rng.standard_t(2.0, rows),
+    lambda rng, rows, _: np.where(rng.random(rows) < 0.6, 0.0, rng.gamma(2.0, 10.0, rows)),
+    lambda rng, rows, _: np.where(
+        rng.random(rows) < 0.5, rng.normal(-3.0, 1.0, rows), rng.normal(4.0, 0.5, rows)
+    ),
+    lambda rng, rows, _: rng.integers(0, 10, rows).astype(np.float64),
+    lambda rng, rows, _: rng.beta(2.0, 5.0, rows) * 1e6,
+)
 
 
 def generated(rows: int, *, first: int, of: int, a_day: int, seed: int = SEED) -> pa.Table:
@@ -71,7 +64,7 @@ def generated(rows: int, *, first: int, of: int, a_day: int, seed: int = SEED) -
     columns: dict[str, object] = {"id": number, "event_time": START + (2 * number + 1) * DAY // (2 * a_day)}
     for at, name in enumerate(NUMERIC):
         missing = rng.random(rows) < 0.02 if at % 4 == 3 else None
-        columns[name] = pa.array(shaped(rng, at, rows, moved), mask=missing)
+        columns[name] = pa.array(SHAPES[at % len(SHAPES)](rng, rows, moved), mask=missing)
     for name, levels in zip(CATEGORICAL, LEVELS, strict=True):
         shares = 1.0 / np.arange(1, levels + 1)
         drawn = rng.choice(levels, rows, p=shares / shares.sum()).astype(np.int32)

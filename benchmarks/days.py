@@ -1,8 +1,8 @@
 """A day's drift of 25 columns, and a day's performance: ours from hourly states, the script from rows.
 
-Both sides have what they need in memory: ours 24 states of an hour, which it merges; the script a frame of the
-day's rows. Values that both know are compared. Ours with all intervals and critical values it makes by default
-(400 resamples), then without resampling, as the script has none. Ends with 1 where values differ.
+Both sides have what they need in memory: ours 24 states of an hour, which it merges; the script a frame of
+the day's rows. Values that both know are compared. Ours with all intervals and critical values that it makes
+by default (400 resamples), then without resampling, as the script has none. Ends with 1 where values differ.
 python benchmarks/days.py DIRECTORY [ROWS [DAYS]]
 """
 

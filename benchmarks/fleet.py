@@ -7,6 +7,7 @@ python benchmarks/fleet.py DIRECTORY [MODELS …]
 """
 
 import contextlib
+import functools
 import gzip
 import http.client
 import statistics
@@ -24,7 +25,7 @@ from timing import Run, child, save, tell, timed
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport
@@ -50,21 +51,28 @@ def configured(directory: Path, place: Path, models: int, head: str = "") -> Pat
     return watched.configure(place, f"sqlite:///{data.sqlite(directory, ROWS, LOG_DAYS)}", *text, head=head)
 
 
-def cycles(app: App, as_of: int) -> None:
-    """Run all models once."""
+def cycles(app: App, as_of: int, page: Exposition | None = None) -> None:
+    """Run all models once, and publish what they found, as the daemon does."""
     for name in app.names():
         report = cycle_once(app, name, as_of)
         assert report.error is None, report.error
+        if page is not None:
+            rows = [row for _, _, row in app.store.current(name)]
+            page.publish(name, as_of, rows, [alert for _, alert in app.store.alerts(name)])
+            page.observe(report, at=as_of / SECOND, newest_logged_at=app.store.state(name).logged_cursor)
 
 
 def lived(directory: Path, models: int) -> dict[str, object]:
-    """CPU seconds of a model's cycle, once all have had their first."""
+    """CPU seconds of a model's cycle, once all have had their first, with its publication."""
     with tempfile.TemporaryDirectory(dir=directory) as name:
         app = watched.opened(configured(directory, Path(name), models))
         as_of = data.START + (LOG_DAYS - 1) * DAY
         with contextlib.closing(app):
-            first = timed(lambda: cycles(app, as_of))
-            runs = [timed(lambda at=at: cycles(app, as_of + at * HOUR)) for at in range(1, TICKS + 1)]
+            page = Exposition(app.settings.models, SelfMetrics("0", 0.0))
+            first = timed(functools.partial(cycles, app, as_of, page))
+            runs = [
+                timed(functools.partial(cycles, app, as_of + at * HOUR, page)) for at in range(1, TICKS + 1)
+            ]
         store = sum(file.stat().st_size for file in Path(name).glob("monitor.db*"))
     cycle = statistics.median(run.cpu for run in runs) / models
     return {

@@ -2,8 +2,8 @@
 
 Ours reads the log once for records and once for labels, counts both by the hour, merges hours to days and
 measures these: more measures than the script, and their intervals. The script reads all by `pandas.read_sql`
-and computes the report of each day with SciPy and scikit-learn. Each run is a process of its own; starting it,
-imports and the reference are not counted. Peaks are of whole processes.
+and computes the report of each day with SciPy and scikit-learn. Each run is a process of its own; starting
+it, imports and the reference are not counted. Peaks are of whole processes.
 python benchmarks/reading.py DIRECTORY [ROWS [DAYS]]
 """
 
@@ -41,8 +41,8 @@ def counted(monitored: Monitored, days: int, rows: int) -> dict[Part, list[PaneP
     for start in range(data.START, end, step):
         panes = np.arange(start, min(end, start + step), HOUR)
         ranges = [(start, min(end, start + step))]
-        for part, parts in found.items():
-            parts += monitored.source.counted(
+        for part in Part:
+            found[part] += monitored.source.counted(
                 monitored.spec, part, ranges, monitored.counting, panes=panes, as_of=end
             ).parts
     return found

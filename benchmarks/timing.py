@@ -82,8 +82,9 @@ class Pair:
         bar = "" if self.bar is None else f" (bar {self.bar:g})"
         peak = f", peak {ours['peak']:.0f} / {other['peak']:.0f} MB" if ours["peak"] else ""
         server = f", server {ours['server']:.2f} / {other['server']:.2f} s" if ours["server"] else ""
+        cpu = [side["cpu"] / self.per for side in (ours, other)]
         return (
-            f"{self.name} against {self.other}: CPU {ours['cpu'] / self.per:.4g} / {other['cpu'] / self.per:.4g} s, "
+            f"{self.name} against {self.other}: CPU {cpu[0]:.4g} / {cpu[1]:.4g} s, "
             f"{ratio['cpu']:.1f} times{bar}; wall {ratio['wall']:.1f} times{server}{peak}"
         )
 
