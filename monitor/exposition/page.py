@@ -30,9 +30,10 @@ _Families: TypeAlias = list[tuple[bytes, bytes]]
 
 @dataclass(slots=True)
 class _Page:
-    """One rendering in both formats; packed when first asked for."""
+    """What is served until something changes; each format rendered, and packed, when first asked for."""
 
-    bodies: dict[str, bytes]
+    measurements: bytes
+    bodies: dict[str, bytes] = field(default_factory=dict)
     packed: dict[str, bytes] = field(default_factory=dict)
 
 
@@ -134,11 +135,12 @@ class Exposition:
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Page and content type for an Accept header."""
         content_type = negotiated(accept)
-        return self._current().bodies[content_type], content_type
+        return self._current(content_type).bodies[content_type], content_type
 
     def render_gzip(self, accept: str = "") -> tuple[bytes, str]:
         """Page, packed once, and content type."""
-        content_type, page = negotiated(accept), self._current()
+        content_type = negotiated(accept)
+        page = self._current(content_type)
         if content_type not in page.packed:
             page.packed[content_type] = gzip.compress(page.bodies[content_type], compresslevel=5, mtime=0)
         return page.packed[content_type], content_type
@@ -147,29 +149,30 @@ class Exposition:
         with self._lock:
             self._page = None
 
-    def _current(self) -> _Page:
+    def _current(self, content_type: str) -> _Page:
         with self._lock:
             if self._page is None:
-                self._page = self._assembled()
+                self._page = _Page(self._joined())
+            if content_type not in self._page.bodies:
+                self._page.bodies[content_type] = self._page.measurements + self._own(content_type)
             return self._page
 
-    def _assembled(self) -> _Page:
+    def _joined(self) -> bytes:
+        """All models' series, which read the same in both formats: gauges without units."""
         families: dict[bytes, list[bytes]] = {}
         for rendered in self._rendered.values():
             for head, series in rendered:
                 families.setdefault(head, []).append(series)
         joined = b"".join(head + b"".join(series) for head, series in families.items())
-        # Gauges without units, and help without quotes, read the same in both formats.
-        measurements = joined + _text(AlertCollector(self._exposed))
+        return joined + _text(AlertCollector(self._exposed))
+
+    def _own(self, content_type: str) -> bytes:
+        if content_type == TEXT:
+            return _text(self._health)
         registry = CollectorRegistry(auto_describe=False)
         registry.register(self._health)
         openmetrics, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
-        return _Page(
-            {
-                TEXT: measurements + generate_latest(registry),
-                OPENMETRICS: measurements + openmetrics(registry),
-            }
-        )
+        return openmetrics(registry)
 
 
 def _text(collector: Collector) -> bytes:
