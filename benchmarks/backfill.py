@@ -13,7 +13,7 @@ from pathlib import Path
 
 import data
 import watched
-from timing import save
+from timing import save, sizes
 
 from monitor.core.clock import DAY, to_iso
 
@@ -25,7 +25,7 @@ OPTIONS = 'every = "1d"\nsettle_after = "1d"'
 def main() -> None:
     """Measure, print."""
     directory = Path(sys.argv[1])
-    rows, days = (int(given) for given in (*sys.argv[2:], *(ROWS, DAYS)[len(sys.argv) - 2 :]))
+    rows, days = sizes(sys.argv[2:], ROWS, DAYS)
     source = f"sqlite:///{data.sqlite(directory, rows, days)}"
     model = watched.model(data.reference(directory), windows=("1d", "7d", "30d"), options=OPTIONS)
     with tempfile.TemporaryDirectory(dir=directory) as name:

@@ -10,6 +10,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import adbc_driver_postgresql.dbapi
 import adbc_driver_sqlite.dbapi
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from timing import sizes
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -87,7 +89,7 @@ def parquet(directory: Path, rows: int = ROWS, days: int = DAYS, *, reference: b
         some = min(_CHUNK, rows - first)
         # a reference has other rows, and does not move
         of, seed = (1_000 * rows, SEED + 1) if reference else (rows, SEED)
-        chunk = generated(some, first=first, of=of, a_day=rows // days, seed=seed)
+        chunk = generated(some, first=first, of=of, a_day=-(-rows // days), seed=seed)
         writer = writer or pq.ParquetWriter(half, chunk.schema)
         writer.write_table(chunk)
     assert writer is not None
@@ -129,7 +131,7 @@ def postgres(directory: Path, rows: int = ROWS, days: int = DAYS) -> Iterator[st
 
 def _fill(connection: adbc_driver_sqlite.dbapi.Connection, file: Path) -> None:
     with connection.cursor() as cursor:
-        mode = "create"
+        mode: Literal["create", "append"] = "create"
         for batch in pq.ParquetFile(file).iter_batches(_CHUNK):
             cursor.adbc_ingest("predictions", pa.Table.from_batches([batch]), mode=mode)
             mode = "append"
@@ -141,7 +143,7 @@ def _fill(connection: adbc_driver_sqlite.dbapi.Connection, file: Path) -> None:
 def main() -> None:
     """Make the files."""
     directory = Path(sys.argv[1])
-    rows, days = (int(given) for given in (*sys.argv[2:], *(ROWS, DAYS)[len(sys.argv) - 2 :]))
+    rows, days = sizes(sys.argv[2:], ROWS, DAYS)
     for file in (parquet(directory, rows, days), reference(directory), sqlite(directory, rows, days)):
         print(f"{file}: {file.stat().st_size / 1e6:,.0f} MB")
 

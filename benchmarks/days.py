@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import reading
 import script
 import watched
-from timing import in_turn, save
+from timing import in_turn, save, sizes
 
 from monitor.core.clock import DAY
 from monitor.measures.ask import Ask, Result
@@ -86,7 +86,7 @@ def counted_log(directory: Path, rows: int, days: int) -> tuple[Monitored, dict[
 def main() -> int:
     """Measure, compare, print."""
     directory = Path(sys.argv[1])
-    rows, days = (int(given) for given in (*sys.argv[2:], *(data.ROWS, data.DAYS)[len(sys.argv) - 2 :]))
+    rows, days = sizes(sys.argv[2:], data.ROWS, data.DAYS)
     known = pd.read_parquet(data.reference(directory))
     monitored, found = counted_log(directory, rows, days)
     counting, reference = monitored.counting, monitored.reference
@@ -106,15 +106,17 @@ def main() -> int:
         in_turn("a day's drift, all of them", lambda: ours(ASK), other, pairs=3, per=n),
     ]
     by_labels = functools.partial(performance_of, counting, found[Part.LABELS], starts)
-    other = "the script, in memory", lambda: [script.performance(one) for one in frames]
+    other = "the script, in memory", lambda: list(map(script.performance, frames))
     plain = replace(ASK, resamples=0)
+    few = replace(plain, whole=False)
     pairs += [
+        in_turn("a day's performance, headline measures", lambda: by_labels(few), other, bar=40, per=n),
         in_turn("a day's performance, without intervals", lambda: by_labels(plain), other, bar=40, per=n),
         in_turn("a day's performance, with intervals", lambda: by_labels(ASK), other, per=n),
     ]
     wrong = differing(by_labels(ASK)[0], script.performance(frames[0]))
     measured = {"drift": [len(ours(ask)[0]) for ask in (HEADLINES, ASK)]}
-    measured["performance"] = [len(by_labels(ask)[0]) for ask in (plain, ASK)]
+    measured["performance"] = [len(by_labels(ask)[0]) for ask in (few, plain, ASK)]
     save("days", pairs, rows_a_day=len(frames[0]), measurements=measured, values_that_differ=wrong)
     return int(bool(wrong))
 

@@ -195,13 +195,13 @@ def imports() -> dict[str, float]:
 def main() -> None:
     """Measure, print."""
     if sys.argv[1] == "--only":
-        part, directory, *models = sys.argv[2:]
-        work = {
-            "lived": lambda: lived(Path(directory), int(models[0])),
-            "scraped": lambda: scraped(Path(directory)),
-            "starts": lambda: starts(Path(directory)),
+        place, models = Path(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1
+        parts = {
+            "lived": lambda: lived(place, models),
+            "scraped": lambda: scraped(place),
+            "starts": lambda: starts(place),
         }
-        tell(work[part])
+        tell(parts[sys.argv[2]])
         return
     directory = Path(sys.argv[1])
     fleets: Sequence[int] = [int(given) for given in sys.argv[2:]] or FLEETS
@@ -211,8 +211,8 @@ def main() -> None:
         found[part] = child(__file__, part, directory).told
         print(part, found[part], flush=True)
     fleet = []
-    for models in fleets:
-        run = child(__file__, "lived", directory, models)
+    for size in fleets:
+        run = child(__file__, "lived", directory, size)
         fleet.append(run.told | {"peak": run.peak})
         print(fleet[-1], flush=True)
     save("fleet", [], bars=BARS, fleets=fleet, **found)

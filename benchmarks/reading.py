@@ -18,7 +18,7 @@ import data
 import numpy as np
 import psycopg
 import watched
-from timing import Pair, child, save, tell
+from timing import Pair, child, save, sizes, tell
 
 from monitor.core.clock import DAY, HOUR
 from monitor.measures.ask import Ask
@@ -74,7 +74,7 @@ def ours(url: str, directory: Path, rows: int, days: int, what: str) -> Callable
     def work() -> dict[str, object]:
         found = counted(monitored, days, rows)
         states = [counters for part in found[Part.RECORDS] for counters in part.strata.values()]
-        told = {"records": sum(part.records for part in found[Part.RECORDS])}
+        told: dict[str, object] = {"records": sum(part.records for part in found[Part.RECORDS])}
         if what == "count":
             return told | {"bytes_of_a_pane": 16 * sum(len(one.index) for one in states) / len(states)}
         return told | {"measurements_a_day": list(measured(monitored, found, days, Ask()))[-1]}
@@ -131,15 +131,19 @@ def compared(
     yield Pair(f"{name}: read and count", "read_sql alone", runs)
 
 
+def part(side: str, what: str, directory: str, rows: str, days: str, url: str) -> None:
+    """One run of one side."""
+    place = Path(directory)
+    tell(ours(url, place, int(rows), int(days), what) if side == "ours" else script(url, place, what))
+
+
 def main() -> None:
     """Measure, print."""
     if sys.argv[1] == "--only":
-        side, what, directory, rows, days, url = sys.argv[2:]
-        place = Path(directory)
-        tell(ours(url, place, int(rows), int(days), what) if side == "ours" else script(url, place, what))
+        part(*sys.argv[2:])
         return
     directory = Path(sys.argv[1])
-    rows, days = (int(given) for given in (*sys.argv[2:], *(data.ROWS, data.DAYS)[len(sys.argv) - 2 :]))
+    rows, days = sizes(sys.argv[2:], data.ROWS, data.DAYS)
     data.reference(directory)
     file = data.sqlite(directory, rows, days)
     pairs = list(compared("SQLite", f"sqlite:///{file}", directory, rows, days, lambda: 0.0))

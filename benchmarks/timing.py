@@ -89,6 +89,12 @@ class Pair:
         )
 
 
+def sizes(given: Sequence[str], rows: int, days: int) -> tuple[int, int]:
+    """Rows and days as they are given, or the usual ones."""
+    asked = [int(one) for one in given]
+    return asked[0] if asked else rows, asked[1] if len(asked) > 1 else days
+
+
 def timed(work: Callable[[], object]) -> Run:
     """One run of work in this process; its peak is that of the process so far."""
     gc.collect()
