@@ -106,13 +106,13 @@ def main() -> int:
         in_turn("a day's drift, all of them", lambda: ours(ASK), other, pairs=3, per=n),
     ]
     by_labels = functools.partial(performance_of, counting, found[Part.LABELS], starts)
-    other = "the script, in memory", lambda: list(map(script.performance, frames))
+    scripts = "the script, in memory", lambda: [script.performance(one) for one in frames]
     plain = replace(ASK, resamples=0)
     few = replace(plain, whole=False)
     pairs += [
-        in_turn("a day's performance, headline measures", lambda: by_labels(few), other, bar=40, per=n),
-        in_turn("a day's performance, without intervals", lambda: by_labels(plain), other, bar=40, per=n),
-        in_turn("a day's performance, with intervals", lambda: by_labels(ASK), other, per=n),
+        in_turn("a day's performance, headline measures", lambda: by_labels(few), scripts, bar=40, per=n),
+        in_turn("a day's performance, without intervals", lambda: by_labels(plain), scripts, bar=40, per=n),
+        in_turn("a day's performance, with intervals", lambda: by_labels(ASK), scripts, per=n),
     ]
     wrong = differing(by_labels(ASK)[0], script.performance(frames[0]))
     measured = {"drift": [len(ours(ask)[0]) for ask in (HEADLINES, ASK)]}

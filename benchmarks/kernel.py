@@ -43,7 +43,8 @@ def searched(grid: NumericGrid, values: Floats) -> Ints:
 
 def histogram(grid: NumericGrid, values: Floats) -> Ints:
     """Histogram of NumPy: its last cell is closed, and here holds nothing but infinity."""
-    return np.histogram(values, [-np.inf, *grid.edges, np.inf])[0].astype(np.int64)
+    counts: Ints = np.histogram(values, [-np.inf, *grid.edges, np.inf])[0].astype(np.int64)
+    return counts
 
 
 def cut(grid: NumericGrid, values: Floats) -> Ints:
@@ -67,10 +68,7 @@ def hourly_searched(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
 def hourly_histogram(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
     """A histogram of NumPy for each hour."""
     bounds = np.searchsorted(hour, np.arange(1, int(hour[-1]) + 1))
-    edges = [-np.inf, *grid.edges, np.inf]
-    return np.concatenate(
-        [np.histogram(part, edges)[0].astype(np.int64) for part in np.split(values, bounds)]
-    )
+    return np.concatenate([histogram(grid, part) for part in np.split(values, bounds)])
 
 
 def hourly_grouped(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
