@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
+.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -23,6 +23,7 @@ help:
 	@echo "make check              ruff, mypy --strict, import-linter, bandit, pip-audit (where there is a network)"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
+	@echo "make bench              our speed beside what NumPy, pandas, SciPy and scikit-learn offer, and what cycles and fleets cost; ONLY=kernel ARGS=100000 (an hour)"
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
 	@echo "make slow-labels        count the rows that late labels cost, by real cycles; ROWS=200000 of the largest pane (5000000: an hour)"
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
@@ -82,6 +83,12 @@ coverage: $(VENV)/installed-dev
 	@$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report --skip-covered --show-missing
+
+# Generated data are kept in BENCH; ARGS are sizes, which differ: use them with ONLY.
+BENCH ?= /tmp/monitor-bench
+ONLY  ?= kernel days reading cycles fleet backfill
+bench: $(VENV)/installed-dev
+	@for name in $(ONLY); do echo "$$name:"; $(BIN)/python benchmarks/$$name.py "$(BENCH)" $(ARGS) || exit 1; done
 
 benchmark: $(VENV)/installed
 	@$(BIN)/python benchmarks/replay.py
