@@ -52,11 +52,11 @@ class Log:
         self._of = rows
         self._later: pa.Table | None = None  # labels that are not reported yet
         self.rows = 0
-        self.relabelled: set[int] = set()
         for first in range(0, rows, _CHUNK):
             self.add(min(_CHUNK, rows - first))
         with self._connection.cursor() as cursor:
             cursor.execute("CREATE INDEX by_time ON predictions (event_time)")
+            cursor.execute("CREATE INDEX by_id ON predictions (id)")
             cursor.execute("CREATE INDEX by_label ON labels (id)")
             cursor.execute("CREATE INDEX by_report ON labels (reported_at)")
         self._connection.commit()
@@ -79,7 +79,6 @@ class Log:
         known = labels if self._later is None else pa.concat_tables([self._later, labels])
         now = pc.less_equal(known["reported_at"], self.end)
         self._later, reported_now = known.filter(pc.invert(now)), known.filter(now)
-        self.relabelled |= set((np.asarray(reported_now["event_time"]) // HOUR * HOUR).tolist())
         with self._connection.cursor() as cursor:
             cursor.adbc_ingest("predictions", made.drop_columns(["label"]), mode=mode)
             cursor.adbc_ingest("labels", reported_now.drop_columns(["event_time"]), mode=mode)
@@ -108,14 +107,11 @@ def checked(app: App, log: Log, report: CycleReport, as_of: int) -> bool:
     """Whether the rows read are the records of the panes that changed, no more and no less."""
     records, labels = (counted_now(app, as_of, part) for part in (Part.RECORDS, Part.LABELS))
     newest = {as_of - HOUR, as_of}
-    changed = log.relabelled | newest
-    log.relabelled.difference_update(labels)  # a pane with few new labels waits: it is counted later
     return (
         report.error is None
         and report.rows_read == log.records(records, as_of)
         and report.label_rows_read == log.records(labels, as_of)
         and set(records) <= newest
-        and set(labels) <= changed
     )
 
 
