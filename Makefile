@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long check fix coverage bench benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
+.PHONY: help demo alerting test test-long test-spark check fix coverage bench benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -18,6 +18,7 @@ help:
 	@echo "make alerting           beside make demo: Prometheus and Alertmanager with its rules (Ctrl-C ends both)"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
+	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
 	@echo "make check              ruff, mypy --strict, import-linter, bandit, pip-audit (where there is a network)"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
@@ -53,6 +54,10 @@ test: $(VENV)/installed-dev
 
 test-long: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -m long $(ARGS)
+
+test-spark: $(VENV)/installed-spark
+	@nice -n 10 $(BIN)/python -m pytest -m spark -n 0 tests/e2e/test_spark.py $(ARGS)
+	@nice -n 10 $(BIN)/python -m pytest -m spark -n 0 tests/e2e/test_spark_connect.py $(ARGS)
 
 check: $(VENV)/installed-dev
 	@failed=; \
@@ -123,6 +128,11 @@ $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing monitor and what its tests need into $(VENV), versions as in constraints.txt (a minute or two) ..."
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[dev]'
 	@touch $(VENV)/installed $@
+
+$(VENV)/installed-spark: $(VENV)/installed-dev
+	@echo "installing PySpark into $(VENV) (some minutes) ..."
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[dev,spark]'
+	@touch $@
 
 $(LOWEST)/installed: $(LOWEST)/bin/python pyproject.toml constraints-lowest.txt
 	@echo "installing monitor into $(LOWEST), versions as in constraints-lowest.txt ..."

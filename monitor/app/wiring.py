@@ -203,6 +203,7 @@ class App:
             store=self.store,
             panes=Panes(spec.name, counting, self.store),
             code=version("monitor"),
+            at_once=source.at_once,
             audit_every=self.settings.source(spec.source).audit,
             retention=self.settings.retention,
         )

@@ -105,6 +105,7 @@ def _source(name: str, source: Source, url: str) -> SourceSpec:
         audit=source.audit,
         batch_rows=source.batch_rows,
         max_rows_per_second=source.max_rows_per_second,
+        engine=source.engine,
     )
 
 

@@ -21,7 +21,8 @@ def shown(url: str) -> str:
     if "://" not in url:
         return HIDDEN
     rest, mark, query = _PASSWORD.sub(rf"\1:{HIDDEN}@", url).partition("?")
-    return rest + mark + "&".join(_parameter(part) for part in query.split("&"))
+    rest = ";".join(map(_parameter, rest.split(";")))  # as those of Spark Connect
+    return rest + mark + "&".join(map(_parameter, query.split("&")))
 
 
 def is_secret(parameter: str) -> bool:

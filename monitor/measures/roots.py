@@ -1,19 +1,26 @@
-"""Where a function is zero."""
+"""Where a function is zero. SciPy's solvers would double what its special functions cost at each start."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 
-CLOSE = 1e-12
+STEPS = 2**40
 
 
 def root(function: Callable[[float], float], start: float, end: float) -> float:
-    """Where a continuous function is zero, to 1e-12, between two places where it has other signs.
+    """Where a continuous function is zero, between two places where it has other signs. Cost: 41 calls.
 
-    Brent's method, as SciPy has it: loaded when it is first asked for, as it would double what SciPy's
-    special functions cost at each start.
+    Found by halving, to a 2**40th of the way: 1e-12.
 
     >>> round(root(lambda x: x * x - 2, 0.0, 2.0), 9)
     1.414213562
     """
-    from scipy.optimize import brentq
+    begins = function(start) > 0
 
-    return float(brentq(function, start, end, xtol=CLOSE))
+    def place(step: int) -> float:
+        return start + (end - start) * (step / STEPS)
+
+    def beyond(step: int) -> bool:
+        value = function(place(step))
+        return value == 0 or (value > 0) != begins
+
+    return place(bisect_left(range(STEPS), True, key=beyond))

@@ -10,7 +10,7 @@ from monitor.core.errors import LeaseLost
 from monitor.pipeline.dirty import ranges_of
 from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import PanePart
-from monitor.specs.protocols import Lease
+from monitor.specs.protocols import AtOnce, Lease
 from monitor.specs.rows import Part, WaitingPane
 from monitor.windows.recount import Budget, Candidate, choose
 
@@ -121,7 +121,7 @@ def count_waiting(
         if part is Part.LABELS and not monitored.counting.reading.labelled:
             continue
         fresh = merely.difference(monitored.panes.outdated(part))
-        for chunk in chunks([start for start in starts if start not in fresh], rows):
+        for chunk in chunks([start for start in starts if start not in fresh], rows, monitored.at_once):
             if stopping():
                 raise Stopped
             renew(monitored, lease)
@@ -141,12 +141,13 @@ def renew(monitored: Monitored, lease: Lease | None) -> None:
         raise LeaseLost(f'model "{monitored.name}": another process has taken it over')
 
 
-def chunks(starts: list[int], rows: dict[int, int]) -> Iterator[list[int]]:
-    """Ascending starts in chunks of at most 200 panes and about 200,000 rows."""
+def chunks(starts: list[int], rows: dict[int, int], at_once: AtOnce | None = None) -> Iterator[list[int]]:
+    """Ascending starts in chunks of at most so many panes and about so many rows: 200 and 200,000."""
+    most = at_once or AtOnce(MOST_PANES, MOST_ROWS)
     chunk: list[int] = []
     held = 0
     for start in starts:
-        if chunk and (len(chunk) == MOST_PANES or held + rows[start] > MOST_ROWS):
+        if chunk and (len(chunk) == most.panes or held + rows[start] > most.rows):
             yield chunk
             chunk, held = [], 0
         chunk.append(start)

@@ -17,7 +17,7 @@ from monitor.pipeline.panes import Panes
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
-from monitor.specs.protocols import Source, Store
+from monitor.specs.protocols import AtOnce, Source, Store
 from monitor.specs.rows import MeasurementRow, ModelState, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import Strata
@@ -67,6 +67,8 @@ class Monitored:
         under which the store keeps the reference; of several references their keys, separated by spaces.
     version_references
         of the versions that have their own, on the grids of `reference`.
+    at_once
+        how much of it the source counts at once; None: what fits into memory here.
     retention, pruned
         for how long all revisions are kept, None: for ever; whether older ones were deleted in this process.
     first_seen
@@ -112,6 +114,7 @@ class Monitored:
     panes: Panes
     code: str
     reference_key: str = ""
+    at_once: AtOnce | None = None
     audit_every: int = DAY
     retention: int | None = None
     pruned: bool = False

@@ -158,7 +158,8 @@ def _scale(table: pa.Table, reading: Reading) -> float:
     if len(values) == 0 or values[0] == values[-1]:
         return sums.power_of_two(reading.scale)
     largest = float(np.abs(values[[0, -1]]).max())  # squares of what is divided by it do not overflow
-    return sums.power_of_two(min(float(np.std(values / largest)) * largest, largest))
+    spread = min(float(np.std(values / largest)) * largest, largest)
+    return sums.power_of_two(max(spread, sums.SMALLEST))
 
 
 def _count(

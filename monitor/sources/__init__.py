@@ -1,5 +1,6 @@
 """The user's databases: which rows changed, rows as column batches, references, what `check` looks at."""
 
-from monitor.sources.source import SqlSource, open_source
+from monitor.sources.opening import open_source
+from monitor.sources.source import SqlSource
 
 __all__ = ["SqlSource", "open_source"]

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from monitor.core.errors import SourceError
-from monitor.sources import mysql
+from monitor.sources import mysql, spark
 from monitor.sources.statements import Kind, Output
 
 
@@ -54,6 +54,8 @@ def output(dialect: str, want: Want, name: str, ref: str, kind: str, *, unit: st
     if mysql.is_mysql(dialect):
         _refuse_mysql(want, name, ref, kind)
         return _mysql(want, name, ref, kind, unit)
+    if spark.is_spark(dialect):
+        return _SPARK[want](name, ref, kind)
     if want is Want.TIME:
         return Output(name, ref, Kind.MOMENT if unit is None else Kind.EPOCH)
     return Output(name, ref, _PLAIN[want])
@@ -156,5 +158,11 @@ _POSTGRES = {
     Want.NUMBER: _postgres_number,
     Want.TIME: _postgres_time,
     Want.VALUE: _postgres_value,
+}
+_SPARK = {
+    Want.TEXT: spark.text,
+    Want.NUMBER: spark.number,
+    Want.TIME: spark.time,
+    Want.VALUE: spark.value,
 }
 _PLAIN = {Want.TEXT: Kind.TEXT, Want.NUMBER: Kind.NUMBER, Want.VALUE: Kind.VALUE}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from monitor.core.errors import SourceError
-from monitor.sources import mysql
+from monitor.sources import mysql, spark
 from monitor.sources.dialects import Dialect, text
 from monitor.sources.statements import Session
 from monitor.specs.model import Relation
@@ -100,12 +100,16 @@ def types_of(session: Session, dialect: Dialect, relation: Relation) -> dict[str
         return _sqlite_types(session, dialect, relation.table)
     if relation.table is not None:
         _require_table(session, dialect, relation.table)
+    if spark.is_spark(dialect.name) and relation.table is not None and not dialect.is_path(relation.table):
+        session.settle(f"REFRESH TABLE {dialect.table(relation.table)}")  # else files of then are listed
     # no planner touches a table, or a partition of one, for a condition that is false
     described = session.described(f"SELECT * FROM {dialect.relation(whole, 'q')} WHERE 1 = 0 LIMIT 0")
     if dialect.name == "postgresql" and described:
         return _postgres_types(session, dialect, whole, list(described))
     if mysql.is_mysql(dialect.name):
         return mysql.types_of(described)
+    if spark.is_spark(dialect.name):
+        return {name: str(kind) for name, kind in described.items()}
     return dict.fromkeys(described, "")
 
 

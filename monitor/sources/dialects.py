@@ -28,8 +28,14 @@ class Dialect:
         return self.preparer.quote_identifier(name)
 
     def table(self, name: str) -> str:
-        """A table's name, split at dots."""
+        """A table's name, split at dots; of Spark the path of Parquet files, too."""
+        if self.is_path(name):
+            return f"parquet.{self.quote(name)}"
         return ".".join(self.quote(part) for part in name.split("."))
+
+    def is_path(self, name: str) -> bool:
+        """Whether a table's name is the path of Parquet files, which Spark reads."""
+        return self.name == "spark" and "/" in name
 
     def relation(self, relation: Relation, alias: str) -> str:
         """A relation as an item of FROM; the owner's own SQL stands alone on its lines."""
@@ -50,6 +56,11 @@ def dialect_of(url: URL) -> Dialect:
     make: Callable[..., sa.Dialect] = url.set(drivername=url.get_backend_name()).get_dialect()
     dialect = make(paramstyle="named")
     return Dialect(dialect.name, dialect.identifier_preparer)
+
+
+def dialect_of_spark() -> Dialect:
+    """Dialect of Spark, which quotes names as MySQL does."""
+    return Dialect("spark", dialect_of(URL.create("mysql")).preparer)
 
 
 def text(value: str) -> str:

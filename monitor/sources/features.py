@@ -12,7 +12,9 @@ from monitor.core.errors import SourceError
 from monitor.records.values import numbers
 from monitor.specs.model import ModelSpec
 
-_NO_FEATURE = re.compile(r"time|date|json|blob|bytea|binary|uuid|money|interval|\[\]|xml|inet|vector")
+_NO_FEATURE = re.compile(
+    r"time|date|json|blob|bytea|binary|uuid|money|interval|\[\]|<|variant|xml|inet|vector"
+)
 _TIME = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?$"
 _FEW = 50  # so many distinct texts never make a column mostly unique
 _SAMPLE = 1_000
@@ -91,7 +93,7 @@ def kind_of(candidate: Candidate) -> str | None:
 
 def _kind_of_text(texts: pa.ChunkedArray, declared: str) -> str | None:
     mostly_numbers = pc.mean(pa.array(numbers(texts).finite).cast(pa.float64())).as_py() > 0.5
-    if mostly_numbers and not re.search("char|text|enum", declared.lower()):
+    if mostly_numbers and not re.search("char|text|string|enum", declared.lower()):
         return "numeric"
     distinct = pc.count_distinct(texts).as_py()
     if distinct > _FEW and distinct > len(texts) / 2:

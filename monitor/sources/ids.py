@@ -1,9 +1,6 @@
-"""Ids: the join of predictions and labels, and one text for an id of several columns."""
+"""Ids: the join of predictions and labels."""
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from monitor.sources import mysql
+from monitor.sources import mysql, spark
 from monitor.sources.catalogue import Looked
 from monitor.specs.model import Relation
 
@@ -31,18 +28,6 @@ def exact(looked: Looked, column: str, role: str) -> str:
     return ref
 
 
-def with_one_id(table: pa.Table) -> pa.Table:
-    """Columns id, id:1, id:2, … as one text: joined by commas, commas in them escaped; null where one is."""
-    parts = [name for name in table.column_names if name.partition(":")[0] == "id"]
-    if len(parts) < 2:
-        return table
-    joined = pc.binary_join_element_wise(
-        *(_escaped(table[name]) for name in parts), ",", null_handling="emit_null"
-    )
-    rest = table.drop_columns(parts[1:])
-    return rest.set_column(rest.column_names.index("id"), "id", joined)
-
-
 def _same(there: Looked, here: Looked, ours: tuple[str, str], theirs: tuple[str, str]) -> str:
     left, right = there.ref(*ours), here.ref(*theirs)
     if there.dialect.name == "postgresql":
@@ -50,6 +35,8 @@ def _same(there: Looked, here: Looked, ours: tuple[str, str], theirs: tuple[str,
         left, right = f"{left}{cast}", f"{right}{cast}"
     if mysql.is_mysql(there.dialect.name):
         return _mysql(left, right, there.types[ours[0]], here.types[theirs[0]])
+    if spark.is_spark(there.dialect.name) and not spark.alike(there.types[ours[0]], here.types[theirs[0]]):
+        left, right = f"CAST({left} AS STRING)", f"CAST({right} AS STRING)"
     return f"{right} = {left}"
 
 
@@ -67,7 +54,3 @@ def _cast(one: str, other: str) -> str:
         if one in alike and other in alike:
             return cast
     return "" if one == other else "::text"
-
-
-def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.replace_substring(pc.replace_substring(column, "\\", "\\\\"), ",", "\\,")

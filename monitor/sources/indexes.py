@@ -9,6 +9,7 @@ from monitor.sources.catalogue import Looked, has_index
 from monitor.sources.dialects import text
 from monitor.sources.ids import same_id
 from monitor.sources.mysql import is_mysql
+from monitor.sources.spark import is_spark
 from monitor.sources.statements import Session
 from monitor.specs.model import Relation
 
@@ -85,7 +86,7 @@ def missing_time_index(
     leading
         the index begins with the column: of a table that is partitioned by it any index with it will do.
     """
-    if time.shape in (Shape.UNKNOWN, Shape.NOTHING):
+    if time.shape in (Shape.UNKNOWN, Shape.NOTHING) or is_spark(looked.dialect.name):
         return None
     if has_index(session, looked.dialect, looked.item, time.condition(0, 1), leading=leading):
         return None
@@ -107,7 +108,7 @@ def missing_id_index(
         for (_, mine), (_, theirs) in zip(relation.id_columns, joined.id_columns, strict=False)
         if mine in looked.types and theirs in other.types
     ]
-    if not pairs:
+    if not pairs or is_spark(looked.dialect.name):
         return None
     own = [f"{looked.ref(mine, 'id')}{_cast(looked, mine, other, theirs)}" for mine, theirs in pairs]
     wanted = " AND ".join(f"{one} = (SELECT {one} FROM {looked.item} LIMIT 1)" for one in own)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
-from monitor.sources import mysql
+from monitor.sources import mysql, spark
 from monitor.sources.bounds import Comparable, Range, Shape, text_zones
 from monitor.sources.catalogue import Looked
 from monitor.sources.statements import Session
@@ -51,6 +51,8 @@ def comparable(
         return _postgres(session, looked, found, unit, (column, role), near)
     if mysql.is_mysql(looked.dialect.name) and kind:
         return _mysql(session, looked, found, unit, (column, role), near)
+    if spark.is_spark(looked.dialect.name):
+        return _spark(session, looked, found, unit, (column, role), near)
     return _by_value(session, looked, found, unit, (column, role))
 
 
@@ -92,6 +94,27 @@ def _mysql(
         found = replace(found, sql=f"CONVERT({found.sql} USING utf8mb4) COLLATE utf8mb4_bin")
     samples = _texts_near(session, looked, found, near)
     return _text(found, samples, f"{found.sql} NOT REGEXP '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'")
+
+
+def _spark(
+    session: Session,
+    looked: Looked,
+    found: Comparable,
+    unit: str | None,
+    title: tuple[str, str],
+    near: str | Range | None,
+) -> Comparable:
+    """The session is in UTC: so are timestamps."""
+    kind = spark.plain(looked.types[title[0]])
+    if kind in spark.TIMES:
+        return replace(found, shape=Shape.NAIVE, zone="UTC" if kind == "timestamp" else found.zone)
+    if kind in spark.NUMBERS:
+        _require_unit(looked, *title, unit)
+        return replace(found, shape=Shape.EPOCH)
+    if unit is not None or kind not in spark.TEXTS:
+        return found
+    samples = _texts_near(session, looked, found, near)
+    return _text(found, samples, f"{found.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'")
 
 
 def _keeps_order(session: Session, looked: Looked, ref: str) -> bool:

@@ -67,7 +67,7 @@ class Patience:
         return concat([only(head, first, reading, odd=True), only(tail, second, reading, odd=False)])
 
     def slices(
-        self, read: Callable[[Session, Range], Batches], span: Range, *, expected: int
+        self, read: Callable[[Session, Range], Batches], span: Range, *, expected: int, most: int = ROWS
     ) -> Iterator[pa.Table]:
         """Rows of a span, slice by slice; a slice that takes too long is cut in halves, a few times at most.
 
@@ -76,10 +76,10 @@ class Patience:
         read
             reads a piece of the span; pieces that make it up hold each row once.
         expected
-            rows of the span, as is believed: a slice is as wide as holds about 200,000 of them, narrower
+            rows of the span, as is believed: a slice is as wide as holds about `most` of them, narrower
             where more have been found.
         """
-        widest = max((span[1] - span[0]) * ROWS // max(expected, ROWS), _NARROWEST)
+        widest = max((span[1] - span[0]) * most // max(expected, most), _NARROWEST)
         start, width, halvings = span[0], widest, _HALVINGS
         while start < span[1]:
             piece = (start, min(start + width, span[1]))
@@ -94,7 +94,7 @@ class Patience:
             rows = table.num_rows
             yield table
             start = piece[1]
-            width = min(max(width * ROWS // max(rows, ROWS // 2), _NARROWEST), widest)
+            width = min(max(width * most // max(rows, most // 2), _NARROWEST), widest)
 
 
 def halved(ranges: Sequence[Range]) -> tuple[list[Range], list[Range]]:

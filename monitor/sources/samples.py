@@ -171,7 +171,7 @@ def _joined(looked: Looked, model: ModelSpec) -> Sequence[Output]:
     ref, unit = looked.ref(column, "event_time"), model.reading.unit("event_time")
     time = casts.output(looked.dialect.name, Want.TIME, "event_time", ref, looked.types[column], unit=unit)
     there = f"CASE WHEN {looked.ref(str(model.predictions.column('id')), 'id')} IS NULL THEN 0 ELSE 1 END"
-    kind = "integer" if looked.dialect.name == "postgresql" else ""
+    kind = {"postgresql": "integer", "spark": "int"}.get(looked.dialect.name, "")
     return (time, casts.output(looked.dialect.name, Want.NUMBER, "found", f"({there})", kind))
 
 

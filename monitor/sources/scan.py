@@ -5,20 +5,30 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from monitor.records.ids import with_one_id
 from monitor.records.reading import Reading, Task
 from monitor.sources import casts
 from monitor.sources.bounds import Comparable, Interval, Range, Shape, coalesce
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.dialects import Dialect
-from monitor.sources.ids import same_id, with_one_id
+from monitor.sources.ids import same_id
 from monitor.sources.moments import comparable, without_offsets
 from monitor.sources.mysql import is_mysql
+from monitor.sources.spark import is_spark
 from monitor.sources.statements import Output, Session, Statement, concat
 from monitor.specs.model import ModelSpec, Relation
 
 _MOST_RANGES = 400  # of a statement that finds them by an index
 _MOST_FILTERS = 50  # of a statement that compares each row with them
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Statements that together find some rows once, and the columns of each."""
+
+    outputs: tuple[Output, ...]
+    statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +42,34 @@ class Piece:
 
 def read_records(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
     """Rows with event times in the ranges (and some more): all but labels. A missing feature is left out."""
-    looked = look(session, dialect, model.predictions, "p")
-    outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
-    return _read(session, looked, model, ranges, outputs, "")
+    return _read(session, record_scan(session, dialect, model, ranges))
 
 
 def read_labelled(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
     """The same rows without features, joined (outer) with their labels."""
+    return _read(session, labelled_scan(session, dialect, model, ranges))
+
+
+def record_scan(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
+    """What `read_records` reads."""
+    looked = look(session, dialect, model.predictions, "p")
+    outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
+    return _scan(session, looked, model, ranges, outputs, "")
+
+
+def labelled_scan(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
+    """What `read_labelled` reads."""
     looked = look(session, dialect, model.predictions, "p")
     outputs = (*prediction_outputs(looked, model), *challenger_outputs(looked, model))
     if model.labels is None:
-        return _read(session, looked, model, ranges, outputs, "")
+        return _scan(session, looked, model, ranges, outputs, "")
     labels = look_labels(session, dialect, model.labels, looked)
     join = (
         ""
         if labels is looked
         else f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, looked, labels)}"
     )
-    return _read(
+    return _scan(
         session, looked, model, ranges, (*outputs, *label_outputs(labels, model.labels, model.reading)), join
     )
 
@@ -143,6 +163,8 @@ def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[
     intervals = time.intervals(ranges)
     if len(intervals) == 1:
         yield Piece("", looked.item, time.within(intervals[0]))
+    elif intervals and is_spark(looked.dialect.name):  # which skips files, and parts of them, by bounds
+        yield _any_of(looked, time, time.intervals(coalesce(ranges, _MOST_FILTERS)))
     elif intervals and not has_index(session, looked.dialect, looked.item, _covering(time, intervals)):
         intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
         chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined(time)})"
@@ -159,7 +181,7 @@ def _covering(time: Comparable, intervals: Sequence[Interval]) -> str:
 
 def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
     if is_mysql(looked.dialect.name):  # whose planner makes one scan of an index of them
-        return Piece("", looked.item, f"({' OR '.join(f'({time.within(one)})' for one in intervals)})")
+        return _any_of(looked, time, intervals)
     before, condition = _values(looked.dialect, intervals), _joined(time)
     if looked.dialect.name == "sqlite":  # CROSS JOIN holds SQLite to the order of the tables
         return Piece(before, f"r CROSS JOIN {looked.item}", condition)
@@ -167,6 +189,10 @@ def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -
     # OFFSET 0 keeps its planner from comparing every row with every range
     inner = f"SELECT * FROM {looked.item} WHERE {_covering(time, intervals)} AND {condition} OFFSET 0"
     return Piece(before, f"r CROSS JOIN LATERAL ({inner}) AS {looked.alias}")
+
+
+def _any_of(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
+    return Piece("", looked.item, f"({' OR '.join(f'({time.within(one)})' for one in intervals)})")
 
 
 def _joined(time: Comparable) -> str:
@@ -181,26 +207,30 @@ def _values(dialect: Dialect, intervals: Sequence[Interval]) -> str:
     return f"WITH r(lo, hi) AS ({rows}) "
 
 
-def _read(
+def _read(session: Session, scan: Scan) -> pa.Table:
+    if not scan.statements:
+        return with_one_id(Statement(scan.outputs, "").empty())
+    return with_one_id(concat([session.read(statement) for statement in scan.statements]))
+
+
+def _scan(
     session: Session,
     looked: Looked,
     model: ModelSpec,
     ranges: Sequence[Range],
     outputs: tuple[Output, ...],
     join: str,
-) -> pa.Table:
+) -> Scan:
     column = str(model.predictions.column("event_time"))
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else None
     time = comparable(session, looked, column, "event_time", model.reading, near=span)
     if span is not None:
         time = without_offsets(session, looked, time, *span)
-    statements = [
+    statements = (
         Statement(outputs, f"FROM {piece.source}{join} WHERE {piece.where}", piece.before)
         for piece in pieces(session, looked, time, ranges)
-    ]
-    if not statements:
-        return with_one_id(Statement(outputs, "").empty())
-    return with_one_id(concat([session.read(statement) for statement in statements]))
+    )
+    return Scan(outputs, tuple(statements))
 
 
 def _output(looked: Looked, role: str, want: Want, column: str, reading: Reading) -> Output:

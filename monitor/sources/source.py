@@ -13,20 +13,17 @@ from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes
 from monitor.records.rows import Batches
 from monitor.sources import changes, patience, scan
-from monitor.sources.adbc import PostgresReader, SqliteReader
-from monitor.sources.address import Address, How, address_of
 from monitor.sources.catalogue import look
 from monitor.sources.changes import Wanted
 from monitor.sources.counted import counted
 from monitor.sources.dialects import Dialect
-from monitor.sources.fetchmany import FetchmanyReader
-from monitor.sources.meter import UNUSED, Meter, MeteredSession, Usage
+from monitor.sources.meter import Meter, MeteredSession, Usage
 from monitor.sources.mysql import is_mysql
 from monitor.sources.patience import Patience
 from monitor.sources.plans import Read, expected_rows
 from monitor.sources.statements import Reader, Session
-from monitor.specs.model import ModelSpec, SourceSpec
-from monitor.specs.protocols import Range
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import AtOnce, Range
 from monitor.specs.rows import Part
 
 ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
@@ -34,6 +31,9 @@ ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
 
 class SqlSource:
     """The `Source` of a database: a table that it returns is in memory, no cursor is open.
+
+    `at_once` is how much it counts at once if that is not brought here; `slice_rows`: rows of a slice of the
+    changes.
 
     Safe to use from several threads: connections, rates and usage are those of all of them together.
 
@@ -46,6 +46,9 @@ class SqlSource:
     sleep
         waits so many seconds before a read is tried again.
     """
+
+    at_once: AtOnce | None = None
+    slice_rows = patience.ROWS
 
     def __init__(
         self, reader: Reader, meter: Meter | None = None, *, sleep: Callable[[float], None] = time.sleep
@@ -162,7 +165,7 @@ class SqlSource:
             return
         rows = 0
         whole = Patience(partial(self.session, whole=True), self._patience.sleep)
-        for table in whole.slices(read, span, expected=expected):
+        for table in whole.slices(read, span, expected=expected, most=self.slice_rows):
             rows += table.num_rows
             yield table
         if wanted.since is None:
@@ -175,40 +178,3 @@ class SqlSource:
         return self._patience.run(
             lambda session: expected_rows(session, dialect, read, predictions, span, patience.ROWS)
         )
-
-
-def open_source(
-    spec: SourceSpec,
-    *,
-    store_url: str | None = None,
-    reader: str | None = None,
-    spent: Usage = UNUSED,
-) -> SqlSource:
-    """Source of a specification; nothing is connected yet.
-
-    Parameters
-    ----------
-    store_url
-        our own database: a SQLite file that is also the store is read by `fetchmany`.
-    reader
-        "adbc" or "fetchmany"; None: ADBC where it fits. ``?reader=fetchmany`` in the URL says the same.
-    spent
-        what the source of an older configuration has used: counters go on from there.
-
-    Raises
-    ------
-    SourceError
-        if the URL cannot be used.
-    """
-    meter = Meter(spec.max_rows_per_second, spent)
-    return SqlSource(_reader(spec, address_of(spec.url, store_url=store_url, reader=reader)), meter)
-
-
-def _reader(spec: SourceSpec, address: Address) -> Reader:
-    if address.how is How.FETCHMANY:
-        return FetchmanyReader(spec, address)
-    return (
-        SqliteReader(spec, address, address.file)
-        if address.file is not None
-        else PostgresReader(spec, address)
-    )

@@ -24,6 +24,8 @@ class SourceSpec:
         IANA name of the zone of naive times.
     audit
         microseconds between audits.
+    engine
+        where panes are counted: "local", of rows brought here; "spark", by the workers of a cluster.
     """
 
     name: str
@@ -34,6 +36,7 @@ class SourceSpec:
     audit: int = DAY
     batch_rows: int = 20_000
     max_rows_per_second: int | None = None
+    engine: str = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

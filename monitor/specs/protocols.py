@@ -30,6 +30,14 @@ from monitor.specs.rows import (
 Range = tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class AtOnce:
+    """Panes that a source counts at once, at most, and their rows, as far as they are known beforehand."""
+
+    panes: int
+    rows: int
+
+
 class Source(Protocol):
     """A user's database. Everything it returns bears role names; nothing is written.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.states.lookup import Lookup
-from monitor.states.sums import power_of_two
+from monitor.states.sums import SMALLEST, power_of_two
 
 EXTRA_CELLS = 3
 FEATURE_CELLS = 250
@@ -236,4 +236,4 @@ def _moments(ordered: Floats) -> tuple[float, float]:
         away = ordered - centre
     largest = float(np.abs(away[[0, -1]]).max())
     spread = float(np.std(away / largest)) * largest if 0 < largest < np.inf else abs(centre) or 1.0
-    return centre, power_of_two(spread) if largest < np.inf else 0.0
+    return centre, power_of_two(max(spread, SMALLEST)) if largest < np.inf else 0.0

@@ -7,7 +7,7 @@ change a sum; the carry of lo is moved to hi by `normalise`. Terms lie below 2^4
 """
 
 from fractions import Fraction
-from math import frexp, isfinite, ldexp
+from math import frexp, isfinite, ldexp, ulp
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from monitor.core.typing import Bools, Floats, Ints
 BITS = 40
 HALF = 1 << BITS
 LIMIT = float(1 << BITS)
+SMALLEST = ulp(0.0)  # what a spread is at least: that of the smallest doubles may be rounded to 0
 _EXPONENT = 250  # of the largest scale: its fourth power is still a double
 
 

@@ -13,6 +13,10 @@ from monitor.config.urls import shown
         ("postgresql+psycopg://ann:s3cret@db:5432/app", "postgresql+psycopg://ann:***@db:5432/app"),
         ("postgresql://:s3cret@db/app", "postgresql://:***@db/app"),
         ("postgresql://ann:@db/app", "postgresql://ann:***@db/app"),
+        (
+            "sc://spark.example:15002/;use_ssl=true;token=s3cret",
+            "sc://spark.example:15002/;use_ssl=true;token=***",
+        ),
         ("postgresql://ann:s3%40cret@db/app", "postgresql://ann:***@db/app"),
     ],
 )

@@ -67,7 +67,7 @@ def flights() -> Tables:
     ]
     added = [*_repeats(some, flipped, outputs), *_odd_times(some, rng, horizon=60 * DAY), *odd]
     added.append(some().assign(model_version="late_gb-2", **outputs))
-    labels = _labels_of(pd.concat(odd), logs.labels, rng)
+    labels = _labels_of(odd, logs.labels, rng)
     wrong: list[dict[str, Any]] = [
         {"late": 1, "arr_delay_min": 99.0},
         {"late": pd.NA, "arr_delay_min": np.nan},
@@ -92,7 +92,7 @@ def rodents() -> Tables:
         *_odd_times(some, rng, horizon=550 * DAY),
         some().assign(model_version="species_gb-2", **outputs),
     ]
-    labels = _labels_of(pd.concat(odd), logs.labels, rng)
+    labels = _labels_of(odd, logs.labels, rng)
     wrong: list[dict[str, Any]] = [
         {"species": "PB", "level": "other"},
         {"species": None, "level": None},
@@ -142,8 +142,9 @@ def _odd_times(some: _Some, rng: np.random.Generator, horizon: pd.Timedelta) -> 
     ]
 
 
-def _labels_of(rows: pd.DataFrame, labels: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+def _labels_of(added: list[pd.DataFrame], labels: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """Labels of added rows: truths of others, reported within five days."""
+    rows = pd.concat([one[["prediction_id", "event_time"]] for one in added])
     truth = labels.iloc[rng.choice(len(labels), len(rows))]
     delay = pd.to_timedelta(rng.integers(60, 5 * 86_400, len(rows)), "s")
     return truth.assign(

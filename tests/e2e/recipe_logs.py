@@ -145,8 +145,8 @@ class Rows:
         return found.value
 
     def shifted(self, **slices: Any) -> set[str]:
-        """Subjects whose stability index lies above its critical value."""
-        subjects = {row.subject for _, _, row in self.current if row.measure == "stability_index"}
+        """Subjects, labels apart, whose stability index lies above its critical value."""
+        subjects = {row.subject for _, _, row in self.current if row.measure == "stability_index"} - {"label"}
         return {
             subject
             for subject in subjects

@@ -121,6 +121,7 @@ def test_models_that_share_both_tables_have_truths_of_their_own(recipe: Made) ->
     assert found == accuracy
 
 
+@pytest.mark.long
 def test_of_labels_that_take_90_days_the_settled_ones_are_right_and_the_first_ones_are_not(
     recipe: Made,
 ) -> None:
@@ -162,6 +163,7 @@ def table_of(title: str) -> dict[str, list[float | None]]:
     }
 
 
+@pytest.mark.long
 def test_50_predictions_a_day_are_worth_what_the_table_says(recipe: Made) -> None:
     title = "50 predictions a day"
     made = recipe(title)

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 from measure_states import LATER, PANE, binary_reading, table
 
+from monitor.records.codec import encode
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.reading import Challenger
 from monitor.records.reference import reference_of
-from monitor.store.codec import encode
 
 NUMERIC = tuple(f"x{at}" for at in range(20))
 CATEGORICAL = tuple(f"c{at}" for at in range(5))

@@ -89,6 +89,13 @@ def test_the_largest_double_has_no_cell_beyond() -> None:
     assert grid.edges == (-largest, 0.0, largest)
 
 
+def test_the_smallest_doubles_have_the_smallest_scale() -> None:
+    grid = grids.feature_grid(np.asarray([0.0, 5e-324]))
+
+    assert grid.edges == (0.0, 5e-324, 1e-323)
+    assert grid.scale == 2.0**-250
+
+
 def test_an_empty_reference_has_one_cell() -> None:
     grid = grids.feature_grid(np.empty(0))
 

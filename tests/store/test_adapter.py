@@ -10,6 +10,7 @@ from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import CodecError, LeaseLost, StoreError
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
+from monitor.records.codec import encode_strata
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counting_without_reference
 from monitor.specs.protocols import Store
@@ -25,7 +26,6 @@ from monitor.specs.rows import (
 )
 from monitor.states.counters import Counters
 from monitor.store.adapter import SqlStore
-from monitor.store.codec import encode_strata
 from monitor.store.connections import reading, writing
 from monitor.store.tables import METADATA, panes, references
 

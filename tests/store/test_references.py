@@ -9,9 +9,9 @@ from store_examples import COUNTING, READING
 
 from monitor.core.errors import CodecError
 from monitor.records.counting import Counting
+from monitor.records.counting_json import counting_of, counting_text
 from monitor.records.reading import Reading
 from monitor.states.grids import NumericGrid
-from monitor.store.references import counting_of, counting_text
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from monitor.core.errors import CodecError
 from monitor.records.pane import PanePart
+from monitor.records.varints import pack_many, unpack
 from monitor.states.counters import Counters, Layout
 from monitor.states.strata import Strata, Stratum
-from monitor.store.varints import pack_many, unpack
 
 VERSION = 1
 _FAST = 1  # zlib level: denser ones cost more time than they save bytes

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from store_examples import COUNTING, pane
 
 from monitor.core.errors import CodecError
+from monitor.records.codec import decode, encode, encode_strata
 from monitor.records.pane import PanePart
+from monitor.records.varints import pack, unpack
 from monitor.states.counters import Block, Counters, Layout
 from monitor.states.strata import WHOLE, Stratum
-from monitor.store.codec import decode, encode, encode_strata
-from monitor.store.varints import pack, unpack
 
 LAYOUT = Layout((Block("cells", (300,), "a"), Block("sums", (4, 3), "b", sums=True)))
 int64 = st.integers(-(2**63), 2**63 - 1)

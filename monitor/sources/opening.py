@@ -1,0 +1,50 @@
+"""Opening the source that a specification describes."""
+
+from monitor.sources.adbc import PostgresReader, SqliteReader
+from monitor.sources.address import Address, How, address_of
+from monitor.sources.fetchmany import FetchmanyReader
+from monitor.sources.meter import UNUSED, Meter, Usage
+from monitor.sources.source import SqlSource
+from monitor.sources.spark_cluster import SparkReader
+from monitor.sources.spark_source import SparkSource
+from monitor.sources.statements import Reader
+from monitor.specs.model import SourceSpec
+
+
+def open_source(
+    spec: SourceSpec,
+    *,
+    store_url: str | None = None,
+    reader: str | None = None,
+    spent: Usage = UNUSED,
+) -> SqlSource:
+    """Source of a specification; nothing is connected yet.
+
+    Parameters
+    ----------
+    store_url
+        our own database: a SQLite file that is also the store is read by `fetchmany`.
+    reader
+        "adbc" or "fetchmany"; None: ADBC where it fits. ``?reader=fetchmany`` in the URL says the same.
+    spent
+        what the source of an older configuration has used: counters go on from there.
+
+    Raises
+    ------
+    SourceError
+        if the URL cannot be used.
+    """
+    meter = Meter(spec.max_rows_per_second, spent)
+    if spec.engine == "spark":
+        return SparkSource(SparkReader(spec), meter)
+    return SqlSource(_reader(spec, address_of(spec.url, store_url=store_url, reader=reader)), meter)
+
+
+def _reader(spec: SourceSpec, address: Address) -> Reader:
+    if address.how is How.FETCHMANY:
+        return FetchmanyReader(spec, address)
+    return (
+        SqliteReader(spec, address, address.file)
+        if address.file is not None
+        else PostgresReader(spec, address)
+    )

@@ -1,0 +1,215 @@
+"""A Spark cluster, reached by PySpark: its SQL, and our counting on its workers."""
+
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pyarrow as pa
+
+from monitor.core.errors import SourceError, SourceUnavailable, without_quotes
+from monitor.records.reading import Reading
+from monitor.records.rows import Batches
+from monitor.records.shipped import COUNTED, PANE, count_batches, with_panes
+from monitor.sources import spark
+from monitor.sources.dialects import Dialect, dialect_of_spark
+from monitor.sources.scan import Scan
+from monitor.sources.statements import TYPES, Statement
+from monitor.specs.model import SourceSpec
+from monitor.specs.urls import filled
+
+_COUNTED = ", ".join(f"`{field.name}` {'binary' if field.name == 'blob' else 'long'}" for field in COUNTED)
+_REFUSED = {"AnalysisException", "ParseException", "IllegalArgumentException"}
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+_SCHEMES = ("sc", "spark", "k8s", "yarn", "local")
+_THEIRS = ("pyspark", "py4j", "grpc")  # packages whose errors tell of the cluster
+_OURS = "SourceError: "  # what a worker says of rows that cannot be read
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSqlSession:
+    """A cluster's session: what it reads comes at once."""
+
+    spark: Any
+
+    def read(self, statement: Statement) -> pa.Table:
+        """All rows of a statement."""
+        table = self._frame(statement).toArrow().rename_columns([output.name for output in statement.outputs])
+        return table.cast(pa.schema([(output.name, TYPES[output.kind]) for output in statement.outputs]))
+
+    def batches(self, statement: Statement) -> Batches:
+        """Rows of a statement: all at once, since the workers find them together."""
+        yield self.read(statement)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a small query."""
+        return [tuple(row) for row in self.spark.sql(sql).collect()]
+
+    def described(self, sql: str) -> dict[str, object]:
+        """Names of a query's columns, and their types."""
+        return dict(self.spark.sql(sql).dtypes)
+
+    def settle(self, sql: str) -> None:
+        """Run a statement without rows."""
+        self.spark.sql(sql).collect()
+
+    def counted(self, scan: Scan, reading: Reading, panes: list[int], job: str) -> pa.Table:
+        """Parts of panes, counted by the workers: the rows of a pane come together on one of them.
+
+        Returns
+        -------
+        table
+            columns of `COUNTED`.
+        """
+        if not scan.statements:
+            return COUNTED.empty_table()
+        frame = reduce(lambda one, other: one.unionAll(other), map(self._frame, scan.statements))
+        at = [output.name for output in scan.outputs].index("event_time")
+        us = spark.micros(f"c{at}", scan.outputs[at].kind, reading.unit("event_time"), reading.zone)
+        if us is None:
+            typed = type(frame.schema)(list(frame.schema.fields))  # `add` changes what it is called of
+            frame = frame.mapInArrow(partial(with_panes, job=job), typed.add(PANE, "long"))
+        else:
+            frame = frame.selectExpr("*", f"{us} - pmod({us}, {reading.pane}) AS {PANE}")
+            frame = frame.where(f"{PANE} IN ({', '.join(map(str, panes))})")
+        together = frame.repartition(PANE).sortWithinPartitions(PANE)
+        return together.mapInArrow(partial(count_batches, job=job), _COUNTED).toArrow().cast(COUNTED)
+
+    def _frame(self, statement: Statement) -> Any:
+        return self.spark.sql(statement.text())
+
+
+class SparkReader:
+    """A cluster by its URL; the session is made when it is first asked for.
+
+    Parameters
+    ----------
+    spec
+        `url`: that of a master (spark://, k8s://, yarn://), of Spark Connect (sc://), or local://THREADS;
+        `?spark.executor.memory=4g&…` are options.
+    """
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self.dialect: Dialect = dialect_of_spark()
+        if spec.url.partition("://")[0] not in _SCHEMES:
+            raise SourceError('engine = "spark" needs a URL as in "sc://host:15002" or "spark://host:7077"')
+        self._written = spec.url
+        self._shown = spec.url.partition("?")[0].partition(";")[0].rstrip("/")
+        self._lock = threading.Lock()
+        self._spark: Any = None
+
+    @contextmanager
+    def session(self) -> Iterator[SparkSqlSession]:
+        """The one session, which several threads share.
+
+        Raises
+        ------
+        SourceUnavailable
+            if the cluster does not answer.
+        SourceError
+            if it refuses a statement.
+        """
+        _require_pyspark()
+        try:
+            yield SparkSqlSession(self._opened())
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in _THEIRS:
+                raise
+            raise self._told(error) from error
+
+    def close(self) -> None:
+        """End a session of Spark Connect. One in this process serves all of its sources, and ends with it."""
+        with self._lock:
+            if self._spark is not None and self._written.startswith("sc://"):
+                with suppress(Exception):
+                    self._spark.stop()
+            self._spark = None
+
+    def _opened(self) -> Any:
+        with self._lock:
+            if self._spark is None:
+                self._spark = self._open()
+            return self._spark
+
+    def _open(self) -> Any:
+        from pyspark.sql import SparkSession
+
+        try:
+            url = filled(self._written)
+        except ValueError as error:
+            raise SourceUnavailable(f"{self._shown}: {error}") from None
+        if url.startswith("sc://"):
+            session = _connected(SparkSession.builder.remote(url))
+        else:
+            session = self._classic(SparkSession.builder.appName("monitor"), *url.split("?", 1))
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+        session.conf.set("spark.sql.ansi.enabled", "true")
+        return session
+
+    def _classic(self, builder: Any, url: str, options: str = "") -> Any:
+        """A session of its own in the one context of this process."""
+        scheme, _, rest = url.partition("://")
+        master = {"local": f"local[{rest}]", "yarn": "yarn"}.get(scheme, url)
+        settings = {**_DEFAULTS, **dict(parse_qsl(options))}
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.master(master).getOrCreate()
+        running = session.sparkContext.master
+        if running != master:
+            raise SourceError(
+                f"{self._shown}: this process is connected to {running}, and to one master at most: "
+                "use Spark Connect (sc://) for others"
+            )
+        if python := settings.get("spark.pyspark.python", sys.executable if scheme == "local" else None):
+            session.sparkContext.pythonExec = python  # as spark-submit would
+        return session.newSession()
+
+    def _told(self, error: Exception) -> SourceError:
+        """What a cluster's error says of it or of the statement."""
+        said, names = str(error), {kind.__name__ for kind in type(error).__mro__}
+        if _OURS in said:
+            return SourceError(f"{self._shown}: {said.rpartition(_OURS)[2].splitlines()[0]}")
+        if "ModuleNotFoundError" in said:
+            return SourceError(
+                f"{self._shown}: the workers' Python lacks monitor, or what it needs: "
+                "say which one has it, ?spark.pyspark.python=/path/to/python, or install it there"
+            )
+        if names & _REFUSED:
+            part = next(iter(getattr(error, "__notes__", ())), "a query")
+            return SourceError(f"{self._shown} refuses {part}: {_first(said)}")
+        return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(_first(said))}")
+
+
+def _require_pyspark() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise SourceError('engine = "spark" needs PySpark 4: pip install "monitor[spark]"') from error
+    # of mapInArrow too, which needs no pandas
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")  # an error follows
+
+
+def _connected(builder: Any) -> Any:
+    """A session of Spark Connect that tries for some seconds, not for ten minutes, to reach its server."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    session = builder.create()
+    session.client.set_retry_policies([DefaultPolicy(max_retries=4)])
+    return session
+
+
+def _first(said: str) -> str:
+    """What an error says in a line; of an error of gRPC its details."""
+    found = re.search(r'details = "([^"\n]*)', said)
+    return found[1] if found else next(iter(said.strip().splitlines()), "an error without words")

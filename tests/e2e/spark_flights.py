@@ -1,0 +1,106 @@
+"""The flights in Parquet and in SQLite, and what is counted of them by one engine and the other."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from monitor.app.running import cycle_once
+from monitor.app.wiring import App, opened
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY, from_iso, to_datetime
+from monitor.demo.loading import load_logs
+from monitor.records.pane import PanePart
+from monitor.specs.model import ModelSpec, SourceSpec
+from monitor.specs.rows import Part
+from monitor.store.engine import migrate
+
+FLIGHTS = Path(__file__).parents[2] / "examples" / "flights"
+CONFIG = Path(__file__).with_name("oracle_flights.toml")
+FIRST, LAST = from_iso("2013-03-01"), from_iso("2013-04-10")
+MOMENTS = (from_iso("2013-03-08"), from_iso("2013-03-09"), from_iso("2013-03-20"), LAST)
+MODELS = ("late", "delay")
+PaneKey = tuple[str, Part, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Flights:
+    """A directory with predictions.parquet, labels.parquet, reference.parquet, log.db."""
+
+    directory: Path
+
+    @property
+    def local(self) -> SourceSpec:
+        """The SQLite file."""
+        return SourceSpec(name="log", url=f"sqlite:///{self.directory / 'log.db'}", audit=7 * DAY)
+
+    def spark(self, url: str) -> SourceSpec:
+        """A cluster."""
+        return SourceSpec(name="log", url=url, engine="spark", audit=7 * DAY)
+
+    def model(self, model: ModelSpec) -> ModelSpec:
+        """The model on the Parquet files."""
+        labels = model.labels
+        return replace(
+            model,
+            predictions=replace(model.predictions, table=str(self.directory / "predictions.parquet")),
+            labels=labels and replace(labels, table=str(self.directory / "labels.parquet")),
+        )
+
+    @contextmanager
+    def wired(self, source: SourceSpec, store: Path) -> Iterator[App]:
+        """The application on a source; no window is measured on the way."""
+        migrate(f"sqlite:///{store}")
+        settings = settings_of(CONFIG, {"SOURCE": "sqlite:///x.db", "STORE": f"sqlite:///{store}"})
+        models = tuple(
+            replace(self.model(one) if source.engine == "spark" else one, windows=(), resamples=50)
+            for one in settings.models
+        )
+        with opened(replace(settings, sources=(source,), models=models), self.directory) as app:
+            yield app
+
+    def cycles(
+        self,
+        source: SourceSpec,
+        store: Path,
+        *,
+        models: Sequence[str] = MODELS,
+        moments: Sequence[int] = MOMENTS,
+    ) -> dict[PaneKey, PanePart]:
+        """Panes after cycles as of some moments."""
+        with self.wired(source, store) as app:
+            failed = [cycle_once(app, name, moment).error for name in models for moment in moments]
+            assert set(failed) == {None}
+            return panes_of(app, models)
+
+
+def panes_of(app: App, models: Sequence[str]) -> dict[PaneKey, PanePart]:
+    """All panes of a store, decoded."""
+    found: dict[PaneKey, PanePart] = {}
+    for name in models:
+        assert app.store.waiting(name) == []
+        for part in Part:
+            starts = [one.start for one in app.store.facts(name, FIRST) if one.part is part]
+            counting = app.monitored(name).counting
+            loaded = app.store.load_panes(name, part, starts, counting)
+            found |= {(name, part, start): pane for start, pane in loaded.items()}
+    return found
+
+
+def flights_in(directory: Path, last: int = LAST) -> Flights:
+    """Write the flights up to a day."""
+    predictions = pq.read_table(FLIGHTS / "predictions.parquet")
+    before = pa.scalar(to_datetime(last)).cast(predictions["event_time"].type)
+    predictions = predictions.filter(pc.less(predictions["event_time"], before))
+    labels = pq.read_table(FLIGHTS / "labels.parquet")
+    known = pc.is_in(labels["prediction_id"], value_set=predictions["prediction_id"].combine_chunks())
+    pq.write_table(predictions, directory / "predictions.parquet")
+    pq.write_table(labels.filter(known), directory / "labels.parquet")
+    (directory / "reference.parquet").symlink_to(FLIGHTS / "reference.parquet")
+    flights = Flights(directory)
+    load_logs(flights.local.url, directory)
+    return flights

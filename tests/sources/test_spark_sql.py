@@ -1,0 +1,90 @@
+"""What Spark is asked, as far as that can be told without one."""
+
+import sys
+
+import pytest
+
+from monitor.core.errors import SourceError
+from monitor.sources import open_source, spark
+from monitor.sources.casts import Want, output
+from monitor.sources.dialects import dialect_of_spark
+from monitor.sources.spark_cluster import SparkReader
+from monitor.sources.statements import Kind
+from monitor.specs.model import Relation, SourceSpec
+
+
+def spec(url: str) -> SourceSpec:
+    return SourceSpec(name="lake", url=url, engine="spark")
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"),
+    [
+        (Relation(table="serving.log"), "`serving`.`log` AS p"),
+        (Relation(table="s3a://bucket/a.b`c"), "parquet.`s3a://bucket/a.b``c` AS p"),
+        (Relation(table="log", where="x > 1"), "(SELECT * FROM `log` AS t WHERE (\nx > 1\n)) AS p"),
+    ],
+)
+def test_a_name_with_a_slash_is_a_path_of_parquet_files(relation: Relation, expected: str) -> None:
+    assert dialect_of_spark().relation(relation, "p") == expected
+
+
+@pytest.mark.parametrize(
+    ("want", "kind", "sql", "becomes"),
+    [
+        (Want.NUMBER, "decimal(10,2)", "CAST(p.x AS DOUBLE)", Kind.NUMBER),
+        (Want.NUMBER, "varchar(9)", "CAST(p.x AS STRING)", Kind.TEXT),
+        (Want.TEXT, "boolean", "CAST(p.x AS STRING)", Kind.TEXT),
+        (Want.TIME, "date", "CAST(p.x AS TIMESTAMP_NTZ)", Kind.NAIVE),
+        (Want.TIME, "int", "CAST(p.x AS BIGINT)", Kind.EPOCH),
+        (Want.VALUE, "double", "CAST(p.x AS DOUBLE)", Kind.NUMBER),
+        (Want.VALUE, "boolean", "CAST(p.x AS STRING)", Kind.TEXT),
+    ],
+)
+def test_a_column_is_cast_to_what_its_role_needs(want: Want, kind: str, sql: str, becomes: Kind) -> None:
+    found = output("spark", want, "role", "p.x", kind)
+
+    assert (found.sql, found.kind) == (sql, becomes)
+
+
+@pytest.mark.parametrize(
+    ("want", "kind"),
+    [
+        (Want.TEXT, "array<int>"),
+        (Want.NUMBER, "timestamp"),
+        (Want.TIME, "boolean"),
+        (Want.TIME, "map<int,int>"),
+    ],
+)
+def test_a_type_that_is_not_read_is_refused_by_name(want: Want, kind: str) -> None:
+    with pytest.raises(SourceError, match=rf"column x \(role\) has the type {kind.replace('(', '.')}"):
+        output("spark", want, "role", "p.x", kind)
+
+
+def test_microseconds_are_told_by_spark_where_it_has_a_type_for_them() -> None:
+    assert spark.micros("c1", Kind.EPOCH, "ms", "UTC") == "try_multiply(c1, 1000)"
+    assert spark.micros("c1", Kind.INSTANT, None, "Europe/Vienna") == "unix_micros(CAST(c1 AS TIMESTAMP))"
+    assert spark.micros("c1", Kind.NAIVE, None, "UTC") == "unix_micros(CAST(c1 AS TIMESTAMP))"
+    assert spark.micros("c1", Kind.NAIVE, None, "Europe/Vienna") is None
+    assert spark.micros("c1", Kind.TEXT, None, "UTC") is None
+
+
+def test_ids_of_different_types_are_compared_as_texts() -> None:
+    assert spark.alike("int", "decimal(10,0)")
+    assert spark.alike("string", "varchar(3)")
+    assert not spark.alike("string", "bigint")
+
+
+def test_a_url_that_is_no_clusters_is_refused() -> None:
+    with pytest.raises(SourceError, match="sc://host:15002"):
+        open_source(spec("postgresql://db/app"))
+
+
+def test_where_pyspark_is_missing_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+
+    with (
+        pytest.raises(SourceError, match=r'pip install "monitor\[spark\]"'),
+        SparkReader(spec("local://2")).session(),
+    ):
+        pass
