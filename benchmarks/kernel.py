@@ -50,7 +50,10 @@ def histogram(grid: NumericGrid, values: Floats) -> Ints:
 def cut(grid: NumericGrid, values: Floats) -> Ints:
     """pandas."""
     cells = pd.cut(values, [-np.inf, *grid.edges, np.inf], right=False, labels=False)
-    return pd.Series(cells).value_counts().reindex(range(grid.regular), fill_value=0).to_numpy()
+    counts: Ints = np.asarray(
+        pd.Series(cells).value_counts().reindex(range(grid.regular), fill_value=0), dtype=np.int64
+    )
+    return counts
 
 
 def hourly(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
@@ -76,7 +79,8 @@ def hourly_grouped(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
     cells = pd.cut(values, [-np.inf, *grid.edges, np.inf], right=False, labels=False)
     counted = pd.DataFrame({"hour": hour, "cell": cells}).groupby(["hour", "cell"]).size()
     every = pd.MultiIndex.from_product([range(int(hour[-1]) + 1), range(grid.regular)])
-    return counted.reindex(every, fill_value=0).to_numpy()
+    counts: Ints = np.asarray(counted.reindex(every, fill_value=0), dtype=np.int64)
+    return counts
 
 
 def differing(columns: list[Column], hour: Ints) -> int:
