@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-spark check fix coverage benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
+.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -18,10 +18,12 @@ help:
 	@echo "make alerting           beside make demo: Prometheus and Alertmanager with its rules (Ctrl-C ends both)"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
+	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
 	@echo "make check              ruff, mypy --strict, import-linter, bandit, pip-audit (where there is a network)"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
+	@echo "make bench              our speed beside what NumPy, pandas, SciPy and scikit-learn offer, and what cycles and fleets cost; ONLY=kernel ARGS=100000 (an hour)"
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
 	@echo "make slow-labels        count the rows that late labels cost, by real cycles; ROWS=200000 of the largest pane (5000000: an hour)"
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
@@ -54,6 +56,10 @@ test: $(VENV)/installed-dev
 test-long: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
+test-sql: $(VENV)/installed-dev
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[chdb,duckdb]'
+	@$(BIN)/python -m pytest tests/sources/test_pushed.py tests/e2e/test_pushed_cycles.py $(ARGS)
+
 test-spark: $(VENV)/installed-spark
 	@nice -n 10 $(BIN)/python -m pytest -m spark -n 0 tests/e2e/test_spark.py $(ARGS)
 	@nice -n 10 $(BIN)/python -m pytest -m spark -n 0 tests/e2e/test_spark_connect.py $(ARGS)
@@ -77,6 +83,12 @@ coverage: $(VENV)/installed-dev
 	@$(BIN)/coverage run -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report --skip-covered --show-missing
+
+# Generated data are kept in BENCH; ARGS are sizes, which differ: use them with ONLY.
+BENCH ?= /tmp/monitor-bench
+ONLY  ?= kernel days reading cycles fleet backfill
+bench: $(VENV)/installed-dev
+	@for name in $(ONLY); do echo "$$name:"; $(BIN)/python benchmarks/$$name.py "$(BENCH)" $(ARGS) || exit 1; done
 
 benchmark: $(VENV)/installed
 	@$(BIN)/python benchmarks/replay.py

@@ -1,6 +1,6 @@
 """What `monitor check` looks at beyond the file: the store, the tables, the references, what it will cost."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from monitor.core.errors import MonitorError, SourceError, SourceUnavailable, St
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading
 from monitor.records.reference import counting_without_reference, reference_of
-from monitor.sources import SqlSource, open_source
+from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.sources.explain import Query, explain_model
 from monitor.sources.indexes import Rows
 from monitor.sources.inspect import Inspection, inspect_model
@@ -173,6 +173,7 @@ def _sound(
     for _, version in of_versions(replace(model, reading=counting.reading)):
         warnings += _to_come(version, load_reference(version, source, base), now)
     warnings += [*_too_many(model, series), *_reference(settings, model, base)]
+    warnings += _not_pushed(model, source, counting)
     warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
     checked = CheckedModel(
         name=model.name,
@@ -194,6 +195,12 @@ def _sound(
             queries=tuple(explain_model(resolved, source, as_of)),
         )
     return replace(found, warnings=tuple(warnings)), checked
+
+
+def _not_pushed(model: ModelSpec, source: SqlSource, counting: Counting) -> Iterator[str]:
+    reason = source.not_pushed(model, counting) if isinstance(source, PushedSource) else None
+    if reason is not None:
+        yield f'engine = "sql": records are read and counted here: {reason}'
 
 
 def _counting(model: ModelSpec, found: Inspection) -> Counting:

@@ -94,7 +94,7 @@ class Source(BaseModel):
     audit: Positive = DAY
     batch_rows: Count = 20_000
     max_rows_per_second: Count | None = None
-    engine: Literal["local", "spark"] = "local"
+    engine: Literal["local", "spark", "sql"] = "local"
 
 
 class WindowTable(BaseModel):

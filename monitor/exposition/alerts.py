@@ -92,6 +92,10 @@ def alert_families(models: Mapping[str, Alerting]) -> Iterator[Metric]:
     for one in shown:
         since.add_metric([one.labels.get(label, "") for label in names], one.since)
     yield since
+
+
+def rule_family(models: Mapping[str, Alerting]) -> Metric:
+    """Family of what the rules say."""
     rules = GaugeMetricFamily(
         RULE_SERIES,
         "Series that a rule judges, by what it says of their current values.",
@@ -100,4 +104,4 @@ def alert_families(models: Mapping[str, Alerting]) -> Iterator[Metric]:
     for model, exposed in models.items():
         for (rule, outcome), n in sorted(exposed.verdicts.items()):
             rules.add_metric((model, rule, outcome.value), n)
-    yield rules
+    return rules

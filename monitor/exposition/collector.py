@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from monitor.core.clock import SECOND
 from monitor.exposition import names
-from monitor.exposition.alerts import alert_families
+from monitor.exposition.alerts import alert_families, rule_family
 from monitor.exposition.selection import WINDOW_MEASURES, Exposed, Series
 from monitor.measures.catalogue import CATALOGUE
 
@@ -51,7 +51,19 @@ class MeasurementCollector:
         )
         dropped = Family(names.DROPPED, "Series that max_series leaves no room for.", ("model",))
         yield _gauge(dropped, [((name,), one.dropped) for name, one in self.exposed.items()])
-        yield from alert_families({name: one.alerting for name, one in self.exposed.items()})
+        yield rule_family({name: one.alerting for name, one in self.exposed.items()})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlertCollector:
+    """Makes the families of the alerts of all models: their labels are those of any of them."""
+
+    exposed: Mapping[str, Exposed]
+
+    def collect(self) -> Iterator[Metric]:
+        """Families, where any model is exposed."""
+        if self.exposed:
+            yield from alert_families({name: one.alerting for name, one in self.exposed.items()})
 
 
 def families() -> Iterator[Family]:

@@ -1,17 +1,20 @@
-"""The metrics page: rendered once a commit, served as bytes."""
+"""The metrics page: each model rendered once a commit, put together once for all scrapes, served as bytes."""
 
 import gzip
+import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
 
 from monitor.alerts.acceptance import Accepted
 from monitor.alerts.lifecycle import Alert
 from monitor.exposition.accept import likes
-from monitor.exposition.collector import MeasurementCollector
+from monitor.exposition.collector import AlertCollector, MeasurementCollector
 from monitor.exposition.selection import Exposed, expose
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.model import ModelSpec
@@ -21,17 +24,24 @@ from monitor.specs.rows import MeasurementRow
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
+_HEAD = re.compile(rb"^# HELP .*\n# TYPE .*\n", re.MULTILINE)
+_Families: TypeAlias = list[tuple[bytes, bytes]]
+
 
 @dataclass(slots=True)
 class _Page:
-    """One rendering in both formats; packed when first asked for."""
+    """What is served until something changes; each format rendered, and packed, when first asked for."""
 
-    bodies: dict[str, bytes]
+    measurements: bytes
+    bodies: dict[str, bytes] = field(default_factory=dict)
     packed: dict[str, bytes] = field(default_factory=dict)
 
 
 class Exposition:
-    """What `/metrics` serves. Publishing renders; a scrape only hands bytes out.
+    """What `/metrics` serves.
+
+    Publishing renders the series of one model, whatever the others are; the first scrape after it joins all
+    models' bytes and renders the daemon's own metrics; further scrapes hand the same bytes out.
 
     Parameters
     ----------
@@ -46,9 +56,9 @@ class Exposition:
         self._health = health
         self._gone: set[str] = set()  # a cycle that ends after its model's removal is not heard any more
         self._exposed: dict[str, Exposed] = {}
-        self._measurements = b""
+        self._rendered: dict[str, _Families] = {}
         self._lock = threading.Lock()
-        self._page = self._assembled()
+        self._page: _Page | None = None  # None: something changed since it was put together
 
     def publish(
         self,
@@ -62,52 +72,49 @@ class Exposition:
         if model in self._gone:
             return
         exposed = expose(self._models[model], as_of, rows, alerts, accepted)
+        rendered = _by_family(_text(MeasurementCollector({model: exposed})))
         with self._lock:
-            self._exposed[model] = exposed
-            self._render()
+            self._exposed[model], self._rendered[model] = exposed, rendered
+            self._page = None
 
     def forget(self, model: str) -> None:
         """Let a model and its cycles vanish."""
         self._health.forget(model)
         with self._lock:
             self._exposed.pop(model, None)
-            self._render()
+            self._rendered.pop(model, None)
+            self._page = None
 
     def observe(self, report: CycleReport, *, at: float, newest_logged_at: int | None = None) -> None:
         """Take a cycle's report into the daemon's own metrics; see `SelfMetrics.observe`."""
         if report.model in self._gone:
             return
         self._health.observe(report, at=at, newest_logged_at=newest_logged_at)
-        with self._lock:
-            self._page = self._assembled()
+        self._changed()
 
     def skipped(self, model: str) -> None:
         """Count a tick that was left out."""
         if model in self._gone:
             return
         self._health.skipped(model)
-        with self._lock:
-            self._page = self._assembled()
+        self._changed()
 
     def followed(self, model: str, *, at: float) -> None:
         """Take in that another process has run a model's cycle; see `SelfMetrics.followed`."""
         if model in self._gone:
             return
         self._health.followed(model, at=at)
-        with self._lock:
-            self._page = self._assembled()
+        self._changed()
 
     def stands_aside(self, reasons: Mapping[str, bool]) -> None:
         """Take in for which of all reasons no cycles are claimed."""
         self._health.stands_aside(reasons)
-        with self._lock:
-            self._page = self._assembled()
+        self._changed()
 
     def notified(self, channels: Mapping[str, ChannelReport]) -> None:
         """Take in what became of each channel's notices."""
         self._health.notified(channels)
-        with self._lock:
-            self._page = self._assembled()
+        self._changed()
 
     def reloaded(self, models: Iterable[ModelSpec] | None, *, at: float) -> None:
         """Take in that the configuration was read again: its models, or None where it was refused.
@@ -123,37 +130,62 @@ class Exposition:
         for name in self._gone:
             self.forget(name)
         with self._lock:
-            self._page = self._assembled()
+            self._page = None
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Page and content type for an Accept header."""
         content_type = negotiated(accept)
-        return self._page.bodies[content_type], content_type
+        return self._current(content_type).bodies[content_type], content_type
 
     def render_gzip(self, accept: str = "") -> tuple[bytes, str]:
         """Page, packed once, and content type."""
-        content_type, page = negotiated(accept), self._page
+        content_type = negotiated(accept)
+        page = self._current(content_type)
         if content_type not in page.packed:
             page.packed[content_type] = gzip.compress(page.bodies[content_type], compresslevel=5, mtime=0)
         return page.packed[content_type], content_type
 
-    def _render(self) -> None:
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(MeasurementCollector(dict(self._exposed)))
-        # Gauges without units, and help without quotes, read the same in both formats.
-        self._measurements = generate_latest(registry)
-        self._page = self._assembled()
+    def _changed(self) -> None:
+        with self._lock:
+            self._page = None
 
-    def _assembled(self) -> _Page:
+    def _current(self, content_type: str) -> _Page:
+        with self._lock:
+            if self._page is None:
+                self._page = _Page(self._joined())
+            if content_type not in self._page.bodies:
+                self._page.bodies[content_type] = self._page.measurements + self._own(content_type)
+            return self._page
+
+    def _joined(self) -> bytes:
+        """All models' series, which read the same in both formats: gauges without units."""
+        families: dict[bytes, list[bytes]] = {}
+        for rendered in self._rendered.values():
+            for head, series in rendered:
+                families.setdefault(head, []).append(series)
+        joined = b"".join(head + b"".join(series) for head, series in families.items())
+        return joined + _text(AlertCollector(self._exposed))
+
+    def _own(self, content_type: str) -> bytes:
+        if content_type == TEXT:
+            return _text(self._health)
         registry = CollectorRegistry(auto_describe=False)
         registry.register(self._health)
         openmetrics, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
-        return _Page(
-            {
-                TEXT: self._measurements + generate_latest(registry),
-                OPENMETRICS: self._measurements + openmetrics(registry),
-            }
-        )
+        return openmetrics(registry)
+
+
+def _text(collector: Collector) -> bytes:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(collector)
+    return generate_latest(registry)
+
+
+def _by_family(text: bytes) -> _Families:
+    """Head (its help and type) and series of each family of a page."""
+    heads = list(_HEAD.finditer(text))
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    return [(head[0], text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
 
 
 def negotiated(accept: str) -> str:

@@ -75,10 +75,11 @@ class Table:
         table = np.zeros((4, len(terms), self._groups), dtype=np.int64)
         masks = mask if mask.ndim == 2 else [mask] * len(terms)
         for position, (term, scale, has) in enumerate(zip(terms, scales, masks, strict=True)):
-            group = self._group[has]
-            hi, lo, fits = sums.halves(term[has], scale)
+            group, present = (self._group, term) if has.all() else (self._group[has], term[has])
+            hi, lo, fits = sums.halves(present, scale)
             table[0, position] = np.bincount(group, minlength=self._groups)
-            table[1, position] = np.bincount(group[~fits], minlength=self._groups)
+            if not fits.all():
+                table[1, position] = np.bincount(group[~fits], minlength=self._groups)
             np.add.at(table[2, position], group, hi)
             np.add.at(table[3, position], group, lo)
         table[2], table[3] = sums.normalise(table[2], table[3])

@@ -1,6 +1,7 @@
 """The user's databases: which rows changed, rows as column batches, references, what `check` looks at."""
 
 from monitor.sources.opening import open_source
+from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source import SqlSource
 
-__all__ = ["SqlSource", "open_source"]
+__all__ = ["PushedSource", "SqlSource", "open_source"]

@@ -10,6 +10,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.sources.columnar import EXTRAS
 from monitor.specs.urls import filled, has_files
 
 
@@ -141,7 +142,9 @@ def _parse(url: str) -> URL:
         parsed.get_dialect()
     except NoSuchModuleError:
         shown, kind = parsed.set(query={}).render_as_string(hide_password=True), parsed.drivername
-        raise SourceError(f'{shown}: no kind of database is called "{kind}"') from None
+        extra = EXTRAS.get(parsed.get_backend_name())
+        hint = f": install monitor[{extra}]" if extra else ""
+        raise SourceError(f'{shown}: no kind of database is called "{kind}"{hint}') from None
     except (ArgumentError, ValueError):
         raise SourceError("the URL of a source is no database URL: dialect://user@host/name") from None
     return parsed

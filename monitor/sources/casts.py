@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from monitor.core.errors import SourceError
-from monitor.sources import mysql, spark
+from monitor.sources import columnar, mysql, spark
 from monitor.sources.statements import Kind, Output
 
 
@@ -56,6 +56,8 @@ def output(dialect: str, want: Want, name: str, ref: str, kind: str, *, unit: st
         return _mysql(want, name, ref, kind, unit)
     if spark.is_spark(dialect):
         return _SPARK[want](name, ref, kind)
+    if columnar.is_columnar(dialect):
+        return _COLUMNAR[want](dialect, name, ref, kind)
     if want is Want.TIME:
         return Output(name, ref, Kind.MOMENT if unit is None else Kind.EPOCH)
     return Output(name, ref, _PLAIN[want])
@@ -164,5 +166,11 @@ _SPARK = {
     Want.NUMBER: spark.number,
     Want.TIME: spark.time,
     Want.VALUE: spark.value,
+}
+_COLUMNAR = {
+    Want.TEXT: columnar.text,
+    Want.NUMBER: columnar.number,
+    Want.TIME: columnar.time,
+    Want.VALUE: columnar.value,
 }
 _PLAIN = {Want.TEXT: Kind.TEXT, Want.NUMBER: Kind.NUMBER, Want.VALUE: Kind.VALUE}

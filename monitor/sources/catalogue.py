@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from monitor.core.errors import SourceError
-from monitor.sources import mysql, spark
+from monitor.sources import columnar, mysql, spark
 from monitor.sources.dialects import Dialect, text
 from monitor.sources.statements import Session
 from monitor.specs.model import Relation
@@ -108,6 +108,8 @@ def types_of(session: Session, dialect: Dialect, relation: Relation) -> dict[str
         return _postgres_types(session, dialect, whole, list(described))
     if mysql.is_mysql(dialect.name):
         return mysql.types_of(described)
+    if columnar.is_columnar(dialect.name):
+        return {name: columnar.told(code) for name, code in described.items()}
     if spark.is_spark(dialect.name):
         return {name: str(kind) for name, kind in described.items()}
     return dict.fromkeys(described, "")

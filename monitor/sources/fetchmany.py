@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
-from monitor.sources import mysql
+from monitor.sources import columnar, mysql
 from monitor.sources.address import Address, sqlite_uri
 from monitor.sources.dialects import Dialect, dialect_of
 from monitor.sources.failures import refused, trouble_of_mysql, trouble_of_state, unavailable
@@ -42,7 +42,11 @@ class FetchmanySession:
         return concat(list(self.batches(statement)))
 
     def batches(self, statement: Statement) -> Batches:
-        """Rows of a statement, `batch_rows` at a time."""
+        """Rows of a statement, `batch_rows` at a time; of column stores all at once."""
+        table = columnar.arrow(self.connection, statement.text())
+        if table is not None:
+            yield columnar.typed(statement, table)
+            return
         sql = cast_texts(statement) if self.connection.dialect.name == "sqlite" else statement.text()
         nothing = True
         with self._run(sql, stream_results=True) as result:
@@ -114,7 +118,7 @@ class FetchmanyReader:
         if mysql.is_mysql(self.dialect.name):
             mariadb = bool(getattr(connection.dialect, "is_mariadb", False))
             return mysql.settings(mariadb=mariadb, timeout_ms=self._timeout * 1000 // SECOND)
-        return ()
+        return columnar.settings(self.dialect.name)
 
 
 def cast_texts(statement: Statement) -> str:
@@ -151,6 +155,8 @@ def _engine(address: Address, connections: int) -> sa.Engine:
     if address.dialect == "postgresql":
         arguments = {"application_name": "monitor", "connect_timeout": 10}
         arguments = {name: value for name, value in arguments.items() if name not in url.query}
+    if address.dialect == columnar.DUCKDB:
+        arguments = {"read_only": True}
     engine = sa.create_engine(
         url,
         pool_size=connections,

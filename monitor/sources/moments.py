@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
-from monitor.sources import mysql, spark
+from monitor.sources import columnar, mysql, spark
 from monitor.sources.bounds import Comparable, Range, Shape, text_zones
 from monitor.sources.catalogue import Looked
 from monitor.sources.statements import Session
@@ -53,6 +53,8 @@ def comparable(
         return _mysql(session, looked, found, unit, (column, role), near)
     if spark.is_spark(looked.dialect.name):
         return _spark(session, looked, found, unit, (column, role), near)
+    if columnar.is_columnar(looked.dialect.name):
+        return _columnar(session, looked, found, unit, (column, role), near)
     return _by_value(session, looked, found, unit, (column, role))
 
 
@@ -115,6 +117,24 @@ def _spark(
         return found
     samples = _texts_near(session, looked, found, near)
     return _text(found, samples, f"{found.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'")
+
+
+def _columnar(
+    session: Session,
+    looked: Looked,
+    found: Comparable,
+    unit: str | None,
+    title: tuple[str, str],
+    near: str | Range | None,
+) -> Comparable:
+    """The session is in UTC: so are times with a zone."""
+    kind = looked.types[title[0]]
+    if columnar.is_time(kind):
+        return replace(found, shape=Shape.NAIVE, zone=found.zone if columnar.is_naive(kind) else "UTC")
+    if columnar.is_number(kind):
+        _require_unit(looked, *title, unit)
+        return replace(found, shape=Shape.EPOCH)
+    return found if unit is not None else _text(found, _texts_near(session, looked, found, near), None)
 
 
 def _keeps_order(session: Session, looked: Looked, ref: str) -> bool:

@@ -1,9 +1,12 @@
 """Opening the source that a specification describes."""
 
+from monitor.core.errors import SourceError
 from monitor.sources.adbc import PostgresReader, SqliteReader
 from monitor.sources.address import Address, How, address_of
 from monitor.sources.fetchmany import FetchmanyReader
 from monitor.sources.meter import UNUSED, Meter, Usage
+from monitor.sources.pushed import ENGINES
+from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source import SqlSource
 from monitor.sources.spark_cluster import SparkReader
 from monitor.sources.spark_source import SparkSource
@@ -32,12 +35,19 @@ def open_source(
     Raises
     ------
     SourceError
-        if the URL cannot be used.
+        if the URL cannot be used, or not with this engine.
     """
     meter = Meter(spec.max_rows_per_second, spent)
     if spec.engine == "spark":
         return SparkSource(SparkReader(spec), meter)
-    return SqlSource(_reader(spec, address_of(spec.url, store_url=store_url, reader=reader)), meter)
+    address = address_of(spec.url, store_url=store_url, reader=reader)
+    if spec.engine != "sql":
+        return SqlSource(_reader(spec, address), meter)
+    if address.dialect not in ENGINES:
+        raise SourceError(
+            f'{address.shown}: engine = "sql" is for {", ".join(ENGINES)}: got {address.dialect}'
+        )
+    return PushedSource(_reader(spec, address), meter)
 
 
 def _reader(spec: SourceSpec, address: Address) -> Reader:

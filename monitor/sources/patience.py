@@ -67,7 +67,12 @@ class Patience:
         return concat([only(head, first, reading, odd=True), only(tail, second, reading, odd=False)])
 
     def slices(
-        self, read: Callable[[Session, Range], Batches], span: Range, *, expected: int, most: int = ROWS
+        self,
+        read: Callable[[Session, Range], Batches],
+        span: Range,
+        *,
+        expected: int,
+        most: int | None = None,
     ) -> Iterator[pa.Table]:
         """Rows of a span, slice by slice; a slice that takes too long is cut in halves, a few times at most.
 
@@ -76,9 +81,10 @@ class Patience:
         read
             reads a piece of the span; pieces that make it up hold each row once.
         expected
-            rows of the span, as is believed: a slice is as wide as holds about `most` of them, narrower
-            where more have been found.
+            rows of the span, as is believed: a slice is as wide as holds about `most` (None: 200,000),
+            narrower where more have been found.
         """
+        most = most or ROWS
         widest = max((span[1] - span[0]) * most // max(expected, most), _NARROWEST)
         start, width, halvings = span[0], widest, _HALVINGS
         while start < span[1]:

@@ -11,6 +11,7 @@ from monitor.sources import casts
 from monitor.sources.bounds import Comparable, Interval, Range, Shape, coalesce
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, has_index, look
+from monitor.sources.columnar import is_columnar
 from monitor.sources.dialects import Dialect
 from monitor.sources.ids import same_id
 from monitor.sources.moments import comparable, without_offsets
@@ -163,7 +164,8 @@ def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[
     intervals = time.intervals(ranges)
     if len(intervals) == 1:
         yield Piece("", looked.item, time.within(intervals[0]))
-    elif intervals and is_spark(looked.dialect.name):  # which skips files, and parts of them, by bounds
+    elif intervals and (is_spark(looked.dialect.name) or is_columnar(looked.dialect.name)):
+        # which skip files, and parts of them, by bounds
         yield _any_of(looked, time, time.intervals(coalesce(ranges, _MOST_FILTERS)))
     elif intervals and not has_index(session, looked.dialect, looked.item, _covering(time, intervals)):
         intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))

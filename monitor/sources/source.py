@@ -48,7 +48,7 @@ class SqlSource:
     """
 
     at_once: AtOnce | None = None
-    slice_rows = patience.ROWS
+    slice_rows: int | None = None
 
     def __init__(
         self, reader: Reader, meter: Meter | None = None, *, sleep: Callable[[float], None] = time.sleep

@@ -25,7 +25,8 @@ class SourceSpec:
     audit
         microseconds between audits.
     engine
-        where panes are counted: "local", of rows brought here; "spark", by the workers of a cluster.
+        where panes are counted: "local", of rows brought here; "spark", by the workers of a cluster;
+        "sql", by the database.
     """
 
     name: str

@@ -61,8 +61,11 @@ class NumericGrid:
     def cells(self, values: Floats, missing: Bools) -> Ints:
         """Cell of each value; NaN, infinities and values out of range are invalid."""
         valid = np.isfinite(values) & (values >= self.lower) & (values <= self.upper)
-        cells = np.full(len(values), self.regular + 2, dtype=np.int64)
-        cells[valid] = lookup(self.edges)(values[valid])
+        if valid.all():
+            cells = lookup(self.edges)(values)
+        else:
+            cells = np.full(len(values), self.regular + 2, dtype=np.int64)
+            cells[valid] = lookup(self.edges)(values[valid])
         cells[missing] = self.regular + 1
         return cells
 

@@ -47,19 +47,33 @@ class Lookup:
                 return
 
     def _slot(self, values: Floats) -> Ints:
+        slots = np.empty(len(values), dtype=np.int64)
+        self._fill(values, np.empty(len(values)), slots)
+        return slots
+
+    def _fill(self, values: Floats, scaled: Floats, slots: Ints) -> None:
+        """Slots of values, in place: where what is far away overflows, it is clipped as well."""
         with np.errstate(over="ignore", under="ignore"):
-            scaled = (values - self._low) * self._scale
-        return np.clip(scaled, 0, self._slots - 1).astype(np.int64)
+            np.subtract(values, self._low, out=scaled)
+            np.multiply(scaled, self._scale, out=scaled)
+        np.clip(scaled, 0.0, self._slots - 1.0, out=scaled)
+        np.copyto(slots, scaled, casting="unsafe")
 
     def __call__(self, values: Floats) -> Ints:
         """Cells of finite values: int64 in [0, number of edges]."""
         if self._table is None:
             return np.searchsorted(self._edges[:-1], values, side="right").astype(np.int64)
         cells = np.empty(len(values), dtype=np.int64)
+        some = min(len(values), _BLOCK)
+        room, slots, above = np.empty(some), np.empty(some, dtype=np.int64), np.empty(some, dtype=np.bool_)
         for start in range(0, len(values), _BLOCK):
             block = values[start : start + _BLOCK]
-            below = self._table[self._slot(block)]
+            below, n = cells[start : start + _BLOCK], len(block)
+            self._fill(block, room[:n], slots[:n])
+            # no index is out of range: "wrap" spares the check, and a copy
+            self._table.take(slots[:n], out=below, mode="wrap")
             for _ in range(self._steps):
-                below += self._edges[below] <= block
-            cells[start : start + _BLOCK] = below
+                self._edges.take(below, out=room[:n], mode="wrap")
+                np.less_equal(room[:n], block, out=above[:n])
+                np.add(below, above[:n], out=below)
         return cells

@@ -38,9 +38,11 @@ def halves(terms: Floats, scale: float) -> tuple[Ints, Ints, Bools]:
     with np.errstate(over="ignore", under="ignore"):
         scaled = terms / scale
     fits = np.abs(scaled) < LIMIT
-    units = np.rint(np.where(fits, scaled, 0.0) * HALF)
-    hi = np.floor(units / HALF)
-    return hi.astype(np.int64), (units - hi * HALF).astype(np.int64), fits
+    units = scaled if fits.all() else np.where(fits, scaled, 0.0)
+    units = np.rint(units * HALF)
+    hi = np.floor(units * (1.0 / HALF))  # of powers of two: exact
+    units -= hi * HALF
+    return hi.astype(np.int64), units.astype(np.int64), fits
 
 
 def normalise(hi: Ints, lo: Ints) -> tuple[Ints, Ints]:

@@ -152,23 +152,46 @@ def test_publishing_again_replaces_what_was_there() -> None:
     assert value(served, "model_monitor_accuracy_ratio") == 0.5
 
 
-def test_a_page_is_rendered_once_a_publication_and_never_at_a_scrape(monkeypatch: pytest.MonkeyPatch) -> None:
-    renderings = []
+def test_a_model_is_rendered_once_a_publication_and_a_page_once_for_all_scrapes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rendered: list[bytes] = []
 
-    def counted(registry: CollectorRegistry) -> bytes:
-        renderings.append(registry)
-        return generate_latest(registry)
+    def noted(registry: CollectorRegistry) -> bytes:
+        rendered.append(generate_latest(registry))
+        return rendered[-1]
 
-    monkeypatch.setattr("monitor.exposition.page.generate_latest", counted)
-    served = exposition()
+    monkeypatch.setattr("monitor.exposition.page.generate_latest", noted)
+    served = exposition("late", "delay")
+    served.publish("delay", AS_OF, typical_rows())
     served.publish("late", AS_OF, typical_rows())
-    after_publishing = len(renderings)
+    published = list(rendered)
 
     bodies = {id(served.render(accept)[0]) for accept in ("", ASK_OPENMETRICS) for _ in range(5)}
     packed = {id(served.render_gzip(accept)[0]) for accept in ("", ASK_OPENMETRICS) for _ in range(5)}
 
-    assert len(renderings) == after_publishing
+    assert [b'"delay"' in text for text in published] == [True, False]
+    assert [b'"late"' in text for text in published] == [False, True]
+    put_together = rendered[len(published) :]
+    assert len(put_together) == 2  # alerts, and the daemon's own
+    assert not any(b"model_monitor_roc_auc" in text for text in put_together)
     assert (len(bodies), len(packed)) == (2, 2)
+
+
+def test_a_family_of_several_models_is_there_once_with_the_series_of_all() -> None:
+    served = exposition("late", "delay")
+    head = "x\n# HELP y\n# TYPE y gauge\n"  # of a label's value: no head
+
+    served.publish("late", AS_OF, [*typical_rows(), row("roc_auc", 0.5, segment=head, truth=Truth.SETTLED)])
+    served.publish("delay", AS_OF, typical_rows())
+
+    families = [family.name for family in parse_text(served.render()[0].decode())]
+    found = {
+        sample.labels["model"] for sample in samples(served) if sample.name == "model_monitor_roc_auc_ratio"
+    }
+    assert len(families) == len(set(families))
+    assert found == {"late", "delay"}
+    assert value(served, "model_monitor_roc_auc_ratio", segment=head) == 0.5
 
 
 def test_the_packed_page_is_the_page() -> None:

@@ -1,0 +1,195 @@
+"""Hourly cycles of a steady model: what do they cost, whatever the history and the windows?
+
+1,400 predictions an hour with 25 features; 1,000 labels an hour, of predictions of the last three days.
+Behind them histories of different lengths; then windows of different lengths over the same history. Real
+cycles, on a log and a store in SQLite; rows and labels are added before each cycle, as a serving system does.
+Rows read are compared, with ==, with the records of the panes that changed. Ends with 1 where they differ.
+python benchmarks/cycles.py DIRECTORY [HISTORY …]
+"""
+
+import contextlib
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import adbc_driver_sqlite.dbapi
+import data
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import watched
+from timing import child, save, tell
+
+from monitor.app.running import cycle_once
+from monitor.app.wiring import App
+from monitor.core.clock import DAY, HOUR
+from monitor.specs.protocols import CycleReport
+from monitor.specs.rows import Part
+
+AN_HOUR = 1_400
+LABELLED = 1_000 / AN_HOUR
+SPREAD = 3 * DAY
+CYCLES = 30  # one of them audits
+HISTORIES = 100_000, 1_000_000, 10_000_000
+WINDOWS = "1d", "7d", "30d", "90d"
+USUAL = "1d", "7d", "30d"
+LONG = 101 * 24 * AN_HOUR  # history under windows of 90 days
+MOST = 0.300  # seconds of CPU
+_CHUNK = 250_000
+Ints = npt.NDArray[np.int64]
+
+
+class Log:
+    """Predictions and labels, added hour by hour."""
+
+    def __init__(self, file: Path, rows: int) -> None:
+        self._connection = adbc_driver_sqlite.dbapi.connect(str(file))
+        self._of = rows
+        self._later: pa.Table | None = None  # labels that are not reported yet
+        self.rows = 0
+        for first in range(0, rows, _CHUNK):
+            self.add(min(_CHUNK, rows - first))
+        with self._connection.cursor() as cursor:
+            cursor.execute("CREATE INDEX by_time ON predictions (event_time)")
+            cursor.execute("CREATE INDEX by_id ON predictions (id)")
+            cursor.execute("CREATE INDEX by_label ON labels (id)")
+            cursor.execute("CREATE INDEX by_report ON labels (reported_at)")
+        self._connection.commit()
+
+    @property
+    def end(self) -> int:
+        """Moment up to which there are predictions."""
+        return data.START + self.rows * HOUR // AN_HOUR
+
+    def add(self, rows: int) -> None:
+        """Further predictions, and the labels that are reported up to the last of them."""
+        mode: Literal["append", "create"] = "append" if self.rows else "create"
+        made = data.generated(rows, first=self.rows, of=self._of, a_day=24 * AN_HOUR)
+        rng = np.random.default_rng([data.SEED, 7, self.rows])
+        self.rows += rows
+        delay = rng.integers(1, SPREAD, rows)
+        reported = pc.add(made["event_time"], pa.array(delay))
+        labels = made.select(["id", "event_time", "label"]).append_column("reported_at", reported)
+        labels = labels.filter(pa.array(rng.random(rows) < LABELLED))
+        known = labels if self._later is None else pa.concat_tables([self._later, labels])
+        now = pc.less_equal(known["reported_at"], self.end)
+        self._later, reported_now = known.filter(pc.invert(now)), known.filter(now)
+        with self._connection.cursor() as cursor:
+            cursor.adbc_ingest("predictions", made.drop_columns(["label"]), mode=mode)
+            cursor.adbc_ingest("labels", reported_now.drop_columns(["event_time"]), mode=mode)
+        self._connection.commit()
+
+    def records(self, starts: Sequence[int], as_of: int) -> int:
+        """Predictions in some hours up to a moment."""
+        event = data.START + (2 * np.arange(self.rows, dtype=np.int64) + 1) * HOUR // (2 * AN_HOUR)
+        event = event[event <= as_of]
+        return int(
+            sum(np.searchsorted(event, start + HOUR) - np.searchsorted(event, start) for start in starts)
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+def counted_now(app: App, as_of: int, part: Part) -> list[int]:
+    """Starts of the panes whose part was counted as of this moment."""
+    facts = app.store.facts("scored", 0)
+    return [one.start for one in facts if one.part is part and one.counted_as_of == as_of]
+
+
+def checked(app: App, log: Log, report: CycleReport, as_of: int) -> bool:
+    """Whether the rows read are the records of the panes that changed, no more and no less."""
+    records, labels = (counted_now(app, as_of, part) for part in (Part.RECORDS, Part.LABELS))
+    newest = {as_of - HOUR, as_of}
+    return (
+        report.error is None
+        and report.rows_read == log.records(records, as_of)
+        and report.label_rows_read == log.records(labels, as_of)
+        and set(records) <= newest
+    )
+
+
+def lived(directory: Path, rows: int, windows: Sequence[str]) -> dict[str, object]:
+    """CPU seconds of the cycles of a model, and what they read."""
+    options = 'horizon = "100d"' if "90d" in windows else ""
+    model = watched.model(data.reference(directory), windows=windows, options=options, labels=watched.APART)
+    with tempfile.TemporaryDirectory(dir=directory) as name:
+        place = Path(name)
+        log = Log(place / "log.db", rows // AN_HOUR * AN_HOUR)
+        app = watched.opened(watched.configure(place, f"sqlite:///{place / 'log.db'}", model))
+        with contextlib.closing(log), contextlib.closing(app):
+            began = time.process_time()
+            first = cycle_once(app, "scored", _tick(log))
+            found: dict[str, object] = {
+                "first_cycle_cpu": time.process_time() - began,
+                "right": not first.error,
+            }
+            cycles = [_hour(app, log) for _ in range(CYCLES)]
+        longest = max(cpu for cpu, _, _ in cycles)
+        return found | {
+            "cpu": statistics.median(cpu for cpu, _, _ in cycles),
+            "cpu_of_longest": longest,
+            "cpu_of_all": sum(cpu for cpu, _, _ in cycles) / CYCLES,
+            "rows_read": statistics.median(report.rows_read for _, report, _ in cycles),
+            "label_rows_read": statistics.median(report.label_rows_read for _, report, _ in cycles),
+            "measurements": cycles[-1][1].measurements,
+            "right": all(right for _, _, right in cycles) and not first.error,
+        }
+
+
+def _hour(app: App, log: Log) -> tuple[float, CycleReport, bool]:
+    log.add(AN_HOUR)
+    as_of = _tick(log)
+    began = time.process_time()
+    report = cycle_once(app, "scored", as_of)
+    cpu = time.process_time() - began
+    return cpu, report, checked(app, log, report, as_of)
+
+
+def _tick(log: Log) -> int:
+    return log.end // HOUR * HOUR
+
+
+def main() -> int:
+    """Measure, check, print."""
+    if sys.argv[1] == "--only":
+        tell(lambda: lived(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]))
+        return 0
+    directory = Path(sys.argv[1])
+    histories = [int(given) for given in sys.argv[2:]] or list(HISTORIES)
+    data.reference(directory)
+    by_history, by_window = {}, {}
+    for rows in histories:
+        run = child(__file__, directory, rows, *USUAL)
+        by_history[f"{rows:,}"] = run.told | {"peak": run.peak}
+        print(f"history of {rows:,}: {by_history[f'{rows:,}']}", flush=True)
+    for window in WINDOWS:
+        run = child(__file__, directory, min(LONG, max(histories)), window)
+        by_window[window] = run.told | {"peak": run.peak}
+        print(f"windows of {window}: {by_window[window]}", flush=True)
+    ratios = [
+        max(c) / min(c) for c in ([one["cpu"] for one in by.values()] for by in (by_history, by_window))
+    ]
+    everything = [*by_history.values(), *by_window.values()]
+    save(
+        "cycles",
+        [],
+        by_history=by_history,
+        by_window=by_window,
+        ratio_of_histories=ratios[0],
+        ratio_of_windows=ratios[1],
+        most_cpu=max(one["cpu"] for one in everything),
+        bar_of_ratios=1.5,
+        bar_of_cpu=MOST,
+    )
+    return int(not all(one["right"] for one in everything))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

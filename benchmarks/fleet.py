@@ -1,0 +1,222 @@
+"""Many models on one store: cycles, scrapes, imports and starts.
+
+Models read one log of 60 predictions an hour, 25 features each, and are run every hour; `--only` parts run in
+processes of their own. The scrape is that of a page of 10,000 series over HTTP on loopback; the start is
+`monitor run` on a store that holds 100 models' last measurements, until /readyz answers 200.
+python benchmarks/fleet.py DIRECTORY [MODELS …]
+"""
+
+import contextlib
+import functools
+import gzip
+import http.client
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import data
+import watched
+from timing import Run, child, save, tell, timed
+
+from monitor.app.running import cycle_once
+from monitor.app.wiring import App
+from monitor.core.clock import DAY, HOUR, SECOND
+from monitor.exposition.page import Exposition
+from monitor.exposition.self_metrics import SelfMetrics
+from monitor.specs.protocols import CycleReport
+from monitor.web.server import Server, make_app
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+import servers
+
+ROWS, LOG_DAYS = 60 * 24 * 4, 4
+FLEETS = 1, 10, 100, 1_000
+TICKS = 2
+SERIES = 10_000
+STARTED = 100
+BARS = {"models_of_a_core_share": 0.05, "scrape": 0.050, "start": 2.0, "import": 0.4}
+OPTIONS = 'settle_after = "1d"\nhorizon = "3d"'
+
+
+def configured(directory: Path, place: Path, models: int, head: str = "") -> Path:
+    """Configuration of so many models."""
+    known = data.reference(directory)
+    text = [watched.model(known, f"model-{at:04}", options=OPTIONS) for at in range(models)]
+    return watched.configure(place, f"sqlite:///{data.sqlite(directory, ROWS, LOG_DAYS)}", *text, head=head)
+
+
+def cycles(app: App, as_of: int, page: Exposition | None = None) -> None:
+    """Run all models once, and publish what they found, as the daemon does."""
+    for name in app.names():
+        report = cycle_once(app, name, as_of)
+        assert report.error is None, report.error
+        if page is not None:
+            rows = [row for _, _, row in app.store.current(name)]
+            page.publish(name, as_of, rows, [alert for _, alert in app.store.alerts(name)])
+            page.observe(report, at=as_of / SECOND, newest_logged_at=app.store.state(name).logged_cursor)
+
+
+def lived(directory: Path, models: int) -> dict[str, object]:
+    """CPU seconds of a model's cycle, once all have had their first, with its publication."""
+    with tempfile.TemporaryDirectory(dir=directory) as name:
+        app = watched.opened(configured(directory, Path(name), models))
+        as_of = data.START + (LOG_DAYS - 1) * DAY
+        with contextlib.closing(app):
+            page = Exposition(app.settings.models, SelfMetrics("0", 0.0))
+            first = timed(functools.partial(cycles, app, as_of, page))
+            runs = [
+                timed(functools.partial(cycles, app, as_of + at * HOUR, page)) for at in range(1, TICKS + 1)
+            ]
+        store = sum(file.stat().st_size for file in Path(name).glob("monitor.db*"))
+    cycle = statistics.median(run.cpu for run in runs) / models
+    return {
+        "models": models,
+        "first_cycle": first.cpu / models,
+        "cycle": cycle,
+        "share_of_a_core_hourly": cycle * models / 3_600,
+        "store_mb_a_model": store / models / 1e6,
+    }
+
+
+def scraped(directory: Path) -> dict[str, object]:
+    """Seconds of a scrape of 10,000 series, plain and packed, after a commit and again."""
+    with tempfile.TemporaryDirectory(dir=directory) as name:
+        app = watched.opened(configured(directory, Path(name), 1))
+        as_of = data.START + (LOG_DAYS - 1) * DAY
+        with contextlib.closing(app):
+            cycles(app, as_of)
+            rows, spec = [row for _, _, row in app.store.current()], app.spec("model-0000")
+    page = Exposition([spec], SelfMetrics("0", 0.0))
+    page.publish(spec.name, as_of, rows)
+    names = [f"other-{at:04}" for at in range(-(-SERIES // _series(page.render()[0])))]
+    page = Exposition([replace(spec, name=one) for one in names], SelfMetrics("0", 0.0))
+    for one in names:
+        page.publish(one, as_of, rows)
+        page.observe(CycleReport(model=one, as_of=as_of), at=0.0)
+    found: dict[str, object] = {"series": _series(page.render()[0]), "models": len(names)}
+    commit = timed(lambda: page.publish(names[0], as_of, rows))
+    with _served(page) as port:
+        for packed in (False, True):
+            fresh, again = [], []
+            for _ in range(9):
+                page.publish(names[0], as_of, rows)
+                fresh.append(_get(port, packed=packed))
+                again.append(_get(port, packed=packed))
+            key = "gzip" if packed else "plain"
+            found[f"{key}_after_commit"] = statistics.median(one for one, _ in fresh)
+            found[key] = statistics.median(one for one, _ in again)
+            found[f"{key}_bytes"] = again[-1][1]
+    return found | {"publish_cpu": commit.cpu}
+
+
+def _series(page: bytes) -> int:
+    return sum(1 for line in page.splitlines() if not line.startswith(b"#"))
+
+
+@contextlib.contextmanager
+def _served(page: Exposition) -> Iterator[int]:
+    server = Server(make_app(page, healthy=lambda: None, ready=lambda: None), port=0)
+    server.start()
+    try:
+        yield server.port
+    finally:
+        server.stop()
+
+
+def _get(port: int, path: str = "/metrics", *, packed: bool = False) -> tuple[float, int]:
+    """Seconds and bytes of an answer."""
+    began = time.perf_counter()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", path, headers={"Accept-Encoding": "gzip" if packed else "identity"})
+    body = connection.getresponse().read()
+    connection.close()
+    took = time.perf_counter() - began
+    assert not packed or gzip.decompress(body)
+    return took, len(body)
+
+
+def starts(directory: Path) -> dict[str, object]:
+    """Seconds from the start of `monitor run` with 100 models until it is ready."""
+    with tempfile.TemporaryDirectory(dir=directory) as name:
+        place, port = Path(name), servers.free_port()
+        head = f'[http]\nport = {port}\n[log]\nformat = "json"\n'
+        config = configured(directory, place, STARTED, head)
+        with contextlib.closing(watched.opened(config)) as app:
+            cycles(app, data.START + (LOG_DAYS - 1) * DAY)
+        found = [_started(config, port) for _ in range(5)]
+    return {"models": STARTED, "wall": statistics.median(found), "all": found}
+
+
+def _started(config: Path, port: int) -> float:
+    command = [sys.executable, "-m", "monitor.cli", "run", "--config", str(config)]
+    began = time.perf_counter()
+    with (
+        (config.parent / "log").open("ab") as log,
+        subprocess.Popen(command, stdout=log, stderr=log) as process,
+    ):
+        while not _ready(port):
+            assert process.poll() is None
+            time.sleep(0.01)
+        took = time.perf_counter() - began
+        process.terminate()
+    return took
+
+
+def _ready(port: int) -> bool:
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+
+
+def imports() -> dict[str, float]:
+    """Seconds of processes that import, less those of one that does not."""
+
+    def took(statement: str) -> float:
+        command = [sys.executable, "-c", statement]
+        runs: list[Run] = [timed(lambda: subprocess.run(command, check=True)) for _ in range(7)]
+        return statistics.median(run.wall for run in runs)
+
+    nothing = took("pass")
+    found = {
+        name: took(f"import {name}") - nothing for name in ("monitor", "monitor.cli", "monitor.app.serve")
+    }
+    return found | {"python": nothing}
+
+
+def main() -> None:
+    """Measure, print."""
+    if sys.argv[1] == "--only":
+        place, models = Path(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 1
+        parts = {
+            "lived": lambda: lived(place, models),
+            "scraped": lambda: scraped(place),
+            "starts": lambda: starts(place),
+        }
+        tell(parts[sys.argv[2]])
+        return
+    directory = Path(sys.argv[1])
+    fleets: Sequence[int] = [int(given) for given in sys.argv[2:]] or FLEETS
+    configured(directory, directory, 1)
+    found: dict[str, object] = {"imports": imports()}
+    for part in ("scraped", "starts"):
+        found[part] = child(__file__, part, directory).told
+        print(part, found[part], flush=True)
+    fleet = []
+    for size in fleets:
+        run = child(__file__, "lived", directory, size)
+        fleet.append(run.told | {"peak": run.peak})
+        print(fleet[-1], flush=True)
+    save("fleet", [], bars=BARS, fleets=fleet, **found)
+
+
+if __name__ == "__main__":
+    main()

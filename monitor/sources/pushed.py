@@ -1,0 +1,350 @@
+"""Counting by GROUP BY where the rows are: the statements, in SQL that means the same on every engine.
+
+Each statement groups a derived table by its plain columns. Nothing whole is divided, no double becomes
+an integer but a whole one, NULL is asked for first, and NaN and infinities lie outside the finite doubles.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from monitor.core.typing import Ints
+from monitor.records.counting import Counting
+from monitor.sources import columnar
+from monitor.sources.bounds import coalesce, merge
+from monitor.sources.catalogue import Looked
+from monitor.sources.dialects import text
+from monitor.sources.moments import comparable
+from monitor.sources.scan import feature_outputs, prediction_outputs
+from monitor.sources.statements import Kind, Output, Session, Statement
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Range
+from monitor.states.grids import NumericGrid
+from monitor.states.sums import HALF, LIMIT
+
+ENGINES = ("postgresql", columnar.DUCKDB, *columnar.CLICKHOUSE)  # dialects whose counts are proven equal
+_MOST_FILTERS = 50
+_LARGEST = 1.7976931348623157e308
+_WHOLE = 2.0**52  # from here on every double is a whole number
+_FACTOR = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_INT64_MAX = 2**63 - 1
+_PARTS = ("n", "out", "hi", "lo")
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """Rows of some panes as a derived table, and what is counted of them.
+
+    Parameters
+    ----------
+    rows
+        SELECT of the rows that are visible: `pane`, `us`, `seen`, `unlogged`, and a column for each output.
+    outputs
+        columns of the log by role, as they are read where they are not pushed down.
+    """
+
+    dialect: str
+    counting: Counting
+    rows: str
+    outputs: tuple[Output, ...]
+
+    @cached_property
+    def column(self) -> Mapping[str, str]:
+        """Name of the column of a role."""
+        return {output.name: f"r{at}" for at, output in enumerate(self.outputs)}
+
+    @property
+    def ids(self) -> list[str]:
+        """Columns of the id."""
+        return [self.column[role] for role in self.column if role.partition(":")[0] == "id"]
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Roles that say whether a row serves."""
+        return ("serving",) if "serving" in self.column else ()
+
+    def moments(self) -> Statement:
+        """When each row was, and became visible."""
+        return Statement(_of("b", us=Kind.EPOCH, seen=Kind.EPOCH), f"FROM ({self.rows}) AS b")
+
+    def repeats(self) -> Statement:
+        """One row if an id is there more than once in a pane."""
+        keys = ", ".join(["pane", *self._keys])
+        some = (
+            f"SELECT {keys}, count(*) AS n FROM ({self._with_ids}) AS b GROUP BY {keys} HAVING count(*) > 1"
+        )
+        return Statement((Output("n", "c.n", Kind.EPOCH),), f"FROM ({some}) AS c LIMIT 1")
+
+    def repeated(self) -> Statement:
+        """All rows of ids that are there more than once, as they are read; times are instants."""
+        others = [
+            Output(output.name, f"d.{self.column[output.name]}", output.kind)
+            for output in self.outputs
+            if output.name not in ("event_time", "logged_at")
+        ]
+        times = _of("d", us=Kind.EPOCH, seen=Kind.EPOCH, unlogged=Kind.EPOCH)
+        return Statement((*others, *times), f"FROM ({self._copied}) AS d WHERE d.copies > 1")
+
+    def volumes(self, role: str | None, *, alone: bool) -> Statement:
+        """Rows, stale rows and rows without `logged_at` of each pane and value of a role."""
+        columns, keys = self._grouped(role)
+        horizon = self.counting.reading.horizon
+        stale = f"sum(CASE WHEN seen - us > {horizon} THEN 1 ELSE 0 END) AS stale, sum(unlogged) AS unlogged"
+        counted = f"SELECT {keys}, count(*) AS n, {stale} FROM ({self._members(alone)}) AS e GROUP BY {keys}"
+        sums = (Output(name, self._bigint(f"f.{name}"), Kind.EPOCH) for name in ("n", "stale", "unlogged"))
+        return Statement((*columns, *sums), f"FROM ({counted}) AS f")
+
+    def cells(self, role: str | None, values: Sequence[str], *, alone: bool) -> Statement:
+        """Rows of each pane, value of a role, and cell of each of some blocks.
+
+        A number's cell is its position in the layout; a text is counted as it is, behind its place among the
+        blocks and a sign: - for NULL.
+        """
+        columns, keys = self._grouped(role)
+        blocks = {name: self._cell(name, at) for at, name in enumerate(values)}
+        named = [(sql, f"k{at}", kind) for at, (sql, kind) in enumerate(blocks.values())]
+        inner = ", ".join([keys, *(f"{sql} AS {key}" for sql, key, _ in named)])
+        sets = ", ".join(f"({keys}, {key})" for _, key, _ in named)
+        found, outputs = [], list(columns)
+        for name, kind in (("position", Kind.EPOCH), ("text", Kind.TEXT)):
+            if those := [key for _, key, of in named if of is kind]:
+                found.append(f"coalesce({', '.join(those)}) AS {name}")
+                outputs.append(Output(name, f"f.{name}", kind))
+        counted = (
+            f"SELECT {', '.join([keys, *found])}, count(*) AS n "
+            f"FROM (SELECT {inner} FROM ({self._members(alone)}) AS e) AS g GROUP BY GROUPING SETS ({sets})"
+        )
+        outputs.append(Output("n", self._bigint("f.n"), Kind.EPOCH))
+        return Statement(tuple(outputs), f"FROM ({counted}) AS f")
+
+    def sums(self, *, alone: bool) -> Statement:
+        """Exact sums of deviations and of their squares, in two halves: as `states.sums` makes them."""
+        columns, keys = self._grouped(None)
+        names = [name for name in self.counting.summed if self.value(name) is not None]
+        layers: list[list[str]] = [[] for _ in range(5)]
+        found: list[str] = []
+        outputs = list(columns)
+        for at, name in enumerate(names):
+            for layer, more in zip(layers, self._layers(at, name), strict=True):
+                layer.extend(more)
+            for power in ("y", "z"):
+                key = f"{power}{at}"
+                sums = (f"sum(v{at})", f"sum(v{at}) - count(h{key})", f"sum(h{key})", f"sum(l{key})")
+                found += [f"{sql} AS {part}_{key}" for part, sql in zip(_PARTS, sums, strict=True)]
+                outputs += [
+                    Output(f"{part}:{power}:{name}", self._bigint(f"f.{part}_{key}"), Kind.EPOCH)
+                    for part in _PARTS
+                ]
+        sql = self._members(alone)
+        for depth, layer in enumerate(layers):
+            sql = f"SELECT {', '.join([keys, *layer])} FROM ({sql}) AS q{depth}"
+        counted = f"SELECT {', '.join([keys, *found])} FROM ({sql}) AS e GROUP BY {keys}"
+        return Statement(tuple(outputs), f"FROM ({counted}) AS f")
+
+    def value(self, block: str) -> str | None:
+        """SQL of the value of an output or a feature; None: there is no column."""
+        if block != "prediction" or "prediction" in self.column:
+            return self.column.get(block)
+        reading, score = self.counting.reading, self.column.get("score")
+        if score is None or reading.threshold is None:
+            return None
+        negative, positive = (text(name) for name in reading.classes)
+        of_class = f"CASE WHEN {score} >= {_literal(reading.threshold)} THEN {positive} ELSE {negative} END"
+        return f"CASE WHEN {_between(score, *reading.score_range)} THEN {of_class} END"
+
+    @property
+    def _keys(self) -> list[str]:
+        return [*self.ids, *(self.column[role] for role in ("version",) if role in self.column)]
+
+    @property
+    def _with_ids(self) -> str:
+        there = " AND ".join(f"{name} IS NOT NULL" for name in self.ids)
+        return f"SELECT * FROM ({self.rows}) AS b WHERE {there}"
+
+    @property
+    def _copied(self) -> str:
+        keys = ", ".join(["pane", *self._keys])
+        return f"SELECT c.*, count(*) OVER (PARTITION BY {keys}) AS copies FROM ({self._with_ids}) AS c"
+
+    def _members(self, alone: bool) -> str:  # noqa: FBT001 -- private
+        """Rows that are the only one of their id; `alone`: all are."""
+        return self._with_ids if alone else f"SELECT * FROM ({self._copied}) AS d WHERE copies = 1"
+
+    def _grouped(self, role: str | None) -> tuple[tuple[Output, ...], str]:
+        roles = [*self.marks, *([role] if role is not None else [])]
+        marks = [Output(role, f"f.{self.column[role]}", Kind.TEXT) for role in roles]
+        keys = ", ".join(["pane", *(self.column[role] for role in roles)])
+        return (Output("pane", "f.pane", Kind.EPOCH), *marks), keys
+
+    def _cell(self, block: str, at: int) -> tuple[str, Kind]:
+        grid, sql = self.counting.outputs[block], str(self.value(block))
+        if isinstance(grid, NumericGrid):
+            return _cell_of(self.dialect, sql, grid, self.counting.records.offsets[block]), Kind.EPOCH
+        return f"CASE WHEN ({sql}) IS NULL THEN '{at}-' ELSE '{at}+' || ({sql}) END", Kind.TEXT
+
+    def _layers(self, at: int, name: str) -> list[list[str]]:
+        """Columns of five derived tables, each of the one before: where there is a value, its halves."""
+        grid = self.counting.outputs[name]
+        assert isinstance(grid, NumericGrid)
+        column, centre, scale = self.value(name), _literal(grid.centre), _literal(grid.scale)
+        near = _between(
+            str(column), grid.centre - 2 * LIMIT * grid.scale, grid.centre + 2 * LIMIT * grid.scale
+        )
+        valid = _between(str(column), grid.lower, grid.upper)
+        away = f"CASE WHEN {valid} AND {near} THEN {column} - ({centre}) END AS d{at}"
+        # too small to count, and to be divided and squared without an underflow, which PostgreSQL refuses
+        tiny = _literal(grid.scale * 2.0**-60)
+        units = f"CASE WHEN abs(a{at}) < {_literal(LIMIT)} THEN a{at} * {_literal(HALF)} END AS y{at}"
+        square = f"a{at} * a{at}"
+        halves = [f"u{power}{at}" for power in ("y", "z")]
+        return [
+            [f"CASE WHEN {valid} THEN 1 ELSE 0 END AS v{at}", away],
+            [f"v{at}", f"CASE WHEN abs(d{at}) < {tiny} THEN 0e0 ELSE d{at} / {scale} END AS a{at}"],
+            [
+                f"v{at}",
+                units,
+                f"CASE WHEN {square} < {_literal(LIMIT)} THEN {square} * {_literal(HALF)} END AS z{at}",
+            ],
+            [f"v{at}", *(f"{_nearest(f'{power}{at}')} AS u{power}{at}" for power in ("y", "z"))],
+            [
+                f"v{at}",
+                *(f"{self._bigint(f'floor({u} / {_literal(HALF)})')} AS h{u[1:]}" for u in halves),
+                *(
+                    f"{self._bigint(f'{u} - floor({u} / {_literal(HALF)}) * {_literal(HALF)}')} AS l{u[1:]}"
+                    for u in halves
+                ),
+            ],
+        ]
+
+    def _bigint(self, sql: str) -> str:
+        if columnar.is_clickhouse(self.dialect):  # whose plain cast looks at what lies behind a NULL, too
+            return f"accurateCastOrNull({sql}, 'Int64')"
+        return f"CAST({sql} AS BIGINT)"
+
+
+def unpushed(model: ModelSpec, looked: Looked, counting: Counting) -> str | None:
+    """Why a model's records are read here and not counted where they are; None: they are counted there."""
+    reading = model.reading
+    if reading.probabilities or counting.probable:
+        return "class probabilities are compared with one another"
+    outputs = {one.name: one for one in (*prediction_outputs(looked, model), *feature_outputs(looked, model))}
+    for role in ("event_time", "logged_at"):
+        if role in outputs and _micros(looked.dialect.name, "x", outputs[role].kind, model, role) is None:
+            return f'the times of column "{reading.column(role)}" are texts, or local times of {reading.zone}'
+    for name, grid in counting.outputs.items():
+        if isinstance(grid, NumericGrid) and name in outputs and outputs[name].kind is not Kind.NUMBER:
+            return f'column "{reading.column(name).removeprefix("feature:")}" holds numbers as texts'
+    return None
+
+
+def pushed(
+    session: Session,
+    looked: Looked,
+    model: ModelSpec,
+    ranges: Sequence[Range],
+    counting: Counting,
+    *,
+    panes: Ints,
+    as_of: int,
+) -> Pushed | None:
+    """Rows of panes as a derived table; None: there can be none.
+
+    Rows are found by intervals of what their column holds, and by the microseconds of it.
+    """
+    reading, dialect = model.reading, looked.dialect.name
+    span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else (0, 0)
+    outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
+    time = comparable(
+        session, looked, str(model.predictions.column("event_time")), "event_time", reading, near=span
+    )
+    intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
+    if not intervals:
+        return None
+    found = " OR ".join(f"({time.within(one)})" for one in intervals)
+    columns = {output.name: f"r{at}" for at, output in enumerate(outputs)}
+    read = ", ".join(f"{output.sql} AS r{at}" for at, output in enumerate(outputs))
+    kinds = {output.name: output.kind for output in outputs}
+    event = _micros(dialect, columns["event_time"], kinds["event_time"], model, "event_time")
+    logged = event
+    if "logged_at" in columns:
+        logged = _micros(dialect, columns["logged_at"], kinds["logged_at"], model, "logged_at")
+    values = ", ".join(columns.values())
+    runs = merge([(start, start + reading.pane) for start in panes.tolist()])
+    within = " OR ".join(f"(us >= {lo} AND us < {hi})" for lo, hi in runs)
+    width = reading.pane
+    rows = (
+        f"SELECT us - ((us % {width}) + {width}) % {width} AS pane, us, coalesce(logged, us) AS seen, "
+        f"CASE WHEN logged IS NULL THEN 1 ELSE 0 END AS unlogged, {values} "
+        f"FROM (SELECT {event} AS us, {logged} AS logged, {values} "
+        f"FROM (SELECT {read} FROM {looked.item} WHERE {found}) AS t) AS u "
+        f"WHERE ({within}) AND us <= {as_of + reading.tolerance} AND coalesce(logged, us) <= {as_of}"
+    )
+    return Pushed(dialect, counting, rows, outputs)
+
+
+def _micros(dialect: str, column: str, kind: Kind, model: ModelSpec, role: str) -> str | None:
+    """SQL of the microseconds of a column of times; None where only parsing tells them."""
+    reading = model.reading
+    unit = reading.unit(role)
+    if kind is Kind.EPOCH and unit is not None:
+        most = _INT64_MAX // _FACTOR[unit]
+        return f"CASE WHEN {column} BETWEEN -{most} AND {most} THEN {column} * {_FACTOR[unit]} END"
+    if kind is not Kind.INSTANT and not (kind is Kind.NAIVE and reading.zone == "UTC"):
+        return None
+    if dialect == columnar.DUCKDB:
+        return f"epoch_us({column})"
+    if columnar.is_clickhouse(dialect):
+        return f"toUnixTimestamp64Micro({column})"
+    return f"CAST(extract(epoch FROM {column}) * 1000000 AS BIGINT)"
+
+
+def _of(alias: str, **kinds: Kind) -> tuple[Output, ...]:
+    return tuple(Output(name, f"{alias}.{name}", kind) for name, kind in kinds.items())
+
+
+def _literal(number: float) -> str:
+    """A double that every engine reads as it is: with an exponent, else it is a decimal on some."""
+    shortest = repr(float(number))
+    return shortest if "e" in shortest else f"{shortest}e0"
+
+
+def _array(numbers: Sequence[float]) -> str:
+    return f"[{', '.join(map(_literal, numbers))}]"
+
+
+def _between(sql: str, lower: float, upper: float) -> str:
+    """Condition of finite numbers in a closed range: NaN is the largest number on some engines."""
+    return f"{sql} BETWEEN {_literal(max(lower, -_LARGEST))} AND {_literal(min(upper, _LARGEST))}"
+
+
+def _nearest(name: str) -> str:
+    """Nearest whole number, ties to even: what is added has no fraction left."""
+    whole = _literal(_WHOLE)
+    small = f"CASE WHEN {name} >= 0 THEN ({name} + {whole}) - {whole} ELSE ({name} - {whole}) + {whole} END"
+    return f"CASE WHEN abs({name}) < {whole} THEN {small} ELSE {name} END"
+
+
+def _cell_of(dialect: str, sql: str, grid: NumericGrid, first: int) -> str:
+    missing, invalid = first + grid.regular + 1, first + grid.regular + 2
+    regular, valid = _regular(dialect, sql, grid.edges, first), _between(sql, grid.lower, grid.upper)
+    return f"CASE WHEN {sql} IS NULL THEN {missing} WHEN {valid} THEN {regular} ELSE {invalid} END"
+
+
+def _regular(dialect: str, sql: str, edges: Sequence[float], first: int) -> str:
+    """Regular cell of a finite number: a binary search where the engine has one, else comparisons."""
+    if columnar.is_clickhouse(dialect):
+        bounds = _array([-_LARGEST, *edges])
+        cells = ", ".join(str(first + at) for at in range(len(edges) + 1))
+        return f"transform(roundDown({sql}, {bounds}), {bounds}, [{cells}], 0)"
+    if dialect == "postgresql" and edges:
+        return f"{first} + width_bucket({sql}, ARRAY{_array(edges)}::double precision[])"
+    return _tree(sql, edges, 0, len(edges), first)
+
+
+def _tree(sql: str, edges: Sequence[float], low: int, high: int, first: int) -> str:
+    """Balanced: a number is compared with few of the edges."""
+    if low == high:
+        return str(first + low)
+    half = (low + high) // 2
+    below, above = _tree(sql, edges, low, half, first), _tree(sql, edges, half + 1, high, first)
+    return f"CASE WHEN {sql} < {_literal(edges[half])} THEN {below} ELSE {above} END"

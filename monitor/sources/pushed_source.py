@@ -1,0 +1,266 @@
+"""A database that counts its own rows: cells and sums come, and the rows of repeated ids."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from monitor.core.typing import Ints
+from monitor.records.checksum import checksum_of_moments
+from monitor.records.count_records import cells_of, count_records
+from monitor.records.counting import VOLUME, Counting
+from monitor.records.ids import with_one_id
+from monitor.records.pane import CountedPanes, PanePart
+from monitor.records.rows import Rows, serves_of
+from monitor.records.values import categories, texts
+from monitor.sources.catalogue import look
+from monitor.sources.pushed import Pushed, pushed, unpushed
+from monitor.sources.source import SqlSource
+from monitor.sources.statements import Session
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Range
+from monitor.specs.rows import Part
+from monitor.states.counters import Counters
+from monitor.states.strata import WHOLE, Stratum
+
+_NEVER = np.iinfo(np.int64).min
+_DIGITS = "0123456789"
+_TALLIES = {"n": "records", "stale": "stale", "unlogged": "no_logged_at"}
+
+_Strata = list[dict[Stratum, list[Counters]]]
+
+
+class PushedSource(SqlSource):
+    """The `Source` of a database that counts records by GROUP BY; labels are read, and counted here."""
+
+    def counted(
+        self,
+        model: ModelSpec,
+        part: Part,
+        ranges: Sequence[Range],
+        counting: Counting,
+        *,
+        panes: Ints,
+        as_of: int,
+    ) -> CountedPanes:
+        """A part of each of some panes: records are counted where they are, if they can be."""
+        found = None
+        if part is Part.RECORDS:
+            found = self._patience.run(
+                lambda session: _counted(session, self, model, ranges, counting, panes=panes, as_of=as_of)
+            )
+        if found is not None:
+            return found
+        return super().counted(model, part, ranges, counting, panes=panes, as_of=as_of)
+
+    def not_pushed(self, model: ModelSpec, counting: Counting) -> str | None:
+        """Why records of a model are read, and counted here."""
+        return self._patience.run(
+            lambda session: unpushed(
+                model, look(session, self.reader.dialect, model.predictions, "p"), counting
+            )
+        )
+
+
+def _counted(
+    session: Session,
+    source: SqlSource,
+    model: ModelSpec,
+    ranges: Sequence[Range],
+    counting: Counting,
+    *,
+    panes: Ints,
+    as_of: int,
+) -> CountedPanes | None:
+    looked = look(session, source.reader.dialect, model.predictions, "p")
+    if unpushed(model, looked, counting) is not None:
+        return None
+    rows = pushed(session, looked, model, ranges, counting, panes=panes, as_of=as_of)
+    if rows is None:
+        return None
+    strata: _Strata = [{} for _ in panes]
+    alone = session.read(rows.repeats()).num_rows == 0
+    if not alone:
+        for at, part in enumerate(
+            count_records(_repeated(session, rows), counting, panes=panes, as_of=as_of)
+        ):
+            _add(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
+    for role in _dimensions(rows):
+        _add(strata, _dimension(session, rows, role, panes, alone=alone))
+    moments = session.read(rows.moments())
+    missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column)
+    return CountedPanes(_parts(strata, moments, counting, panes), moments.num_rows, missing)
+
+
+def _repeated(session: Session, rows: Pushed) -> pa.Table:
+    """Rows of repeated ids, role-named."""
+    table = session.read(rows.repeated())
+    event, seen = (table[name].cast(pa.timestamp("us", "UTC")) for name in ("us", "seen"))
+    unlogged = pc.equal(table["unlogged"], 1)
+    table = table.drop_columns(["us", "seen", "unlogged"]).append_column("event_time", event)
+    if "logged_at" in rows.column:
+        table = table.append_column("logged_at", pc.if_else(unlogged, None, seen))
+    return with_one_id(table)
+
+
+def _dimensions(rows: Pushed) -> Iterator[str | None]:
+    """Roles by whose values rows are counted apart; None: all together."""
+    yield None
+    wanted = ("version", "arm", *(f"segment:{name}" for name, _ in rows.counting.segments))
+    yield from (role for role in wanted if role in rows.column)
+
+
+def _dimension(
+    session: Session, rows: Pushed, role: str | None, panes: Ints, *, alone: bool
+) -> Iterator[tuple[int, Stratum, Counters]]:
+    """Counters of the rows of ids that do not repeat, by pane and the strata of one dimension."""
+    layout = rows.counting.records
+    names = [name for name in rows.counting.outputs if rows.value(name) is not None]
+    blocks = [name for name in names if role is None or not name.startswith("feature:")]
+    found = [_tallied(session.read(rows.volumes(role, alone=alone)), rows.counting)]
+    if blocks:
+        found.append(_placed(session.read(rows.cells(role, blocks, alone=alone)), blocks, rows.counting))
+    if role is None and any(rows.value(name) is not None for name in rows.counting.summed):
+        found.append(_summed(session.read(rows.sums(alone=alone)), rows.counting))
+    for table, position, counts in found:
+        strata, code = _strata_of(table, role, rows.counting, panes)
+        pane = np.searchsorted(panes, np.asarray(table["pane"]))
+        inside = (code >= 0) & (counts != 0)
+        key, slot = np.unique(
+            ((pane * len(strata) + code) * layout.size + position)[inside], return_inverse=True
+        )
+        total = np.zeros(len(key), dtype=np.int64)
+        np.add.at(total, slot, counts[inside])
+        group, index = np.divmod(key, layout.size)
+        starts = np.flatnonzero(np.diff(group, prepend=-1))
+        for first, last in zip(starts, [*starts[1:], len(group)], strict=True):
+            at, stratum = divmod(int(group[first]), len(strata))
+            yield at, strata[stratum], Counters(layout, index[first:last], total[first:last])
+
+
+def _strata_of(
+    table: pa.Table, role: str | None, counting: Counting, panes: Ints
+) -> tuple[list[Stratum], Ints]:
+    """Strata of a dimension, and the position of each row's among them; -1: it has none."""
+    kind, _, name = (role or "").partition(":")
+    column = None if role is None else table[role]
+    pane = np.searchsorted(panes, np.asarray(table["pane"]))
+    no, none = np.zeros(len(pane), dtype=bool), np.zeros(len(pane), dtype=np.int64)
+    rows = Rows(
+        panes=panes,
+        read=none,
+        newest=none,
+        checksum=none,
+        rows=none,
+        pane=pane,
+        event_time=none,
+        logged_at=none,
+        no_logged_at=no,
+        repeats=none,
+        member=none,
+        group=none,
+        adjusted=no,
+        version=texts(column) if kind == "version" else None,
+        arm=categories(column) if kind == "arm" else None,
+        segments={name: categories(column)} if kind == "segment" else {},
+        serves=serves_of(table, counting.reading),
+    )
+    dimensions = list(rows.strata(counting))
+    return dimensions[0 if role is None else 1]
+
+
+def _tallied(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
+    """Volumes, one row a counter."""
+    first = counting.records.offsets["volume"]
+    places = [first + VOLUME.index(name) for name in _TALLIES.values()]
+    columns = list(_TALLIES)
+    if counting.reading.serving is not None:
+        table = table.append_column(
+            "served", pa.array(serves_of(table, counting.reading) * np.asarray(table["n"]))
+        )
+        places.append(counting.records.offsets["served"])
+        columns.append("served")
+    return _stacked(table, columns, places)
+
+
+def _summed(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
+    """Moments, one row a counter: halves in the one form of a pane's whole sum."""
+    summed = counting.summed
+    first, width = counting.records.offsets["moments"], 2 * len(summed)
+    columns, places = [], []
+    for name in table.column_names:
+        part, _, rest = name.partition(":")
+        power, _, block = rest.partition(":")
+        if not rest:
+            continue
+        columns.append(name)
+        at = 2 * summed.index(block) + (power == "z")
+        places.append(first + ("n", "out", "hi", "lo").index(part) * width + at)
+    return _stacked(table, columns, places)
+
+
+def _stacked(table: pa.Table, columns: Sequence[str], places: Sequence[int]) -> tuple[pa.Table, Ints, Ints]:
+    counts = [np.asarray(table[name].fill_null(0)) for name in columns]
+    stacked = pa.concat_tables([table] * len(columns))
+    return stacked, np.repeat(np.asarray(places), table.num_rows), np.concatenate(counts)
+
+
+def _placed(table: pa.Table, blocks: Sequence[str], counting: Counting) -> tuple[pa.Table, Ints, Ints]:
+    """Positions in the layout: of numbers as they came, of texts by their canonical form."""
+    n = table.num_rows
+    position = np.zeros(n, dtype=np.int64)
+    if "position" in table.column_names:
+        position = np.asarray(table["position"].fill_null(0)).astype(np.int64)
+    if "text" in table.column_names:
+        coded = table["text"].combine_chunks().dictionary_encode()
+        place = _places(coded.dictionary.to_pylist(), blocks, counting)
+        there = np.asarray(coded.indices.is_valid())
+        position = np.where(
+            there, place[np.asarray(coded.indices.fill_null(0))] if len(place) else 0, position
+        )
+    return table, position, np.asarray(table["n"])
+
+
+def _places(keys: Sequence[str], blocks: Sequence[str], counting: Counting) -> Ints:
+    """Positions of texts that bear the place of their block and a sign before them: - for NULL."""
+    places = np.zeros(len(keys), dtype=np.int64)
+    split = [
+        (int(key[: (at := len(key) - len(key.lstrip(_DIGITS)))]), key[at], key[at + 1 :]) for key in keys
+    ]
+    of_block = np.asarray([at for at, _, _ in split], dtype=np.int64)
+    for at in np.unique(of_block).tolist():
+        rows = np.flatnonzero(of_block == at)
+        levels = [None if split[row][1] == "-" else split[row][2] for row in rows.tolist()]
+        values = categories(pa.chunked_array([pa.array(levels, pa.string())]))
+        name = blocks[at]
+        places[rows] = counting.records.offsets[name] + cells_of(values, counting.outputs[name])
+    return places
+
+
+def _add(strata: _Strata, found: Iterator[tuple[int, Stratum, Counters]]) -> None:
+    for at, stratum, counters in found:
+        strata[at].setdefault(stratum, []).append(counters)
+
+
+def _parts(strata: _Strata, moments: pa.Table, counting: Counting, panes: Ints) -> list[PanePart]:
+    """Parts with the facts of all visible rows."""
+    us, seen = (np.asarray(moments[name]) for name in ("us", "seen"))
+    at = np.searchsorted(panes, us, side="right") - 1
+    newest = np.full(len(panes), _NEVER)
+    np.maximum.at(newest, at, seen)
+    read = np.bincount(at, minlength=len(panes)).tolist()
+    checksums = checksum_of_moments(us, seen, at, len(panes)).tolist()
+    layout = counting.records
+    merged = [{stratum: Counters.merge_all(layout, many) for stratum, many in one.items()} for one in strata]
+    return [
+        PanePart(
+            start,
+            merged[place],
+            read[place],
+            None if newest[place] == _NEVER else int(newest[place]),
+            records=int(merged[place][WHOLE].block("volume")[0]) if WHOLE in merged[place] else 0,
+            checksum=checksums[place],
+        )
+        for place, start in enumerate(panes.tolist())
+    ]

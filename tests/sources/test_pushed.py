@@ -1,0 +1,268 @@
+"""Panes counted where the rows are equal panes counted here, counter by counter."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+
+from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
+from monitor.core.errors import SourceError
+from monitor.records.count_records import count_records
+from monitor.records.counting import Counting
+from monitor.records.pane import CountedPanes
+from monitor.records.reading import Arms, Reading, Serving, Task
+from monitor.records.reference import reference_of
+from monitor.sources import PushedSource, SqlSource, open_source
+from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.rows import Part
+
+START = from_iso("2013-03-01")
+AS_OF = START + 3 * DAY
+PANES = np.arange(START, START + 4 * DAY, HOUR)
+RANGES = [(START, START + 4 * DAY)]
+READING = Reading(
+    task=Task.BINARY,
+    classes=("0", "1"),
+    has_score=True,
+    score_range=(0.0, 1.0),
+    threshold=0.4,
+    numeric=("temp", "wind"),
+    categorical=("carrier", "flag"),
+    labelled=True,
+    horizon=2 * HOUR,
+)
+SLICED = replace(
+    READING,
+    versioned=True,
+    arms=Arms(column="arm", control="a", treatment="b"),
+    serving=Serving(column="serving", values=("1",)),
+    segments=("carrier",),
+)
+_TYPES = {
+    pa.int64(): "bigint",
+    pa.float64(): "double precision",
+    pa.string(): "text",
+    pa.bool_(): "boolean",
+    pa.timestamp("us", "UTC"): "timestamptz",
+    pa.timestamp("us"): "timestamp",
+}
+
+
+def log(n: int = 3_000, seed: int = 0, *, repeats: int = 60) -> pa.Table:
+    """Rows with whatever a log can hold: gaps, NaN, infinities, unknown values, repeats, rows to come."""
+    rng = np.random.default_rng(seed)
+    event = START - DAY + rng.integers(0, 5 * DAY, n)
+    lag = np.where(rng.random(n) < 0.1, rng.integers(0, 6 * HOUR, n), rng.integers(0, MINUTE, n))
+    odd = np.asarray(
+        [np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 0.0, 0.4, 1.0, 1.0000001, -1e-9]
+    )
+    ids = np.arange(n)
+    twice = rng.choice(n, repeats, replace=False)
+    ids[twice] = ids[(twice + 1) % n]
+    event[twice] = event[(twice + 1) % n]
+    lag[twice[::2]] = lag[(twice[::2] + 1) % n]
+
+    def numbers(values: np.ndarray[Any, Any]) -> pa.Array:
+        at = rng.random(n) < 0.15
+        values = np.where(at, rng.choice(odd, n), values)
+        return pa.array(values, mask=rng.random(n) < 0.05)
+
+    def texts(*values: str) -> pa.Array:
+        return pa.array(
+            rng.choice(np.asarray(values, dtype=object), n), pa.string(), mask=rng.random(n) < 0.05
+        )
+
+    return pa.table(
+        {
+            "id": pa.array([f"id {at}" for at in ids], mask=rng.random(n) < 0.01),
+            "event_time": pa.array(event, pa.timestamp("us", "UTC")),
+            "logged_at": pa.array(event + lag, pa.timestamp("us", "UTC"), mask=rng.random(n) < 0.02),
+            "score": numbers(np.round(rng.random(n), 2)),
+            "temp": numbers(rng.normal(10.0, 7.0, n)),
+            "wind": numbers(np.exp(rng.normal(0.0, 3.0, n))),
+            "carrier": texts("UA", "AA", "1.0", "1", "true", "rare", "never seen", "it's", ""),
+            "flag": pa.array(rng.random(n) < 0.3, mask=rng.random(n) < 0.05),
+            "version": texts("v-1", "v-2", "1", "1.0"),
+            "arm": texts("a", "b", "c"),
+            "serving": texts("1", "0", "true"),
+        }
+    )
+
+
+def roles(reading: Reading) -> dict[str, str]:
+    """Columns by role."""
+    named = {name: name for name in ("id", "event_time", "logged_at", "score")}
+    return named | ({"version": "version"} if reading.versioned else {})
+
+
+def model_of(reading: Reading) -> ModelSpec:
+    relation = Relation(table="predictions", columns=tuple(roles(reading).items()))
+    return ModelSpec(name="late", source="source", reading=reading, predictions=relation, labels=None)
+
+
+def counting_of(reading: Reading) -> Counting:
+    """Grids of a reference that knows some of the levels."""
+    rng = np.random.default_rng(1)
+    n = 2_000
+    reference = pa.table(
+        {
+            "score": rng.random(n),
+            "label": pa.array(rng.choice(["0", "1"], n)),
+            "feature:temp": rng.normal(10.0, 7.0, n),
+            "feature:wind": np.exp(rng.normal(0.0, 3.0, n)),
+            "feature:carrier": pa.array([*rng.choice(["UA", "AA", "1", "it's"], n - 2), "rare", "rare"]),
+            "feature:flag": pa.array(rng.choice(["true", "false"], n)),
+            "segment:carrier": pa.array([*rng.choice(["UA", "AA", "1", "it's"], n - 2), "rare", "rare"]),
+        }
+    )
+    plain = replace(reading, arms=None, serving=None, versioned=False)
+    return replace(reference_of(reference, plain).counting, reading=reading)
+
+
+def role_named(table: pa.Table, reading: Reading) -> pa.Table:
+    """What a source hands over."""
+    columns = {role: table[name] for role, name in roles(reading).items()}
+    if reading.arms is not None:
+        columns["arm"] = table["arm"]
+    if reading.serving is not None:
+        columns["serving"] = table["serving"]
+    columns |= {f"segment:{name}": table[name] for name in reading.segments}
+    wanted = (*reading.numeric, *reading.categorical)
+    return pa.table(
+        columns | {f"feature:{name}": table[name] for name in wanted if name in table.column_names}
+    )
+
+
+@dataclass
+class Engine:
+    """An engine with the log in it."""
+
+    url: str
+    fill: Callable[[pa.Table], None]
+    opened: list[SqlSource]
+
+    def source(self, engine: str) -> SqlSource:
+        self.opened.append(open_source(SourceSpec(name="source", url=self.url, engine=engine)))
+        return self.opened[-1]
+
+    def counted(self, engine: str, reading: Reading) -> CountedPanes:
+        source = self.source(engine)
+        found = source.counted(
+            model_of(reading), Part.RECORDS, RANGES, counting_of(reading), panes=PANES, as_of=AS_OF
+        )
+        source.close()
+        return found
+
+
+def _duckdb(path: Path, table: pa.Table) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(path)) as connection:
+        connection.register("log", table)
+        connection.execute("CREATE OR REPLACE TABLE predictions AS SELECT * FROM log")
+
+
+def _chdb(path: Path, table: pa.Table) -> None:
+    file = path.with_suffix(".parquet")
+    pq.write_table(table, file)
+    engine = sa.create_engine(f"chdb:///{path}")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("DROP TABLE IF EXISTS predictions")
+        connection.exec_driver_sql(
+            f"CREATE TABLE predictions ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('{file}')"
+        )
+    engine.dispose()
+
+
+def _postgres(url: str, table: pa.Table) -> None:
+    typed = ", ".join(f'"{field.name}" {_TYPES[field.type]}' for field in table.schema)
+    with psycopg.connect(url.replace("+psycopg", "")) as server, server.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS predictions")
+        cursor.execute(f"CREATE TABLE predictions ({typed})".encode())
+        with cursor.copy(b"COPY predictions FROM STDIN") as copy:
+            for row in table.to_pylist():
+                copy.write_row(list(row.values()))
+
+
+@pytest.fixture(params=["duckdb", "chdb", pytest.param("postgres", marks=pytest.mark.postgres)])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    """Each engine that counts its own rows."""
+    opened: list[SqlSource] = []
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        yield Engine(url, partial(_postgres, url), opened)
+    else:
+        pytest.importorskip(f"{request.param}_sqlalchemy", reason=f"needs monitor[{request.param}]")
+        path = tmp_path / "log"
+        fill = {"duckdb": _duckdb, "chdb": _chdb}[request.param]
+        yield Engine(f"{request.param}:///{path}", partial(fill, path), opened)
+    for source in opened:
+        source.close()
+
+
+@pytest.fixture
+def duck(tmp_path: Path) -> Engine:
+    """DuckDB."""
+    pytest.importorskip("duckdb_sqlalchemy", reason="needs monitor[duckdb]")
+    return Engine(f"duckdb:///{tmp_path / 'log'}", partial(_duckdb, tmp_path / "log"), [])
+
+
+def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Engine) -> None:
+    table = log(300)
+    written = pa.array([None if one is None else f" {one}" for one in table["temp"].to_pylist()])
+    table = table.set_column(table.column_names.index("temp"), "temp", written)
+    duck.fill(table)
+    source = duck.source("sql")
+    assert isinstance(source, PushedSource)
+
+    reason = source.not_pushed(model_of(READING), counting_of(READING))
+    found = duck.counted("sql", READING)
+
+    assert reason == 'column "temp" holds numbers as texts'
+    assert found == duck.counted("local", READING)
+
+
+def test_epochs_are_tiled_and_a_missing_column_is_named(duck: Engine) -> None:
+    table = log(500).drop_columns(["wind"])
+    for name in ("event_time", "logged_at"):
+        seconds = pc.divide(table[name].cast(pa.int64()), 1_000_000)
+        table = table.set_column(table.column_names.index(name), name, seconds)
+    duck.fill(table)
+    reading = replace(READING, time_units=(("event_time", "s"), ("logged_at", "s")))
+
+    found = duck.counted("sql", reading)
+
+    assert found.missing == ("wind",)
+    expected = count_records(role_named(table, reading), counting_of(reading), panes=PANES, as_of=AS_OF)
+    assert found.parts == expected
+
+
+def test_another_database_does_not_count(tmp_path: Path) -> None:
+    spec = SourceSpec(name="source", url=f"sqlite:///{tmp_path / 'log.db'}", engine="sql")
+
+    with pytest.raises(SourceError, match=r'engine = "sql" is for postgresql, duckdb.*: got sqlite'):
+        open_source(spec)
+
+
+@pytest.mark.parametrize("reading", [READING, SLICED], ids=["whole", "sliced"])
+@pytest.mark.parametrize("repeats", [0, 60])
+def test_what_is_counted_there_is_what_is_counted_here(
+    engine: Engine, reading: Reading, repeats: int
+) -> None:
+    table = log(repeats=repeats)
+    engine.fill(table)
+
+    there = engine.counted("sql", reading)
+
+    expected = count_records(role_named(table, reading), counting_of(reading), panes=PANES, as_of=AS_OF)
+    assert there.parts == expected
+    assert there.parts == engine.counted("local", reading).parts
+    assert sum(part.records for part in there.parts) > 1_000
