@@ -338,6 +338,7 @@ def other_customers(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+@pytest.mark.long
 def test_300_features_are_watched_within_the_series_that_there_may_be(recipe: Made) -> None:
     made = recipe("300 features")
     made.save("predictions", wide(requests(8, 150), seed=40).assign(loaded_by="job"))
