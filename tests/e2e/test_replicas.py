@@ -13,8 +13,10 @@ import process
 import pytest
 import servers
 import sqlalchemy as sa
+from crashes import CHANNEL, contents, differences
 from serving import Bench, Database, create_tables, labels, model, predictions
 
+from monitor.app.running import cycle_once
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso
 from monitor.store.engine import migrate
 
@@ -26,8 +28,27 @@ pane = "10m"
 windows = [{ length = "1h", step = "10m" }]
 horizon = "1d"
 settle_after = "0s"
+segments = ["group"]
 resamples = RESAMPLES
 reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
+"""
+
+
+RULES = """default_alerts = true
+[[models.alerts]]
+name = "busy"
+measure = "records"
+above = 5
+[[models.alerts]]
+name = "silent"
+measure = "log_age"
+above = 8
+[[models.alerts]]
+name = "held"
+measure = "base_rate"
+segment = "group=*"
+above = 0.2
+for = "6s"
 """
 
 
@@ -47,7 +68,7 @@ class Replicas:
         options = OPTIONS.replace("RESAMPLES", str(resamples))
         head = f'[http]\nport = {port}\n[log]\nformat = "json"\n[daemon]\nlease_ttl = "{TTL:.0f}s"\n'
         bench = Bench(place, self.log, self.store_urls[at])
-        bench.configure(head, *(model(name, options=options) for name in MODELS))
+        bench.configure(head, CHANNEL, *(model(name, options=options + RULES) for name in MODELS))
 
     def leases(self) -> dict[str, tuple[str, int]]:
         """Owner and token of the cycles that run, by model."""
@@ -145,6 +166,30 @@ def test_each_due_cycle_is_run_once_and_each_replica_serves_all_models(replicas:
             assert daemon.value("roc_auc_ratio", model=name, window="1h", truth="settled")
         assert max(Counter(replicas.cycles(name)).values()) == 1
     assert [daemon.status("/healthz") for daemon in replicas.daemons] == [200, 200, 200]
+
+
+def test_alerts_and_notices_are_those_of_one_process_that_nobody_disturbed(
+    replicas: Replicas, tmp_path: Path
+) -> None:
+    for daemon in replicas.daemons:
+        daemon.stop()
+    alone = Bench(tmp_path, replicas.log, f"sqlite:///{tmp_path / 'alone.db'}")
+    options = OPTIONS.replace("RESAMPLES", "20") + RULES
+    alone.configure(CHANNEL, *(model(name, options=options) for name in MODELS))
+
+    with alone.app() as app:
+        for name in MODELS:
+            for as_of in replicas.cycles(name):
+                assert cycle_once(app, name, as_of).error is None
+    expected, found = contents(alone.store_url), contents(replicas.store_urls[0])
+
+    told = {"alerts", "outbox"}
+    assert {name: n for name, n in differences(expected, found).items() if name in told} == {}
+    assert all(expected[name] for name in told)
+    for daemon in replicas.daemons:
+        daemon.start()
+    for daemon in replicas.daemons:
+        daemon.wait(partial(_answers, daemon), "readiness")
 
 
 def test_a_killed_owner_is_replaced_within_its_lease(replicas: Replicas) -> None:
