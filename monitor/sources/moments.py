@@ -58,6 +58,16 @@ def comparable(
     return _by_value(session, looked, found, unit, (column, role))
 
 
+def _utc(found: Comparable, *, zoned: bool) -> Comparable:
+    """Times of a session in UTC; those without a zone are of the configured one."""
+    return replace(found, shape=Shape.NAIVE, zone="UTC" if zoned else found.zone)
+
+
+def _epoch(looked: Looked, found: Comparable, title: tuple[str, str], unit: str | None) -> Comparable:
+    _require_unit(looked, *title, unit)
+    return replace(found, shape=Shape.EPOCH)
+
+
 def _postgres(
     session: Session,
     looked: Looked,
@@ -70,8 +80,7 @@ def _postgres(
     if kind in _POSTGRES:
         return replace(found, shape=_POSTGRES[kind])
     if kind in _WHOLE:
-        _require_unit(looked, *title, unit)
-        return replace(found, shape=Shape.EPOCH)
+        return _epoch(looked, found, title, unit)
     return found if unit is not None else _postgres_text(session, looked, found, near)
 
 
@@ -86,10 +95,9 @@ def _mysql(
     """The session is in UTC: so are timestamps."""
     kind = looked.types[title[0]]
     if kind in ("timestamp", "datetime", "date"):
-        return replace(found, shape=Shape.NAIVE, zone="UTC" if kind == "timestamp" else found.zone)
+        return _utc(found, zoned=kind == "timestamp")
     if kind in mysql.NUMBERS:
-        _require_unit(looked, *title, unit)
-        return replace(found, shape=Shape.EPOCH)
+        return _epoch(looked, found, title, unit)
     if unit is not None:
         return found
     if not _keeps_order(session, looked, found.sql):
@@ -109,10 +117,9 @@ def _spark(
     """The session is in UTC: so are timestamps."""
     kind = spark.plain(looked.types[title[0]])
     if kind in spark.TIMES:
-        return replace(found, shape=Shape.NAIVE, zone="UTC" if kind == "timestamp" else found.zone)
+        return _utc(found, zoned=kind == "timestamp")
     if kind in spark.NUMBERS:
-        _require_unit(looked, *title, unit)
-        return replace(found, shape=Shape.EPOCH)
+        return _epoch(looked, found, title, unit)
     if unit is not None or kind not in spark.TEXTS:
         return found
     samples = _texts_near(session, looked, found, near)
@@ -130,10 +137,9 @@ def _columnar(
     """The session is in UTC: so are times with a zone."""
     kind = looked.types[title[0]]
     if columnar.is_time(kind):
-        return replace(found, shape=Shape.NAIVE, zone=found.zone if columnar.is_naive(kind) else "UTC")
+        return _utc(found, zoned=not columnar.is_naive(kind))
     if columnar.is_number(kind):
-        _require_unit(looked, *title, unit)
-        return replace(found, shape=Shape.EPOCH)
+        return _epoch(looked, found, title, unit)
     return found if unit is not None else _text(found, _texts_near(session, looked, found, near), None)
 
 
