@@ -210,8 +210,7 @@ def _by_value(
         return replace(found, shape=Shape.INSTANT if zoned else Shape.NAIVE)
     if isinstance(sample, str):
         return found if unit is not None else _text(found, samples, None)
-    _require_unit(looked, *title, unit)
-    return replace(found, shape=Shape.EPOCH)
+    return _epoch(looked, found, title, unit)
 
 
 def _texts_near(
