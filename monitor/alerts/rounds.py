@@ -61,8 +61,9 @@ def advance(
         verdicts = judge(rule, found, accepted)
         mine = {series: alert for series, alert in standing.items() if series.rule == rule.name}
         for series in {**mine, **verdicts}:
-            seen = looked_at(found, rule, series)
-            alert = _moved(rule, series, mine.get(series), verdicts.get(series), at, looked=seen)
+            one = mine.get(series)
+            seen = one is not None and looked_at(found, rule, series, one.verdict.window_end)
+            alert = _moved(rule, series, one, verdicts.get(series), at, looked=seen)
             if alert is not None and alert.state is State.RESOLVED:
                 expected = _expected(alert, (accepted or {}).get(series))
                 ended.append(replace(alert, ended=Ended.ACCEPTED) if expected else alert)

@@ -92,7 +92,7 @@ def needed(rules: Iterable[Rule]) -> frozenset[str]:
 
 
 def index(rows: Iterable[Row], measures: frozenset[str]) -> Index:
-    """Rows by measure, window, truth and against; which places there are, see `looked_at`.
+    """Rows by measure, window, truth and against; of each place one of the newest, see `looked_at`.
 
     Cost: one pass.
     """
@@ -101,16 +101,26 @@ def index(rows: Iterable[Row], measures: frozenset[str]) -> Index:
         if row.measure not in measures and row.measure not in _ALWAYS:
             continue
         place = _place(row.window, row.truth, row.version, row.segment)
-        if place not in found:
-            found[place] = []
+        if place not in found or found[place][0].window_end < row.window_end:
+            found[place] = [row]
         if row.measure in measures:
             found.setdefault((row.measure, row.window, row.truth, row.against), []).append(row)
     return found
 
 
-def looked_at(rows: Index, rule: Rule, series: Series) -> bool:
-    """Whether there are rows of a rule's window and truth, of the whole or of strata as the series is."""
-    return _place(rule.window, rule.truth, series.version, series.segment) in rows
+def looked_at(rows: Index, rule: Rule, series: Series, last: int) -> bool:
+    """Whether there are rows of a rule's window and truth, of the whole or of strata as the series is.
+
+    Parameters
+    ----------
+    last
+        end of the window that the series was judged on last. Of a later one strata are always measured;
+        revisions of that one or of earlier ones are of the whole alone.
+    """
+    if _place(rule.window, rule.truth, series.version, series.segment) in rows:
+        return True
+    whole = rows.get(_place(rule.window, rule.truth, "", ""))
+    return whole is not None and whole[0].window_end > last
 
 
 def _place(window: str, truth: str, version: str | None, segment: str | None) -> _Key:
@@ -156,10 +166,10 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
             Base.CRITICAL: _value(critical.get(key)),
             Base.EARLIER: _earlier(whole.get(key), row),
         }
-        verdict = _verdict(rule, row, bases, accepted.get(series))
+        verdict = _verdict(rule, row, bases, accepted.get(series), _cause(row.measurement.detail, cause))
         if rule.window == CUMULATIVE and series in accepted and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
-        verdicts[series] = replace(verdict, cause=_cause(row.measurement.detail, cause))
+        verdicts[series] = verdict
     return _shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
 
 
@@ -199,7 +209,11 @@ def _earlier(now: Measurement | None, row: Row) -> float | None:
 
 
 def _verdict(
-    rule: Rule, row: Row, bases: Mapping[Base, float | None], accepted: Acceptance | None
+    rule: Rule,
+    row: Row,
+    bases: Mapping[Base, float | None],
+    accepted: Acceptance | None,
+    cause: Detail | None,
 ) -> Verdict:
     found = row.measurement
     interval = found.interval
@@ -210,6 +224,7 @@ def _verdict(
         lower=None if interval is None else interval.lower,
         upper=None if interval is None else interval.upper,
         n=found.n,
+        cause=cause,
     )
     if found.value is None:
         return replace(told, reason=str(found.reason))

@@ -1,5 +1,7 @@
 """All rules of a model at once."""
 
+from dataclasses import replace
+
 from test_verdicts import ABOVE, row
 
 from monitor.alerts.acceptance import Acceptance
@@ -56,6 +58,21 @@ def test_a_series_without_a_row_ends_for_want_of_data() -> None:
 
     assert found.standing[SERIES].unknown_since == 9
     assert [alert.ended for alert in ended.written] == [Ended.NO_DATA]
+
+
+def test_a_segment_ends_for_want_of_data_where_a_newer_window_has_none_of_any_segment() -> None:
+    """A revision measures the whole alone: that a segment is not among its rows says nothing."""
+    each = replace(ABOVE, segment="origin=*")
+    first = advance([each], [row(0.9), row(0.9, segment="origin=JFK")], {}, 8)
+
+    revised = advance([each], [row(0.8)], first.standing, 8 + 2 * DAY)
+    silent = advance([each], [row(0.0, end=14)], revised.standing, 8 + 3 * DAY)
+    ended = advance([each], [row(0.0, end=21)], silent.standing, 8 + 4 * DAY)
+
+    assert revised.standing == first.standing
+    [alert] = silent.standing.values()
+    assert (alert.series.segment, alert.unknown_since) == ("origin=JFK", 8 + 3 * DAY)
+    assert [alert.ended for alert in ended.turned] == [Ended.NO_DATA]
 
 
 def test_alerts_of_a_rule_that_is_gone_end() -> None:

@@ -5,6 +5,7 @@ as source and as store, ADBC and fetchmany. With cycles a day apart no pane wait
 the longest that one is left waiting, so that every cycle counts all that changed.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from crashes import CHANNEL, Contents, contents
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
@@ -35,6 +37,17 @@ CONFIG = Path(__file__).with_name("oracle_flights.toml")
 MODELS = ("late", "delay")
 FIRST, EARLY, LAST = from_iso("2013-03-01"), from_iso("2013-03-11"), from_iso("2013-04-20")
 WINDOWS = (window_of("1d", HOUR), window_of("7d", HOUR), window_of("30d", HOUR))
+WATCHED = 'windows = [{ length = "1d", step = "1d" }, { length = "7d", step = "1d" }]\ndefault_alerts = true'
+RULES = """
+[[models.alerts]]
+name = "moved"
+measure = "stability_index"
+subject = "feature:*"
+window = "1d"
+above = "critical"
+and_above = 0.1
+for = "1d"
+"""
 PaneKey = tuple[str, Part, int]
 Content = tuple[object, ...]
 
@@ -212,3 +225,39 @@ def test_postgresql_as_store_holds_what_a_replay_leaves(
     found = run(files, sqlite_log, postgres_url, ticks(FIRST, EARLY, DAY))
 
     require_equal(found, early)
+
+
+@pytest.mark.long
+@pytest.mark.postgres
+def test_alerts_and_notices_are_the_same_whatever_the_way(
+    files: Path, sqlite_log: str, postgres_url: str
+) -> None:
+    load_logs(postgres_url, files)
+    expected = told(files, sqlite_log, f"sqlite:///{files / 'told.db'}")
+
+    found = {
+        "small batches": told(files, sqlite_log, f"sqlite:///{files / 'told_small.db'}", batch_rows=1_000),
+        "rows": told(files, f"{sqlite_log}?reader=fetchmany", f"sqlite:///{files / 'told_rows.db'}"),
+        "PostgreSQL": told(files, postgres_url, postgres_url),
+    }
+
+    assert found == dict.fromkeys(found, expected)
+    assert len(expected["alerts"]) > 5
+    assert len(expected["outbox"]) > 5
+
+
+def told(files: Path, source: str, store: str, **options: int) -> Contents:
+    """Alerts and notices that daily cycles leave, with the default rules and one of each feature."""
+    text = re.sub("^windows = .*", WATCHED, CONFIG.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    config = files / "told.toml"
+    config.write_text(
+        CHANNEL + text.replace("\n[models.features]", f"{RULES}\n[models.features]", 1), "utf-8"
+    )
+    migrate(store)
+    settings = settings_of(config, {"SOURCE": source, "STORE": store})
+    sources = tuple(replaced(one, options) for one in settings.sources)
+    models = tuple(replace(one, against=(), resamples=20) for one in settings.models)
+    with opened(replace(settings, sources=sources, models=models), files) as app:
+        for moment in ticks(FIRST + 4 * DAY, EARLY, DAY):
+            assert {cycle_once(app, name, moment).error for name in MODELS} == {None}
+    return {name: rows for name, rows in contents(store).items() if name in ("alerts", "outbox")}
