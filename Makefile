@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
+.PHONY: help demo alerting test test-long test-compiled test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -18,12 +18,14 @@ help:
 	@echo "make alerting           beside make demo: Prometheus and Alertmanager with its rules (Ctrl-C ends both)"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
+	@echo "make test-compiled      look cells up by compiled code, which it installs (Numba, 200 MB)"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
 	@echo "make check              ruff, mypy --strict, import-linter, bandit, pip-audit (where there is a network)"
 	@echo "make fix                let ruff mend and format what it can"
 	@echo "make coverage           run the tests and report what they did not reach"
 	@echo "make bench              our speed beside what NumPy, pandas, SciPy and scikit-learn offer, and what cycles and fleets cost; ONLY=kernel ARGS=100000 (an hour)"
+	@echo "make bench-peers        a day's drift and performance beside Evidently, NannyML, whylogs, popmon and alibi-detect, each in an environment of its own (Python 3.11, 6 GB; half an hour); PEERS=popmon"
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
 	@echo "make slow-labels        count the rows that late labels cost, by real cycles; ROWS=200000 of the largest pane (5000000: an hour)"
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
@@ -55,6 +57,10 @@ test: $(VENV)/installed-dev
 
 test-long: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -m long $(ARGS)
+
+test-compiled: $(VENV)/installed-dev
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[compiled]'
+	@$(BIN)/python -m pytest tests/states/test_lookup.py $(ARGS)
 
 test-sql: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[chdb,duckdb]'
@@ -89,6 +95,19 @@ BENCH ?= /tmp/monitor-bench
 ONLY  ?= kernel days reading cycles fleet backfill
 bench: $(VENV)/installed-dev
 	@for name in $(ONLY); do echo "$$name:"; $(BIN)/python benchmarks/$$name.py "$(BENCH)" $(ARGS) || exit 1; done
+	@$(BIN)/python benchmarks/picture.py
+
+PEERS       ?= nannyml popmon whylogs evidently alibi-detect
+PEER_PYTHON ?= python3.11
+bench-peers: $(VENV)/installed-dev $(PEERS:%=$(BENCH)/peers/%/installed)
+	@$(BIN)/python benchmarks/monitors.py "$(BENCH)" $(PEERS)
+	@$(BIN)/python benchmarks/picture.py
+
+$(BENCH)/peers/%/installed: benchmarks/peers/%.txt
+	@echo "installing $* into $(@D), versions as in $< (some minutes) ..."
+	@mkdir -p "$(@D)" && $(PEER_PYTHON) -m venv --clear "$(@D)"
+	@nice -n 10 "$(@D)/bin/python" $(PIP) -r $<
+	@touch "$@"
 
 benchmark: $(VENV)/installed
 	@$(BIN)/python benchmarks/replay.py

@@ -3,7 +3,9 @@
 import numpy as np
 
 from monitor.core.typing import Floats, Ints
+from monitor.states.compiled import kernel
 
+_MANY = 32_768  # values from which on it is worth compiling
 _BLOCK = 16_384  # values at a time: the temporaries stay in the processor's cache
 _SMALLEST, _LARGEST = 10, 16  # powers of two of the table's size
 _STEPS = 4  # edges in one slot, at most
@@ -64,6 +66,11 @@ class Lookup:
         if self._table is None:
             return np.searchsorted(self._edges[:-1], values, side="right").astype(np.int64)
         cells = np.empty(len(values), dtype=np.int64)
+        compiled = kernel() if len(values) >= _MANY else None
+        if compiled is not None:
+            last = self._slots - 1.0
+            compiled(values, self._edges, self._table, self._low, self._scale, last, self._steps, cells)
+            return cells
         some = min(len(values), _BLOCK)
         room, slots, above = np.empty(some), np.empty(some, dtype=np.int64), np.empty(some, dtype=np.bool_)
         for start in range(0, len(values), _BLOCK):

@@ -1,11 +1,14 @@
 """The lookup table, against numpy.searchsorted."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.typing import Floats
+from monitor.states import compiled, lookup
 from monitor.states.lookup import Lookup
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -26,17 +29,37 @@ def neighbours(edges: Floats) -> Floats:
     return beside
 
 
-@given(st.data())
-def test_a_lookup_equals_a_binary_search(data: st.DataObject) -> None:
-    family = data.draw(families)
-    edges = np.unique(np.asarray(data.draw(st.lists(family, max_size=40)), dtype=np.float64))
-    more = np.asarray(data.draw(st.lists(family | numbers, max_size=40)), dtype=np.float64)
-    values = np.concatenate([more, neighbours(edges)])
+@st.composite
+def edges_and_values(draw: st.DrawFn) -> tuple[Floats, Floats]:
+    """Draw edges, and values on, beside and between them."""
+    family = draw(families)
+    edges = np.unique(np.asarray(draw(st.lists(family, max_size=40)), dtype=np.float64))
+    more = np.asarray(draw(st.lists(family | numbers, max_size=40)), dtype=np.float64)
+    return edges, np.concatenate([more, neighbours(edges)])
+
+
+@given(edges_and_values())
+def test_a_lookup_equals_a_binary_search(drawn: tuple[Floats, Floats]) -> None:
+    edges, values = drawn
 
     cells = Lookup(edges)(values)
 
     assert np.array_equal(cells, np.searchsorted(edges, values, side="right"))
     assert cells.dtype == np.int64
+
+
+@pytest.mark.parametrize("by_numba", [False, True])
+@given(drawn=edges_and_values())
+def test_what_is_compiled_equals_a_binary_search(drawn: tuple[Floats, Floats], *, by_numba: bool) -> None:
+    edges, values = drawn
+    if by_numba:
+        pytest.importorskip("numba")
+    function = compiled.kernel if by_numba else lambda: compiled.cells
+
+    with patch.multiple(lookup, kernel=function, _MANY=0), np.errstate(over="ignore"):
+        cells = Lookup(edges)(values)
+
+    assert np.array_equal(cells, np.searchsorted(edges, values, side="right"))
 
 
 @pytest.mark.parametrize(
