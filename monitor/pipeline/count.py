@@ -15,7 +15,7 @@ from monitor.specs.rows import Part, WaitingPane
 from monitor.windows.recount import Budget, Candidate, choose
 
 MOST_PANES = 200
-MOST_ROWS = 200_000  # rows of a chunk held in memory, as far as they are known beforehand
+MOST_ROWS = 100_000  # rows of a chunk held in memory, as far as they are known beforehand
 
 
 class Stopped(Exception):  # noqa: N818 -- a request, not an error
@@ -142,7 +142,7 @@ def renew(monitored: Monitored, lease: Lease | None) -> None:
 
 
 def chunks(starts: list[int], rows: dict[int, int], at_once: AtOnce | None = None) -> Iterator[list[int]]:
-    """Ascending starts in chunks of at most so many panes and about so many rows: 200 and 200,000."""
+    """Ascending starts in chunks of at most so many panes and about so many rows: 200 and 100,000."""
     most = at_once or AtOnce(MOST_PANES, MOST_ROWS)
     chunk: list[int] = []
     held = 0

@@ -36,7 +36,7 @@ _NEVER = np.iinfo(np.int64).max
 _NONE = np.iinfo(np.int64).min
 
 _Cells = tuple[Ints, Bools]
-_Terms = tuple[list[Floats], list[float], Bools]
+_Terms = tuple[list[Floats], Bools]
 _CellTerms = tuple[Ints, list[Floats], Bools]
 
 
@@ -116,8 +116,8 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
             tabulated.add(block, cell, mask)
         for block, (cell, columns, mask) in terms.cell_sums.items():
             tabulated.add_cell_sums(block, cell, columns, mask)
-        for block, (columns, scales, mask) in terms.sums.items():
-            tabulated.add_sums(block, columns, scales, mask)
+        for block, (columns, mask) in terms.sums.items():
+            tabulated.add_sums(block, ((column, mask) for column in columns))
 
     return _parts(table, rows, labels, by_stratum(rows, counting, counting.labels, fill, _WHOLE_ONLY))
 

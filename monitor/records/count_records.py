@@ -1,17 +1,17 @@
 """Count the records part of panes: volumes, outputs, features."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
 
-from monitor.core.typing import Bools, Floats, Ints
+from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.dedupe import numbered
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Cells, predicted_cells, probabilities_of
 from monitor.records.rows import Rows, outputs_of, prediction_of, read_rows, score_of
-from monitor.records.tabulate import Table
+from monitor.records.tabulate import Table, Term
 from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states.counters import Counters, Layout
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
@@ -35,7 +35,6 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     values = output_values(chosen, counting)
     probable = _probable(chosen, values.get("prediction"), counting)
     cells = {name: cells_of(column, counting.outputs[name]) for name, column in values.items()}
-    moments = _moments(values, cells, counting)
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
     volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
 
@@ -45,8 +44,8 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
             tabulated.add(block, cell)
         for block, (cell, mask) in probable.items():
             tabulated.add(block, cell, mask)
-        if moments is not None:
-            tabulated.add_sums("moments", *moments)
+        if counting.summed:
+            tabulated.add_sums("moments", _moments(values, cells, counting))
         if "served" in counting.records.by_name:
             tabulated.add_tallies("served", (rows.serves,))
 
@@ -124,24 +123,20 @@ def _probable(
 
 def _moments(
     values: dict[str, Numbers | Categories], cells: dict[str, Ints], counting: Counting
-) -> tuple[list[Floats], list[float], Bools] | None:
+) -> Iterator[Term]:
     """Deviations and their squares of the numbers in regular cells; a column that is not there has no row."""
-    if not counting.summed:
-        return None
     n = len(next(iter(cells.values()), []))
-    terms: list[Floats] = []
-    masks: list[Bools] = []
     for name in counting.summed:
         grid, column = counting.outputs[name], values.get(name)
         if not isinstance(column, Numbers) or not isinstance(grid, NumericGrid):
-            terms, masks = [*terms, *[np.zeros(n)] * 2], [*masks, *[np.zeros(n, dtype=bool)] * 2]
+            yield from [(np.zeros(n), np.zeros(n, dtype=bool))] * 2
             continue
         has = cells[name] < grid.regular
+        numbers = column.values if has.all() else np.where(has, column.values, grid.centre)
         with np.errstate(over="ignore", under="ignore"):
-            away = np.where(has, column.values - grid.centre, 0.0) / grid.scale
-            terms += [away, away * away]
-        masks += [has, has]
-    return terms, [1.0] * len(terms), np.stack(masks)
+            away = (numbers - grid.centre) / grid.scale
+            yield away, has
+            yield away * away, has
 
 
 def cells_of(values: Numbers | Categories, grid: Grid) -> Ints:

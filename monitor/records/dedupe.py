@@ -27,6 +27,8 @@ def smallest(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tupl
     rows, counts
         row number and number of rows of each group, by ascending group.
     """
+    if len(group) and (np.diff(group) > 0).all():
+        return np.arange(len(group)), np.ones(len(group), dtype=np.int64)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(_changes(group[order]))
     counts = np.diff(np.append(starts, len(order)))
@@ -63,7 +65,7 @@ def combine(codes: list[Ints]) -> Ints:
     for code in codes[1:]:
         pair = combined, code
         if (int(combined.max(initial=0)) + 1) * (int(code.max(initial=0)) + 1) > _MOST:
-            pair = _dense(combined), _dense(code)
+            pair = dense(combined), dense(code)
         combined = pair[0] * (int(pair[1].max(initial=0)) + 1) + pair[1]
     return combined
 
@@ -74,7 +76,10 @@ def numbered(codes: Ints) -> tuple[Ints, Ints]:
     return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
 
 
-def _dense(codes: Ints) -> Ints:
+def dense(codes: Ints) -> Ints:
+    """Rank of each code among the distinct ones."""
+    if (np.diff(codes) > 0).all():  # as in a log that is read in the order of its times
+        return np.arange(len(codes))
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 

@@ -41,7 +41,7 @@ def _signed_edges(ratio: float) -> Floats:
 ERROR_EDGES = _signed_edges(_ERROR_RATIO)
 LABEL_EDGES = _signed_edges(_LABEL_RATIO)
 
-Terms = tuple[list[Floats], list[float], Bools]
+Terms = tuple[list[Floats], Bools]
 
 
 def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
@@ -70,7 +70,7 @@ def moment_terms(prediction: Numbers, label: Numbers, known: Bools, scale: float
         e = (prediction.values - label.values) / scale
         ee, yy = e * e, y * y
         columns = [e, np.abs(e), ee, ee * ee, y, yy, yy * y, yy * yy, ee * y, ee * yy]
-    return columns, [1.0] * len(ERRORS), _both(prediction, label, known)
+    return columns, _both(prediction, label, known)
 
 
 def percentage_terms(prediction: Numbers, label: Numbers, known: Bools) -> Terms:
@@ -78,7 +78,7 @@ def percentage_terms(prediction: Numbers, label: Numbers, known: Bools) -> Terms
     mask = _both(prediction, label, known) & (label.values != 0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         share = np.abs((prediction.values - label.values) / np.where(mask, label.values, 1.0))
-        return [share, share * share], [1.0] * len(PERCENTAGES), mask
+        return [share, share * share], mask
 
 
 def error_cells(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> tuple[Ints, Bools]:

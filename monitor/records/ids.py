@@ -17,4 +17,4 @@ def with_one_id(table: pa.Table) -> pa.Table:
 
 
 def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.replace_substring(pc.replace_substring(column, "\\", "\\\\"), ",", "\\,")
+    return pc.replace_substring(pc.replace_substring(column.cast(pa.string()), "\\", "\\\\"), ",", "\\,")

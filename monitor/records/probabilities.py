@@ -12,7 +12,7 @@ from monitor.records.values import Categories, Numbers, canonical, numbers
 from monitor.states.grids import NumericGrid, lookup
 
 Cells: TypeAlias = tuple[Ints, Bools]
-Terms: TypeAlias = tuple[list[Floats], list[float], Bools]
+Terms: TypeAlias = tuple[list[Floats], Bools]
 
 UNUSABLE = ("missing", "invalid", "sum", "unseen")  # why the probabilities of a labelled row are not measured
 TOLERANCE = 0.01 + 1e-9  # of their sum: three of 0.33 add up to 1
@@ -148,4 +148,4 @@ def loss_terms(right: Floats, brier: Floats, mask: Bools) -> tuple[Terms, Bools]
     kept = np.clip(right, _CLIP, 1.0 - _CLIP)
     loss = -np.log(kept)
     columns = [brier, brier * brier, loss, loss * loss]
-    return (columns, [1.0] * len(columns), mask), mask & (kept != right)
+    return (columns, mask), mask & (kept != right)

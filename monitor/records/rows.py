@@ -12,7 +12,7 @@ from monitor.core.errors import SourceError
 from monitor.core.typing import Bools, Ints
 from monitor.records.checksum import checksum_of_moments
 from monitor.records.counting import Counting
-from monitor.records.dedupe import combine, smallest
+from monitor.records.dedupe import combine, dense, smallest
 from monitor.records.probabilities import probabilities_of
 from monitor.records.reading import Reading, Task
 from monitor.records.times import Times, parse_times, refuse_mixed_formats
@@ -132,7 +132,7 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     segments = _segment_columns(chosen, counting)
     serves = serves_of(chosen, reading)
     keys = [place[member], codes_of(chosen["id"]), *([] if version is None else [version.codes + 1])]
-    group = np.unique(combine(keys), return_inverse=True)[1].astype(np.int64)
+    group = dense(combine(keys))
     known: list[Ints | Bools] = [event.us[member], ~no_logged_at[member], event.adjusted[member], ~serves]
     known += [values.codes for values in (*([] if arm is None else [arm]), *segments.values())]
 
@@ -207,7 +207,9 @@ def outputs_of(table: pa.Table, rows: Ints) -> pa.Table:
 
 
 def _of(table: pa.Table, roles: tuple[str, ...], rows: Ints) -> pa.Table:
-    return table.select([name for name in table.column_names if name.startswith(roles)]).take(pa.array(rows))
+    chosen = table.select([name for name in table.column_names if name.startswith(roles)])
+    everything = len(rows) == table.num_rows and np.array_equal(rows, np.arange(len(rows)))
+    return chosen if everything else chosen.take(pa.array(rows))
 
 
 def times(table: pa.Table, role: str, reading: Reading) -> Times:

@@ -1,13 +1,16 @@
 """Rows to sparse counters: one pass of bincounts for many panes and strata at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.states import sums
 from monitor.states.counters import Counters, Layout
+
+Term: TypeAlias = tuple[Floats, Bools]  # numbers, and the rows that have them
 
 _DENSE = 16  # counters for a row up to which counting in a dense table is faster than sorting
 
@@ -34,6 +37,8 @@ class Table:
         self._inside = None if inside.all() else inside
         self._layout, self._group, self._groups, self._skipped = layout, group, groups, skipped
         self._parts: list[tuple[Ints, Ints]] = []
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        self._first = first if np.array_equal(group[first], np.arange(groups)) else None  # of one run each
 
     def add(self, block: str, cell: Ints, mask: Bools | None = None) -> None:
         """Count one for each row (of the mask) in its cell of a block."""
@@ -54,39 +59,33 @@ class Table:
 
     def add_tallies(self, block: str, columns: Sequence[Ints | Bools]) -> None:
         """Add each column's numbers to its cell of a block."""
-        table = np.zeros((len(columns), self._groups), dtype=np.int64)
-        mask = self._counted(None)
-        group = self._group if mask is None else self._group[mask]
-        for total, column in zip(table, columns, strict=True):
-            np.add.at(total, group, (column if mask is None else column[mask]).astype(np.int64))
-        self._keep_dense(block, table.T)
+        inside = self._inside
+        self._keep_dense(
+            block,
+            np.stack([self._sum(one if inside is None else one * inside) for one in columns], axis=1),
+        )
 
-    def add_sums(self, block: str, terms: Sequence[Floats], scales: Sequence[float], mask: Bools) -> None:
-        """Add terms exactly; terms out of range are counted.
-
-        Parameters
-        ----------
-        mask
-            rows that have the terms: shape (rows,), or (terms, rows) where they differ by term.
-        """
+    def add_sums(self, block: str, terms: Iterable[Term]) -> None:
+        """Add terms exactly; terms out of range are counted. No more than one is in memory at a time."""
         if block in self._skipped:
             return
-        mask = mask if self._inside is None else mask & self._inside
-        table = np.zeros((4, len(terms), self._groups), dtype=np.int64)
-        masks = mask if mask.ndim == 2 else [mask] * len(terms)
-        for position, (term, scale, has) in enumerate(zip(terms, scales, masks, strict=True)):
-            group, present = (self._group, term) if has.all() else (self._group[has], term[has])
-            hi, lo, fits = sums.halves(present, scale)
-            table[0, position] = np.bincount(group, minlength=self._groups)
-            if not fits.all():
-                table[1, position] = np.bincount(group[~fits], minlength=self._groups)
-            np.add.at(table[2, position], group, hi)
-            np.add.at(table[3, position], group, lo)
-        table[2], table[3] = sums.normalise(table[2], table[3])
-        self._keep_dense(block, table.reshape(4 * len(terms), self._groups).T)
+        found = []
+        for term, mask in terms:
+            has = mask if self._inside is None else mask & self._inside
+            present = term if has.all() else np.where(has, term, 0.0)
+            counts = self._sum(has)
+            unfit, hi = np.zeros((2, self._groups), dtype=np.int64)
+            whole = sums.whole_units(present, int(counts.max(initial=0)))
+            if whole is not None:
+                lo = self._sum(whole)
+            else:
+                *halves, fits = sums.halves(present)
+                (hi, lo), unfit = map(self._sum, halves), self._sum(~fits)
+            found.append((counts, unfit, *sums.normalise(hi, lo)))
+        self._keep_dense(block, np.asarray(found).transpose(2, 1, 0).reshape(self._groups, 4 * len(found)))
 
     def add_cell_sums(self, block: str, cell: Ints, terms: Sequence[Floats], mask: Bools) -> None:
-        """Add terms, of scale 1, exactly to each row's cell of a block of sums: columns are term x cell."""
+        """Add terms exactly to each row's cell of a block of sums: columns are term x cell."""
         if block in self._skipped:
             return
         mask = mask if self._inside is None else mask & self._inside
@@ -96,7 +95,7 @@ class Table:
         table = np.zeros((4, len(terms), len(key)), dtype=np.int64)
         table[0] = np.bincount(slot, minlength=len(key))
         for position, term in enumerate(terms):
-            hi, lo, fits = sums.halves(term[mask], 1.0)
+            hi, lo, fits = sums.halves(term[mask])
             table[1, position] = np.bincount(slot[~fits], minlength=len(key))
             np.add.at(table[2, position], slot, hi)
             np.add.at(table[3, position], slot, lo)
@@ -118,6 +117,14 @@ class Table:
             if first < last:
                 index = key[first:last] - number * size
                 yield number, Counters(self._layout, index, value[first:last].copy())
+
+    def _sum(self, values: Ints | Bools) -> Ints:
+        """Sum by group: rows of ascending groups run by run, ten times faster than one by one."""
+        if self._first is not None:
+            return np.add.reduceat(values, self._first, dtype=np.int64)
+        total = np.zeros(self._groups, dtype=np.int64)
+        np.add.at(total, self._group, values.astype(np.int64))
+        return total
 
     def _counted(self, mask: Bools | None) -> Bools | None:
         """Rows of a mask that have a group; None: all rows."""

@@ -11,6 +11,7 @@ from monitor.core.typing import Bools, Floats, Ints
 from monitor.states.grids import CategoryGrid
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_FEW = 2**62  # of numbers, whose differences are numbers still
 _WHOLE = re.compile(r"(-?[0-9]+)(\.0*)?")
 
 
@@ -91,8 +92,8 @@ def numbers(column: pa.ChunkedArray) -> Numbers:
         is_number = pc.match_substring_regex(trimmed, _NUMBER)
         text = pc.utf8_ltrim(pc.if_else(is_number, trimmed, None), characters="+")
         array = text.cast(pa.float64()).fill_null(np.nan)
-    values = np.asarray(array.cast(pa.float64(), safe=False).fill_null(0.0))
-    return Numbers(values, missing)
+    doubles = array.cast(pa.float64(), safe=False)
+    return Numbers(np.asarray(doubles.fill_null(0.0) if array.null_count else doubles), missing)
 
 
 def categories(column: pa.ChunkedArray) -> Categories:
@@ -108,9 +109,9 @@ def categories(column: pa.ChunkedArray) -> Categories:
 def texts(column: pa.ChunkedArray) -> Categories:
     """Categories as they are written: names, of versions for example, in which 1.0 is not 1."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    encoded = array.cast(pa.string()).dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    levels = sorted(names, key=str.encode)
+    encoded = (array.cast(pa.string()) if pa.types.is_null(array.type) else array).dictionary_encode()
+    names = encoded.dictionary.cast(pa.string()).to_pylist()
+    levels = sorted(set(names), key=str.encode)
     position = {level: at for at, level in enumerate(levels)}
     of_code = np.asarray([*(position[name] for name in names), -1], dtype=np.int64)
     return Categories(tuple(levels), of_code[encoded.indices.cast(pa.int64()).fill_null(len(names))])
@@ -119,5 +120,10 @@ def texts(column: pa.ChunkedArray) -> Categories:
 def codes_of(column: pa.ChunkedArray) -> Ints:
     """Equal numbers for equal texts; -1 where missing. For ids: compared, never interpreted."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_integer(array.type) and len(array) and not array.null_count:
+        codes: Ints = np.asarray(array.cast(pa.int64()))
+        least = int(codes.min())
+        if int(codes.max()) - least < _FEW:
+            return codes - least
     encoded = array.cast(pa.string()).dictionary_encode()
     return np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1))

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import adbc_driver_manager
-import adbc_driver_postgresql.dbapi
-import adbc_driver_sqlite.dbapi
 import pyarrow as pa
 from sqlalchemy import pool
 
@@ -107,6 +105,8 @@ class SqliteReader:
         """Open the file; close it in any case."""
         if not self._file.is_file():
             raise SourceUnavailable(f"{self._address.shown}: there is no file {self._file}")
+        import adbc_driver_sqlite.dbapi  # a second, where pandas is installed: not before it is needed
+
         try:
             connection = adbc_driver_sqlite.dbapi.connect(sqlite_uri(self._file), autocommit=True)
         except adbc_driver_manager.Error as error:
@@ -170,6 +170,8 @@ class PostgresReader:
         self._pool.dispose()
 
     def _connect(self) -> Any:
+        import adbc_driver_postgresql.dbapi
+
         return adbc_driver_postgresql.dbapi.connect(libpq_uri(self._address.now()), autocommit=True)
 
     def _begin(self) -> tuple[pool.PoolProxiedConnection, AdbcSession]:

@@ -17,9 +17,11 @@ class Want(StrEnum):
 
 
 _NUMBERS = ("smallint", "integer", "bigint", "real", "double precision", "numeric", "oid")
-_WHOLE = ("smallint", "integer", "bigint", "oid")
+_INTEGERS = ("smallint", "integer", "bigint")
+_WHOLE = (*_INTEGERS, "oid")
 _DATES = ("timestamp with time zone", "timestamp without time zone", "date")
 _TEXTS = ("text", "character varying", "character", "citext", "name", "enum")
+_TEXT_AFFINITY = ("char", "clob", "text", "blob")  # parts of SQLite's types
 _REFUSED = ("money", "interval", "bytea")
 _UNEQUAL = (  # no operator compares them, or one that compares areas
     *("json", "jsonpath", "xml", "refcursor"),
@@ -58,9 +60,9 @@ def output(dialect: str, want: Want, name: str, ref: str, kind: str, *, unit: st
         return _SPARK[want](name, ref, kind)
     if columnar.is_columnar(dialect):
         return _COLUMNAR[want](dialect, name, ref, kind)
-    if want is Want.TIME:
-        return Output(name, ref, Kind.MOMENT if unit is None else Kind.EPOCH)
-    return Output(name, ref, _PLAIN[want])
+    found = _PLAIN[want] if want is not Want.TIME else Kind.MOMENT if unit is None else Kind.EPOCH
+    texts = any(part in kind for part in _TEXT_AFFINITY)
+    return Output(name, ref, found, plain=not texts if found is Kind.NUMBER else "int" in kind)
 
 
 def _refuse(want: Want, name: str, ref: str, kind: str) -> None:
@@ -107,7 +109,9 @@ def _mysql(want: Want, name: str, ref: str, kind: str, unit: str | None) -> Outp
     return Output(name, ref, _PLAIN[want])
 
 
-def _postgres_text(name: str, ref: str, _kind: str) -> Output:
+def _postgres_text(name: str, ref: str, kind: str) -> Output:
+    if kind in _INTEGERS:
+        return Output(name, ref, Kind.TEXT, plain=True)
     return Output(name, f"{ref}::text", Kind.TEXT)
 
 

@@ -1,31 +1,29 @@
 """Against SQLite's types by value: what a column holds must not change in mid-stream.
 
-The driver infers a column's type from its first batch, and raises or changes values where later ones differ.
-Hence the first row is made of typed literals, every expression has one type, and numbers and texts that stand
-in one column are fetched apart. Numbers sort before '', texts and blobs do not.
+The driver infers a column's type from its first batch: a value of another type changes the column's type if
+it stands there, and ends the query if it comes later. Hence the first row is made of typed literals. Columns
+that are declared to hold what is wanted are asked for as they are; if they do not come as that, all is read
+again. What is left has expressions of one type each: numbers and texts that stand in one column are fetched
+apart. Numbers sort before '', texts and blobs do not.
 """
 
 from collections.abc import Callable, Iterator
 
+import adbc_driver_manager
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.sources.statements import Kind, Output, Statement, join_numbers, join_texts, or_nulls
 
-# stand for a text among numbers, a number among texts; one that is meant costs a second read, no more
-_MARKS = {Kind.NUMBER: -1.797e308, Kind.MOMENT: "#"}  # not the least number: -inf may be there too
+_MARK = "#"  # stands for a number among texts; one that is meant costs a second read, no more
+_UNLIKE = "Type mismatch"  # in the driver's message, which has no code of its own
+_PLAIN = {Kind.TEXT: "0", Kind.NUMBER: "0.0", Kind.EPOCH: "0"}  # types of columns as they are, by a literal
+_TYPES = {"0.0": pa.float64(), "0": pa.int64(), "''": pa.string()}
 
 
 def read(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table:
-    """All rows of a statement.
-
-    Texts among numbers, and numbers among times that are text, are rare: they are looked for first, at two
-    thirds of the cost of reading them.
-    """
-    table = unguarded(statement, fetch(guarded(statement, mixed=False)).slice(1), mixed=False)
-    if any(_marked(table[output.name], output.kind) for output in statement.outputs):
-        return unguarded(statement, fetch(guarded(statement)).slice(1))
-    return table
+    """All rows of a statement. What is not as its column says is rare: it costs a second read."""
+    return _alike(statement, fetch) or unguarded(statement, fetch(guarded(statement)).slice(1))
 
 
 def batches(statement: Statement, fetch: Callable[[str], Iterator[pa.Table]]) -> Iterator[pa.Table]:
@@ -36,8 +34,24 @@ def batches(statement: Statement, fetch: Callable[[str], Iterator[pa.Table]]) ->
         literals = max(0, literals - table.num_rows)
 
 
+def _alike(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table | None:
+    """All rows, if all values are as their columns say."""
+    try:
+        table = fetch(guarded(statement, mixed=False)).slice(1)
+    except adbc_driver_manager.Error as error:
+        if _UNLIKE not in str(error):
+            raise
+        return None
+    literals = [literal for output in statement.outputs for literal, _ in _guards(output, mixed=False)]
+    if [_TYPES[literal] for literal in literals] != table.schema.types:
+        return None
+    found = unguarded(statement, table, mixed=False)
+    times = (found[output.name] for output in statement.outputs if output.kind is Kind.MOMENT)
+    return None if any(map(_marked, times)) else found
+
+
 def guarded(statement: Statement, *, mixed: bool = True) -> str:
-    """SQL with a row of literals first; unless `mixed`, what is of the other type is marked, not read."""
+    """SQL with a row of literals first; unless `mixed`, for columns whose values are of one type."""
     literals: list[str] = []
     selected: list[str] = []
     for output in statement.outputs:
@@ -62,15 +76,15 @@ def unguarded(statement: Statement, table: pa.Table, *, mixed: bool = True) -> p
 def _guards(output: Output, *, mixed: bool) -> list[tuple[str, str]]:
     """(Literal of the type, expression) of each column that is fetched for an output."""
     sql = output.sql
-    text, number = f"CASE WHEN {sql} >= '' THEN", f"CASE WHEN {sql} < '' THEN"
-    apart = ("''", f"{text} CAST({sql} AS TEXT) END")
+    number = f"CASE WHEN {sql} < '' THEN"
+    apart = ("''", f"CASE WHEN {sql} >= '' THEN CAST({sql} AS TEXT) END")
     match output.kind:
+        case Kind.TEXT | Kind.NUMBER | Kind.EPOCH if output.plain and not mixed:
+            return [(_PLAIN[output.kind], sql)]
         case Kind.TEXT:
             return [("''", f"CAST({sql} AS TEXT)")]
-        case Kind.NUMBER if not mixed:
-            return [("0.0", f"{text} {_MARKS[output.kind]!r} ELSE CAST({sql} AS REAL) END")]
         case Kind.MOMENT if not mixed:
-            return [("''", f"{number} {_MARKS[output.kind]!r} ELSE CAST({sql} AS TEXT) END")]
+            return [("''", f"{number} {_MARK!r} ELSE CAST({sql} AS TEXT) END")]
         case Kind.NUMBER | Kind.VALUE:
             return [("0.0", f"{number} CAST({sql} AS REAL) END"), apart]
         case _:
@@ -83,6 +97,8 @@ def _joined(kind: Kind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
             return _decoded(columns[0])
         case Kind.NUMBER if len(columns) == 1:
             return columns[0]
+        case Kind.EPOCH if len(columns) == 1:
+            return or_nulls(columns[0])
         case Kind.MOMENT if len(columns) == 1:
             return or_nulls(_decoded(columns[0]))
         case Kind.NUMBER:
@@ -93,6 +109,8 @@ def _joined(kind: Kind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """SQLite does not check that text is UTF-8: what is not is replaced."""
+    if pa.types.is_integer(column.type):
+        return column
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -107,7 +125,5 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column
 
 
-def _marked(column: pa.ChunkedArray, kind: Kind) -> bool:
-    if kind not in _MARKS or pa.types.is_null(column.type):
-        return False
-    return bool(pc.any(pc.equal(column, _MARKS[kind])).as_py())
+def _marked(column: pa.ChunkedArray) -> bool:
+    return not pa.types.is_null(column.type) and bool(pc.any(pc.equal(column, _MARK)).as_py())

@@ -74,5 +74,7 @@ def _winning_labels(table: pa.Table, reading: Reading) -> pa.Table:
 
 
 def _shared_codes(first: pa.ChunkedArray, second: pa.ChunkedArray) -> tuple[Ints, Ints]:
-    codes = codes_of(pa.chunked_array([*first.chunks, *second.chunks], pa.string()))
+    codes = codes_of(
+        pa.chunked_array([*first.cast(pa.string()).chunks, *second.cast(pa.string()).chunks], pa.string())
+    )
     return codes[: len(first)], codes[len(first) :]

@@ -16,10 +16,10 @@ from monitor.sources.dialects import Dialect
 class Kind(StrEnum):
     """What a column of a result holds.
 
-    TEXT becomes a string; NUMBER a double (NaN where the value is no number); EPOCH an int64, or a string
-    where a value is no integer; INSTANT and NAIVE a timestamp with and without a zone; MOMENT whichever of
-    these its values are; VALUE a double or a string. EPOCH, MOMENT and VALUE have Arrow's type null where
-    all of their values are missing.
+    TEXT becomes a string, or an integer that prints like it; NUMBER a double (NaN where the value is no
+    number); EPOCH an int64, or a string where a value is no integer; INSTANT and NAIVE a timestamp with and
+    without a zone; MOMENT whichever of these its values are; VALUE a double or a string. EPOCH, MOMENT and
+    VALUE have Arrow's type null where all of their values are missing.
     """
 
     TEXT = "text"
@@ -44,11 +44,15 @@ TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A column of a result: role name, SQL expression of qualified columns, kind."""
+    """A column of a result: role name, SQL expression of qualified columns, kind.
+
+    `plain`: the column is declared to hold such values (of a TEXT: integers), and may come as it is.
+    """
 
     name: str
     sql: str
     kind: Kind
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def test_a_file_is_read_beside_the_configuration(
     assert loaded["score"].type == loaded["feature:temp"].type == pa.float64()
     assert loaded["feature:temp"].null_count == 1
     assert set(loaded["feature:carrier"].to_pylist()) == {"UA", "AA"}
-    assert set(loaded["label"].to_pylist()) == {"0", "1"}
+    assert set(loaded["label"].cast("string").to_pylist()) == {"0", "1"}
     assert reference_of(loaded, reading).counting.features[0][0] == "carrier"
 
 
@@ -118,7 +118,7 @@ def test_a_table_and_a_query_of_the_source_are_references(
 
     assert sorted(loaded["score"].to_pylist()) == sorted(row[3] for row in rows)
     assert sorted(loaded["feature:temp"].to_pylist()) == sorted(row[5] for row in rows)
-    assert set(loaded["label"].to_pylist()) == {"0", "1"}
+    assert set(loaded["label"].cast("string").to_pylist()) == {"0", "1"}
 
 
 def test_a_range_of_the_log_is_a_reference_without_repeats_and_with_winning_labels(
@@ -134,10 +134,10 @@ def test_a_range_of_the_log_is_a_reference_without_repeats_and_with_winning_labe
 
     loaded, _ = load_reference(spec, database.source(), tmp_path)
 
-    by_id = {row["id"]: row for row in loaded.to_pylist()}
+    by_id = {str(row["id"]): row for row in loaded.to_pylist()}
     assert sorted(map(int, by_id)) == list(range(60))
     assert by_id["5"]["feature:temp"] == 5.0
-    assert {key: row["label"] for key, row in by_id.items() if row["label"] is not None} == {
+    assert {key: str(row["label"]) for key, row in by_id.items() if row["label"] is not None} == {
         "3": "1",
         "4": "0",
     }

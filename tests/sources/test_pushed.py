@@ -266,3 +266,21 @@ def test_what_is_counted_there_is_what_is_counted_here(
     assert there.parts == expected
     assert there.parts == engine.counted("local", reading).parts
     assert sum(part.records for part in there.parts) > 1_000
+
+
+def test_integers_among_what_is_text_are_counted_alike(engine: Engine) -> None:
+    table = log(400, repeats=40)
+    rng = np.random.default_rng(5)
+    for name in ("id", "version", "carrier"):
+        whole = pa.array(
+            rng.integers(0, 300 if name == "id" else 3, table.num_rows),
+            mask=rng.random(table.num_rows) < 0.02,
+        )
+        table = table.set_column(table.column_names.index(name), name, whole)
+    engine.fill(table)
+
+    found = engine.counted("sql", SLICED)
+
+    assert found.parts == engine.counted("local", SLICED).parts
+    expected = count_records(role_named(table, SLICED), counting_of(SLICED), panes=PANES, as_of=AS_OF)
+    assert found.parts == expected

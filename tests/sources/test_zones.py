@@ -74,7 +74,7 @@ def test_each_hour_around_a_change_of_clocks_reads_all_of_its_rows(
         hours.setdefault(from_iso(instant) // HOUR * HOUR, set()).add(str(at))
 
     read = {
-        start: set(source.records(model, [(start, start + HOUR)])["id"].to_pylist()) & ids
+        start: set(source.records(model, [(start, start + HOUR)])["id"].cast("string").to_pylist()) & ids
         for start, ids in hours.items()
     }
 

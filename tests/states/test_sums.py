@@ -24,7 +24,7 @@ def rounded(term: float, scale: float) -> Fraction:
 
 def total(values: Floats, scale: float) -> Fraction:
     """Return the sum as the states form it."""
-    hi, lo, _ = sums.halves(values, scale)
+    hi, lo, _ = sums.halves(values / scale)
     high, low = sums.normalise(hi.sum(keepdims=True), lo.sum(keepdims=True))
     return sums.exact(int(high[0]), int(low[0]), scale)
 
@@ -45,7 +45,7 @@ def test_a_sum_and_its_opposite_cancel(values: list[float]) -> None:
 
 @given(st.lists(terms, min_size=1, max_size=30))
 def test_the_low_half_is_never_negative_and_never_full(values: list[float]) -> None:
-    _, lo, _ = sums.halves(np.asarray(values), 1.0)
+    _, lo, _ = sums.halves(np.asarray(values))
 
     assert np.all((lo >= 0) & (lo < sums.HALF))
 
@@ -60,7 +60,7 @@ def test_normalising_keeps_the_value_and_bounds_the_low_half(hi: int, lo: int) -
 
 @pytest.mark.parametrize("term", [2.0**40, -(2.0**40), 1e300, np.inf, -np.inf, np.nan])
 def test_terms_from_the_limit_on_do_not_fit(term: float) -> None:
-    hi, lo, fits = sums.halves(np.asarray([term, 1.0]), 1.0)
+    hi, lo, fits = sums.halves(np.asarray([term, 1.0]))
 
     assert fits.tolist() == [False, True]
     assert (hi[0], lo[0]) == (0, 0)
@@ -70,15 +70,35 @@ def test_terms_from_the_limit_on_do_not_fit(term: float) -> None:
 def test_terms_below_the_limit_fit_and_are_exact(term: float) -> None:
     values = np.asarray([term])
 
-    assert sums.halves(values, 1.0)[2].all()
+    assert sums.halves(values)[2].all()
     assert total(values, 1.0) == Fraction(float(term))
 
 
-@pytest.mark.parametrize("scale", [2.0**-250, 2.0**250])
-def test_extreme_scales_warn_of_nothing(scale: float) -> None:
-    _, _, fits = sums.halves(np.asarray([1e308, 5e-324]), scale)
+def test_extreme_terms_warn_of_nothing() -> None:
+    _, _, fits = sums.halves(np.asarray([1e308, 5e-324]))
 
     assert fits.tolist() == [False, True]
+
+
+@given(st.lists(terms, min_size=1, max_size=30))
+def test_a_sum_of_whole_units_has_the_same_halves(values: list[float]) -> None:
+    whole = sums.whole_units(np.asarray(values), len(values))
+    hi, lo, _ = sums.halves(np.asarray(values))
+
+    if whole is None:
+        assert max(map(abs, values)) * len(values) >= 2.0**21
+    else:
+        total = whole.sum(keepdims=True)
+        found = sums.normalise(np.zeros_like(total), total)
+        assert found == sums.normalise(hi.sum(keepdims=True), lo.sum(keepdims=True))
+
+
+@pytest.mark.parametrize(
+    ("values", "most"),
+    [([2.0**22], 1), ([1.0], 2**22), ([np.nan, 0.0], 1), ([-np.inf], 1), ([1e308], 1), ([np.inf], 0)],
+)
+def test_terms_that_might_overflow_are_no_whole_units(values: list[float], most: int) -> None:
+    assert sums.whole_units(np.asarray(values), most) is None
 
 
 def test_a_million_of_the_largest_terms_do_not_overflow() -> None:
