@@ -1,5 +1,6 @@
 """Servers that tests share, and a loud word on those that the machine lacks."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from monitor.store.engine import migrate, open_store
 
 settings.register_profile("monitor", deadline=None, max_examples=60)  # a busy machine is no failure
 settings.load_profile("monitor")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are started: each would compile all
 
 
 @pytest.fixture(scope="session")

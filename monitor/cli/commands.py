@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,9 @@ from monitor.app.progress import progress
 from monitor.cli import options
 from monitor.cli.options import read_settings, told
 from monitor.core.clock import floor_to, to_iso
-from monitor.specs.protocols import CycleReport
+
+if TYPE_CHECKING:
+    from monitor.specs.protocols import CycleReport
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -286,7 +288,7 @@ def demo(directory: Path, **options: Any) -> None:
     sys.exit(run_demo(directory, progress=progress, **options))
 
 
-def as_done(report: CycleReport) -> str:
+def as_done(report: "CycleReport") -> str:
     """One line on what a cycle did."""
     if report.error is not None:
         return failure(report)
@@ -299,7 +301,7 @@ def as_done(report: CycleReport) -> str:
     )
 
 
-def as_planned(report: CycleReport) -> str:
+def as_planned(report: "CycleReport") -> str:
     """One line on what a cycle would do."""
     if report.error is not None:
         return failure(report)
@@ -309,12 +311,12 @@ def as_planned(report: CycleReport) -> str:
     )
 
 
-def failure(report: CycleReport) -> str:
+def failure(report: "CycleReport") -> str:
     """One line on a cycle that failed."""
     return f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}'
 
 
-def _last(reports: Iterator[CycleReport], name: str, length: int) -> bool:
+def _last(reports: "Iterator[CycleReport]", name: str, length: int) -> bool:
     """Follow a replay to its end; whether it failed."""
     last = deque(reports, maxlen=1)
     if not last:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import wraps
 from getpass import getuser
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
 from monitor.core.errors import ConfigurationError, MonitorError
-from monitor.specs.settings import Settings
+
+if TYPE_CHECKING:
+    from monitor.specs.settings import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,7 +54,7 @@ who = click.option("--by", "--who", "who", default=getuser, show_default="the us
 why = click.option("--why", default="", help="Kept with the decision.")
 
 
-def read_settings(path: Path) -> Settings:
+def read_settings(path: Path) -> "Settings":
     """Settings of a configuration file, with every fault named at once."""
     from monitor.config.load import settings_of
 

@@ -1,6 +1,7 @@
 """The schema's tables: which keys there are, and where."""
 
 from collections.abc import Iterator
+from functools import cache
 from inspect import isclass
 from typing import Any, get_args
 
@@ -29,7 +30,12 @@ def table_at(loc: Loc) -> type[BaseModel] | None:
     for named in _NAMED:
         if len(path) > len(named) and path[: len(named)] == list(named):
             path[len(named) : len(named) + 1] = ["NAME"]
-    return dict(tables()).get(tuple(path))
+    return _tables().get(tuple(path))
+
+
+@cache
+def _tables() -> dict[tuple[str, ...], type[BaseModel]]:
+    return dict(tables())
 
 
 def header(path: tuple[str, ...]) -> str:

@@ -34,7 +34,7 @@ class MeasurementCollector:
         for model in self.exposed.values():
             for series in model.series:
                 by_family[series.family].append(series)
-        for family in families():
+        for family in _FAMILIES:
             if family.name in by_family:
                 yield _gauge(family, [(one.labels, one.value) for one in by_family[family.name]])
         if self.exposed:
@@ -82,6 +82,9 @@ def families() -> Iterator[Family]:
             yield Family(f"{name}_{bound}", names.family_help(measure, bound), own)
         if names.has_reference(measure):
             yield Family(f"{name}_{names.REFERENCE}", names.family_help(measure, names.REFERENCE), own)
+
+
+_FAMILIES = tuple(families())
 
 
 def _gauge(family: Family, samples: list[tuple[tuple[str, ...], float]]) -> Metric:

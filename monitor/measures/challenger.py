@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import bdtr, betaln, ndtr
+import scipy
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
@@ -140,7 +140,7 @@ def sign_test(agreement: Agreement) -> Measurement:
     if agreement.n == 0:
         return Measurement.absent(Reason.NO_LABELS, n=0)
     b, c = agreement.champion_only, agreement.challenger_only
-    return Measurement(value=min(1.0, 2 * float(bdtr(min(b, c), b + c, 0.5))), n=agreement.n)
+    return Measurement(value=min(1.0, 2 * float(scipy.special.bdtr(min(b, c), b + c, 0.5))), n=agreement.n)
 
 
 def sign_test_one_sided(agreement: Agreement) -> Measurement:
@@ -148,7 +148,7 @@ def sign_test_one_sided(agreement: Agreement) -> Measurement:
     if agreement.n == 0:
         return Measurement.absent(Reason.NO_LABELS, n=0)
     b, c = agreement.champion_only, agreement.challenger_only
-    return Measurement(value=float(bdtr(b, b + c, 0.5)), n=agreement.n)
+    return Measurement(value=float(scipy.special.bdtr(b, b + c, 0.5)), n=agreement.n)
 
 
 def discordant_evidence(champion_only: int, challenger_only: int) -> float:
@@ -156,7 +156,7 @@ def discordant_evidence(champion_only: int, challenger_only: int) -> float:
 
     It is the Bayes factor of Jeffreys' prior on who is right against a fair coin.
     """
-    ratio = float(betaln(champion_only + 0.5, challenger_only + 0.5)) - math.log(math.pi)
+    ratio = float(scipy.special.betaln(champion_only + 0.5, challenger_only + 0.5)) - math.log(math.pi)
     return (champion_only + challenger_only) * math.log(2) + ratio
 
 
@@ -263,4 +263,4 @@ def _placed(counts: Ints) -> Floats:
 
 
 def _two_sided(z: float) -> float:
-    return min(1.0, 2 * float(ndtr(-z)))
+    return min(1.0, 2 * float(scipy.special.ndtr(-z)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
@@ -89,7 +89,7 @@ def day_interval(
     if measure.unit is Unit.RATIO and measure.family is not Family.COMPARISON:
         if not 0 < value < 1:
             return None
-        t = float(stdtrit(days - 1, 0.5 + level / 2))
+        t = float(scipy.special.stdtrit(days - 1, 0.5 + level / 2))
         return Interval(*score_bounds(value, value * (1 - value) / variance, t), level)
     found = student(value, variance, days - 1, level)
     lowest = 0.0 if measure.direction is Direction.LOWER and value >= 0 else -math.inf

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import chdtrc, rel_entr
+import scipy
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
@@ -209,14 +209,15 @@ def share_distances(reference: Floats, current: Floats) -> tuple[Floats, ...]:
     with np.errstate(divide="ignore", invalid="ignore"):
         q, p = reference / m, current / n
         middle = (p + q) / 2
-        divergence = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=-1) / (2 * np.log(2))
+        entropies = scipy.special.rel_entr(p, middle) + scipy.special.rel_entr(q, middle)
+        divergence = entropies.sum(axis=-1) / (2 * np.log(2))
         both = reference + current
         expected = both * n / (m + n)
         # of two rows of counts both have the same numerators
         terms = (current - expected) ** 2 * (1 / expected + 1 / (both - expected))
         statistic = np.where(both > 0, terms, 0.0).sum(axis=-1)
         freedom = np.maximum(np.count_nonzero(both, axis=-1) - 1, 0)
-        p_value = np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), statistic), 1.0)
+        p_value = np.where(freedom > 0, scipy.special.chdtrc(np.maximum(freedom, 1), statistic), 1.0)
         v = np.sqrt(statistic / (m + n)[..., 0])
     hellinger = np.sqrt(((np.sqrt(p) - np.sqrt(q)) ** 2).sum(axis=-1) / 2)
     return (

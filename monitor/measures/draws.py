@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import pdtr
+import scipy
 
 from monitor.core.typing import Floats, Ints
 from monitor.states.views import Confusion
@@ -101,7 +101,7 @@ def _drawn(counts: Ints, n: int, size: int, rng: np.random.Generator) -> Ints:
 def _quantiles(mean: int) -> Ints:
     """Quantiles of a Poisson distribution at 65,536 equally likely steps: drawing one is a look-up."""
     values = np.arange(4 * _SMALL)
-    reached = np.round(_STEPS * pdtr(values, mean)).astype(np.int64)
+    reached = np.round(_STEPS * scipy.special.pdtr(values, mean)).astype(np.int64)
     return np.repeat(values, np.diff(reached, prepend=0))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import bdtrik
+import scipy
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
@@ -215,7 +215,7 @@ def _middle(cells: Ordered, ranks: Sequence[int]) -> Measurement:
 def _quantile_interval(cells: Ordered, share: float, level: float) -> Interval | None:
     """Between the order statistics of ranks B and B' + 1, B and B' the binomial's quantiles."""
     n, tail = cells.n, 0.5 - level / 2
-    low, high = (math.ceil(rank) for rank in bdtrik([tail, 1 - tail], n, share).tolist())
+    low, high = (math.ceil(rank) for rank in scipy.special.bdtrik([tail, 1 - tail], n, share).tolist())
     if low < 1 or high >= n:
         return None
     first, last = np.searchsorted(cells.up_to, [low, high + 1]).tolist()

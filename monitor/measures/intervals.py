@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import betaincinv, ndtri, stdtrit
+import scipy
 
 from monitor.core.interval import Interval, RateMethod
 from monitor.core.measurement import Measurement, Reason
@@ -18,7 +18,7 @@ RateInterval: TypeAlias = Callable[[int, int, float], Interval]
 @lru_cache(maxsize=64)
 def normal_quantile(level: float) -> float:
     """Two-sided quantile z of the standard normal distribution."""
-    return float(ndtri(0.5 + level / 2))
+    return float(scipy.special.ndtri(0.5 + level / 2))
 
 
 def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
@@ -69,8 +69,8 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval:
     (0.823777, 0.950995)
     """
     failures, tail = n - successes, (1 - level) / 2
-    lower = float(betaincinv(successes, failures + 1, tail)) if successes else 0.0
-    upper = float(betaincinv(successes + 1, failures, 1 - tail)) if failures else 1.0
+    lower = float(scipy.special.betaincinv(successes, failures + 1, tail)) if successes else 0.0
+    upper = float(scipy.special.betaincinv(successes + 1, failures, 1 - tail)) if failures else 1.0
     return Interval(lower, upper, level)
 
 
@@ -132,7 +132,7 @@ def student(value: float, variance: float, freedom: float, level: float) -> Inte
     """Student's t interval of an estimate of estimated variance; None without variance."""
     if not (0 < variance < math.inf and freedom > 0):
         return None
-    half = float(stdtrit(freedom, 0.5 + level / 2)) * math.sqrt(variance)
+    half = float(scipy.special.stdtrit(freedom, 0.5 + level / 2)) * math.sqrt(variance)
     return Interval(value - half, value + half, level)
 
 

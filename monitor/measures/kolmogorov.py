@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.special import kolmogorov
+import scipy
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.cells import Expected, Steps
@@ -30,7 +30,7 @@ def measured(
     with np.errstate(divide="ignore", invalid="ignore"):
         largest = steps.now.greatest(np.abs(steps.difference))
         bound = steps.now.greatest(np.maximum(steps.difference + steps.q, steps.p - steps.difference))
-        p_values = kolmogorov(largest * np.sqrt(steps.n * steps.m / (steps.n + steps.m)))
+        p_values = scipy.special.kolmogorov(largest * np.sqrt(steps.n * steps.m / (steps.n + steps.m)))
     told = zip(*(one.tolist() for one in (steps.m, steps.n, largest, bound, p_values)), strict=True)
     for row, (m, n, distance, most, p_value) in zip(expected.numeric, told, strict=True):
         reason, size = reasons[row], int(n)

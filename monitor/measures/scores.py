@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import expit, kolmogi
+import scipy
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
@@ -64,7 +64,7 @@ def logit(value: float, variance: float, level: float) -> Interval:
     """Normal interval on the logit scale of a value between 0 and 1, by the delta method."""
     centre = math.log(value / (1 - value))
     half = normal_quantile(level) * math.sqrt(variance) / (value * (1 - value))
-    lower, upper = (float(expit(bound)) for bound in (centre - half, centre + half))
+    lower, upper = (float(scipy.special.expit(bound)) for bound in (centre - half, centre + half))
     return Interval(lower, upper, level)
 
 
@@ -237,4 +237,4 @@ def _reason(n: int) -> Reason:
 
 @lru_cache(maxsize=64)
 def _kolmogorov(level: float) -> float:
-    return float(kolmogi(1 - level))
+    return float(scipy.special.kolmogi(1 - level))

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scipy.special import betaln
+import scipy
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
@@ -190,7 +190,7 @@ def log_share_evidence(control: int, treatment: int, share: float, planned: floa
     .. [1] Lindon & Malek (2022). Anytime-valid inference for multinomial count data. NeurIPS 35, eq. 6.
     """
     alpha, beta = CONCENTRATION * planned, CONCENTRATION * (1 - planned)
-    prior = float(betaln(alpha + control, beta + treatment) - betaln(alpha, beta))
+    prior = float(scipy.special.betaln(alpha + control, beta + treatment) - scipy.special.betaln(alpha, beta))
     return prior - control * math.log(share) - treatment * math.log1p(-share)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import chdtri
+import scipy
 
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Detail, Measurement, Reason
@@ -233,4 +233,4 @@ def _unless(sides: Sides, row: int, value: float, detail: Detail | None = None) 
 
 @lru_cache(maxsize=256)
 def _chi_squared(freedom: int, level: float) -> float:
-    return float(chdtri(freedom, 1 - level)) if freedom > 0 else 0.0
+    return float(scipy.special.chdtri(freedom, 1 - level)) if freedom > 0 else 0.0

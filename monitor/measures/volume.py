@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scipy.special import stdtrit
+import scipy
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
@@ -75,7 +75,7 @@ def _interval(current: int, weeks: list[int], level: float) -> Interval | None:
         return None
     mean = sum(weeks) / m
     spread = max(1.0, sum((records - mean) ** 2 for records in weeks) / (m - 1) / mean)
-    t = float(stdtrit(m - 1, 0.5 + level / 2))
+    t = float(scipy.special.stdtrit(m - 1, 0.5 + level / 2))
     low, high = score_bounds(current / total, total / spread, t)
     value = current / mean
     if high >= 1.0:

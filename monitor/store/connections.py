@@ -76,7 +76,11 @@ def connect(url: str) -> Engine:
             found,
             hide_parameters=True,
             pool_pre_ping=True,
-            connect_args={"prepare_threshold": None, "application_name": "monitor"},
+            connect_args={
+                "prepare_threshold": None,
+                "application_name": "monitor",
+                "client_encoding": "utf8",
+            },
         )
     except (ImportError, NoSuchModuleError) as error:
         raise StoreError(f"store {shown(found)}: no driver: {error}") from error

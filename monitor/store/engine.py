@@ -4,11 +4,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, inspect, text
 
 from monitor.core.errors import StoreError
 from monitor.store.adapter import SqlStore
@@ -134,8 +130,11 @@ def _require_newest(engine: Engine) -> None:
 
 
 def _upgrade(engine: Engine) -> None:
+    from alembic import command  # a third of a second, needed once a version
+    from alembic.config import Config
+
     with writing(engine) as connection:
-        _require_known(engine, MigrationContext.configure(connection).get_current_revision())
+        _require_known(engine, _revision(connection))
         config = Config()
         config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
         config.attributes.update(connection=connection, metadata=METADATA)
@@ -143,8 +142,7 @@ def _upgrade(engine: Engine) -> None:
 
 
 def _require_known(engine: Engine, found: str | None) -> None:
-    known = {script.revision for script in ScriptDirectory(str(_scripts())).walk_revisions()}
-    if found is not None and found not in known:
+    if found is not None and found not in _revisions():
         raise StoreError(
             f"store {shown(engine.url)}: made by another version: got {found}, newest known is {_newest()}"
         )
@@ -152,14 +150,26 @@ def _require_known(engine: Engine, found: str | None) -> None:
 
 def _version(engine: Engine) -> str | None:
     with reading(engine) as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+        return _revision(connection)
+
+
+def _revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return found
 
 
 def _newest() -> str:
-    newest = ScriptDirectory(str(_scripts())).get_current_head()
-    if newest is None:
+    return _revisions()[-1]
+
+
+def _revisions() -> list[str]:
+    """All versions, oldest first: their files begin with them."""
+    found = sorted(file.name.partition("_")[0] for file in (_scripts() / "versions").glob("[0-9]*_*.py"))
+    if not found:
         raise StoreError("the installation is not whole: the package `migrations` has no versions")
-    return newest
+    return found
 
 
 def _scripts() -> Path:

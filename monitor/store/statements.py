@@ -5,13 +5,16 @@ What every cycle runs is built once: building a statement costs more than SQLite
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, func, literal, literal_column, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ARRAY, ColumnElement, Connection, Select, Table, func, literal, literal_column, select
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import BigInteger
 
-Insert: TypeAlias = postgresql.Insert | sqlite.Insert
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql  # a tenth of a second: imported where it is used
+
+Insert: TypeAlias = "postgresql.Insert | sqlite.Insert"
 Params: TypeAlias = dict[str, Any]
 
 _NOW = {
@@ -37,7 +40,11 @@ def insert(connection: Connection, table: Table) -> Insert:
 
 def insert_of(dialect: str, table: Table) -> Insert:
     """Insert of a dialect."""
-    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    if dialect != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)
 
 
 def put(connection: Connection, table: Table, rows: Sequence[Params]) -> None:
@@ -78,7 +85,7 @@ def write_many(
     if not rows:
         return
     if connection.dialect.name == "postgresql":
-        statement = postgresql.insert(table).from_select(table.columns.keys(), _unnested(table, rows))
+        statement = insert(connection, table).from_select(table.columns.keys(), _unnested(table, rows))
         connection.execute(statement.on_conflict_do_nothing() if keep else statement)
         return
     connection.exec_driver_sql(_plain_insert(table, keep=keep), list(rows))
@@ -93,7 +100,7 @@ def _plain_insert(table: Table, *, keep: bool) -> str:
 
 def _unnested(table: Table, rows: Sequence[tuple[Any, ...]]) -> Select[Any]:
     arrays = (
-        literal(list(values), postgresql.ARRAY(column.type))
+        literal(list(values), ARRAY(column.type))
         for column, values in zip(table.columns, zip(*rows, strict=True), strict=True)
     )
     return select(func.unnest(*arrays).table_valued(*table.columns.keys()).render_derived())

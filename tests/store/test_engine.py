@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from store_examples import START, commit, read_only, row
 
@@ -23,6 +24,12 @@ def test_migrations_make_the_tables_of_the_metadata(store: SqlStore) -> None:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
 
         assert compare_metadata(context, METADATA) == []
+
+
+def test_the_newest_version_is_that_of_the_migrations(empty_store: Path) -> None:
+    head = ScriptDirectory(str(ROOT / "migrations")).get_current_head()
+
+    assert schema_version(f"sqlite:///{empty_store}") == migrate(f"sqlite:///{empty_store}") == head
 
 
 def test_a_sqlite_store_is_migrated_when_it_is_opened(tmp_path: Path) -> None:
@@ -188,3 +195,17 @@ def test_migrations_import_nothing_of_monitor() -> None:
 
     assert len(sources) >= 4
     assert not [source for source in sources if "import monitor" in source or "from monitor" in source]
+
+
+@pytest.mark.postgres
+def test_a_postgresql_that_hands_out_bytes_is_asked_for_text(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "SQL_ASCII")  # as of a database of that encoding
+
+    migrate(postgres_url)
+
+    store = open_store(postgres_url, "live")
+    store.commit("late", commit())
+    assert store.state("late").as_of == START
+    store.close()
