@@ -1,8 +1,9 @@
 """Hourly cycles of a steady model: what do they cost, whatever the history and the windows?
 
 1,400 predictions an hour with 25 features; 1,000 labels an hour, of predictions of the last three days.
-Behind them histories of different lengths; then windows of different lengths over the same history. Real
-cycles, on a log and a store in SQLite; rows and labels are added before each cycle, as a serving system does.
+Behind them one log that grows from the shortest history to the longest; windows of different lengths over the
+same history. Real cycles, on a log and a store in SQLite; rows and labels are added before each cycle, as a
+serving system does.
 Rows read are compared, with ==, with the records of the panes that changed. Ends with 1 where they differ.
 python benchmarks/cycles.py DIRECTORY [HISTORY …]
 """
@@ -22,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import watched
 from timing import child, save, tell
 
@@ -38,38 +40,46 @@ CYCLES = 30  # one of them audits
 HISTORIES = 100_000, 1_000_000, 10_000_000
 WINDOWS = "1d", "7d", "30d", "90d"
 USUAL = "1d", "7d", "30d"
+USUAL_HORIZON, LONG_HORIZON = "60d", "100d"
 LONG = 101 * 24 * AN_HOUR  # history under windows of 90 days
 MOST = 0.300  # seconds of CPU
+INDEXES = ("predictions", "event_time"), ("predictions", "id"), ("labels", "id"), ("labels", "reported_at")
 _CHUNK = 250_000
+_MOVES_OVER = 10_000_000  # rows over which some columns move
 Ints = npt.NDArray[np.int64]
 
 
 class Log:
-    """Predictions and labels, added hour by hour."""
+    """Predictions and labels, added hour by hour; a file that is there is gone on with."""
 
-    def __init__(self, file: Path, rows: int) -> None:
-        self._connection = adbc_driver_sqlite.dbapi.connect(str(file))
-        self._of = rows
+    def __init__(self, file: Path) -> None:
+        self._unreported = file.with_suffix(".parquet")
         self._later: pa.Table | None = None  # labels that are not reported yet
         self.rows = 0
-        for first in range(0, rows, _CHUNK):
-            self.add(min(_CHUNK, rows - first))
-        with self._connection.cursor() as cursor:
-            cursor.execute("CREATE INDEX by_time ON predictions (event_time)")
-            cursor.execute("CREATE INDEX by_id ON predictions (id)")
-            cursor.execute("CREATE INDEX by_label ON labels (id)")
-            cursor.execute("CREATE INDEX by_report ON labels (reported_at)")
-        self._connection.commit()
+        there = file.exists()
+        self._connection = adbc_driver_sqlite.dbapi.connect(str(file))
+        if there:
+            self._later = pq.read_table(self._unreported)
+            self.rows = self._ask("SELECT max(id) + 1 FROM predictions")
+            return
+        self.add(24 * AN_HOUR)
+        for at, (table, column) in enumerate(INDEXES):
+            self._settle(f"CREATE INDEX by_{at} ON {table} ({column})")
 
     @property
     def end(self) -> int:
         """Moment up to which there are predictions."""
         return data.START + self.rows * HOUR // AN_HOUR
 
+    def grow(self, rows: int) -> None:
+        """Add predictions until there are so many, whole hours of them."""
+        while (missing := rows // AN_HOUR * AN_HOUR - self.rows) > 0:
+            self.add(min(_CHUNK, missing))
+
     def add(self, rows: int) -> None:
         """Further predictions, and the labels that are reported up to the last of them."""
         mode: Literal["append", "create"] = "append" if self.rows else "create"
-        made = data.generated(rows, first=self.rows, of=self._of, a_day=24 * AN_HOUR)
+        made = data.generated(rows, first=self.rows, of=_MOVES_OVER, a_day=24 * AN_HOUR)
         rng = np.random.default_rng([data.SEED, 7, self.rows])
         self.rows += rows
         delay = rng.integers(1, SPREAD, rows)
@@ -93,8 +103,21 @@ class Log:
         )
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; what is not reported yet is kept beside it."""
+        pq.write_table(self._later, self._unreported)
         self._connection.close()
+
+    def _settle(self, sql: str) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+        self._connection.commit()
+
+    def _ask(self, sql: str) -> int:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql)
+            (found,) = cursor.fetchone() or (0,)
+        self._connection.commit()
+        return int(found)
 
 
 def counted_now(app: App, as_of: int, part: Part) -> list[int]:
@@ -115,32 +138,39 @@ def checked(app: App, log: Log, report: CycleReport, as_of: int) -> bool:
     )
 
 
-def lived(directory: Path, rows: int, windows: Sequence[str]) -> dict[str, object]:
-    """CPU seconds of the cycles of a model, and what they read."""
-    options = 'horizon = "100d"' if "90d" in windows else ""
-    model = watched.model(data.reference(directory), windows=windows, options=options, labels=watched.APART)
-    with tempfile.TemporaryDirectory(dir=directory) as name:
-        place = Path(name)
-        log = Log(place / "log.db", rows // AN_HOUR * AN_HOUR)
-        app = watched.opened(watched.configure(place, f"sqlite:///{place / 'log.db'}", model))
-        with contextlib.closing(log), contextlib.closing(app):
-            began = time.process_time()
-            first = cycle_once(app, "scored", _tick(log))
-            found: dict[str, object] = {
-                "first_cycle_cpu": time.process_time() - began,
-                "right": not first.error,
-            }
-            cycles = [_hour(app, log) for _ in range(CYCLES)]
-        longest = max(cpu for cpu, _, _ in cycles)
-        return found | {
-            "cpu": statistics.median(cpu for cpu, _, _ in cycles),
-            "cpu_of_longest": longest,
-            "cpu_of_all": sum(cpu for cpu, _, _ in cycles) / CYCLES,
-            "rows_read": statistics.median(report.rows_read for _, report, _ in cycles),
-            "label_rows_read": statistics.median(report.label_rows_read for _, report, _ in cycles),
-            "measurements": cycles[-1][1].measurements,
-            "right": all(right for _, _, right in cycles) and not first.error,
-        }
+def lived(place: Path, rows: int, horizon: str, windows: Sequence[str]) -> dict[str, object]:
+    """CPU seconds of the cycles of a model, and what they read; the log grows to so many rows first."""
+    model = watched.model(
+        data.reference(place.parent),
+        windows=windows,
+        options=f'horizon = "{horizon}"',
+        labels=watched.APART,
+    )
+    store = place / horizon
+    store.mkdir(exist_ok=True)
+    log = Log(place / "log.db")
+    log.grow(rows)
+    app = watched.opened(watched.configure(store, f"sqlite:///{place / 'log.db'}", model))
+    with contextlib.closing(log), contextlib.closing(app):
+        began = time.process_time()
+        while cycle_once(app, "scored", _tick(log)).rows_read:
+            pass  # `recount_rows` of the history a cycle
+        counted = time.process_time() - began
+        cycles = [_hour(app, log) for _ in range(CYCLES)]
+        history = log.rows
+    longest = max(cpu for cpu, _, _ in cycles)
+    return {
+        "history": history,
+        "horizon": horizon,
+        "history_counted_cpu": counted,
+        "cpu": statistics.median(cpu for cpu, _, _ in cycles),
+        "cpu_of_longest": longest,
+        "cpu_of_all": sum(cpu for cpu, _, _ in cycles) / CYCLES,
+        "rows_read": statistics.median(report.rows_read for _, report, _ in cycles),
+        "label_rows_read": statistics.median(report.label_rows_read for _, report, _ in cycles),
+        "measurements": cycles[-1][1].measurements,
+        "right": all(right for _, _, right in cycles),
+    }
 
 
 def _hour(app: App, log: Log) -> tuple[float, CycleReport, bool]:
@@ -159,20 +189,24 @@ def _tick(log: Log) -> int:
 def main() -> int:
     """Measure, check, print."""
     if sys.argv[1] == "--only":
-        tell(lambda: lived(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]))
+        tell(lambda: lived(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5:]))
         return 0
     directory = Path(sys.argv[1])
     histories = [int(given) for given in sys.argv[2:]] or list(HISTORIES)
     data.reference(directory)
     by_history, by_window = {}, {}
-    for rows in histories:
-        run = child(__file__, directory, rows, *USUAL)
-        by_history[f"{rows:,}"] = run.told | {"peak": run.peak}
-        print(f"history of {rows:,}: {by_history[f'{rows:,}']}", flush=True)
-    for window in WINDOWS:
-        run = child(__file__, directory, min(LONG, max(histories)), window)
-        by_window[window] = run.told | {"peak": run.peak}
-        print(f"windows of {window}: {by_window[window]}", flush=True)
+    with tempfile.TemporaryDirectory(dir=directory) as name:
+        place = Path(name)
+        # the log grows: all windows are of one length of it
+        for rows in sorted({*histories, min(LONG, max(histories))}):
+            if rows in histories:
+                run = child(__file__, place, rows, USUAL_HORIZON, *USUAL)
+                by_history[f"{rows:,}"] = run.told | {"peak": run.peak}
+                print(f"history of {rows:,}: {by_history[f'{rows:,}']}", flush=True)
+            for window in WINDOWS if rows == min(LONG, max(histories)) else ():
+                run = child(__file__, place, rows, LONG_HORIZON, window)
+                by_window[window] = run.told | {"peak": run.peak}
+                print(f"windows of {window}: {by_window[window]}", flush=True)
     ratios = [
         max(c) / min(c) for c in ([one["cpu"] for one in by.values()] for by in (by_history, by_window))
     ]

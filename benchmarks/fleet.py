@@ -1,8 +1,10 @@
 """Many models on one store: cycles, scrapes, imports and starts.
 
 Models read one log of 60 predictions an hour, 25 features each, and are run every hour; `--only` parts run in
-processes of their own. The scrape is that of a page of 10,000 series over HTTP on loopback; the start is
-`monitor run` on a store that holds 100 models' last measurements, until /readyz answers 200.
+processes of their own. Of a large fleet ten models have their first cycles, the others begin as copies of
+them in the store; then the cycles of a hundred models are measured. The scrape is that of a page of 10,000
+series over HTTP on loopback; the start is `monitor run` on a store of 100 models' last measurements, until
+/readyz answers 200, with the CPU seconds of the process until then.
 python benchmarks/fleet.py DIRECTORY [MODELS …]
 """
 
@@ -10,12 +12,14 @@ import contextlib
 import functools
 import gzip
 import http.client
+import os
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +41,19 @@ import servers
 
 ROWS, LOG_DAYS = 60 * 24 * 4, 4
 FLEETS = 1, 10, 100, 1_000
-TICKS = 2
+TICKS = 3
+FIRST, MEASURED = 10, 100  # models that have first cycles; whose cycles are measured
+OF_A_MODEL = (
+    "models",
+    "panes",
+    "waiting",
+    "windows",
+    "entries",
+    "current",
+    "snapshots",
+    "provenance",
+    "alerts",
+)
 SERIES = 10_000
 STARTED = 100
 BARS = {"models_of_a_core_share": 0.05, "scrape": 0.050, "start": 2.0, "import": 0.4}
@@ -51,33 +67,64 @@ def configured(directory: Path, place: Path, models: int, head: str = "") -> Pat
     return watched.configure(place, f"sqlite:///{data.sqlite(directory, ROWS, LOG_DAYS)}", *text, head=head)
 
 
-def cycles(app: App, as_of: int, page: Exposition | None = None) -> None:
-    """Run all models once, and publish what they found, as the daemon does."""
-    for name in app.names():
+def cycles(app: App, names: Iterable[str], as_of: int, page: Exposition | None = None) -> None:
+    """Run models once, and publish what they found, as the daemon does."""
+    for name in names:
         report = cycle_once(app, name, as_of)
         assert report.error is None, report.error
         if page is not None:
-            rows = [row for _, _, row in app.store.current(name)]
-            page.publish(name, as_of, rows, [alert for _, alert in app.store.alerts(name)])
-            page.observe(report, at=as_of / SECOND, newest_logged_at=app.store.state(name).logged_cursor)
+            publish(app, name, page, report)
+
+
+def publish(app: App, name: str, page: Exposition, report: CycleReport) -> None:
+    """Publish what the store has of a model."""
+    rows = [row for _, _, row in app.store.current(name)]
+    page.publish(name, report.as_of, rows, [alert for _, alert in app.store.alerts(name)])
+    cursor = app.store.state(name).logged_cursor
+    page.observe(report, at=report.as_of / SECOND, newest_logged_at=cursor)
+
+
+def filled(config: Path, as_of: int) -> float:
+    """Fill the store as if all models had had a cycle; CPU seconds of a first one."""
+    with contextlib.closing(watched.opened(config)) as app:
+        names = app.names()
+        first = timed(lambda: cycles(app, names[:FIRST], as_of))
+    with contextlib.closing(sqlite3.connect(config.parent / "monitor.db")) as connection, connection:
+        for table in OF_A_MODEL:
+            columns = [column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")]
+            others = ", ".join("?" if column == "model" else f'"{column}"' for column in columns)
+            connection.executemany(
+                f"INSERT INTO {table} SELECT {others} FROM {table} WHERE model = ?",
+                [(name, names[at % FIRST]) for at, name in enumerate(names) if at >= FIRST],
+            )
+    return first.cpu / min(FIRST, len(names))
 
 
 def lived(directory: Path, models: int) -> dict[str, object]:
     """CPU seconds of a model's cycle, once all have had their first, with its publication."""
     with tempfile.TemporaryDirectory(dir=directory) as name:
-        app = watched.opened(configured(directory, Path(name), models))
+        config = configured(directory, Path(name), models)
         as_of = data.START + (LOG_DAYS - 1) * DAY
-        with contextlib.closing(app):
+        first = filled(config, as_of)
+        with contextlib.closing(watched.opened(config)) as app:
             page = Exposition(app.settings.models, SelfMetrics("0", 0.0))
-            first = timed(functools.partial(cycles, app, as_of, page))
+            names = app.names()
+            restored = timed(
+                lambda: [publish(app, one, page, CycleReport(model=one, as_of=as_of)) for one in names]
+            )
+            chosen = names[:: max(1, models // MEASURED)]
+            cycles(app, chosen, as_of + HOUR, page)  # reads their references
             runs = [
-                timed(functools.partial(cycles, app, as_of + at * HOUR, page)) for at in range(1, TICKS + 1)
+                timed(functools.partial(cycles, app, chosen, as_of + at * HOUR, page))
+                for at in range(2, TICKS + 2)
             ]
         store = sum(file.stat().st_size for file in Path(name).glob("monitor.db*"))
-    cycle = statistics.median(run.cpu for run in runs) / models
+    cycle = statistics.median(run.cpu for run in runs) / len(chosen)
     return {
         "models": models,
-        "first_cycle": first.cpu / models,
+        "measured": len(chosen),
+        "first_cycle": first,
+        "restored": restored.cpu / models,
         "cycle": cycle,
         "share_of_a_core_hourly": cycle * models / 3_600,
         "store_mb_a_model": store / models / 1e6,
@@ -90,7 +137,7 @@ def scraped(directory: Path) -> dict[str, object]:
         app = watched.opened(configured(directory, Path(name), 1))
         as_of = data.START + (LOG_DAYS - 1) * DAY
         with contextlib.closing(app):
-            cycles(app, as_of)
+            cycles(app, app.names(), as_of)
             rows, spec = [row for _, _, row in app.store.current()], app.spec("model-0000")
     page = Exposition([spec], SelfMetrics("0", 0.0))
     page.publish(spec.name, as_of, rows)
@@ -101,6 +148,7 @@ def scraped(directory: Path) -> dict[str, object]:
         page.observe(CycleReport(model=one, as_of=as_of), at=0.0)
     found: dict[str, object] = {"series": _series(page.render()[0]), "models": len(names)}
     commit = timed(lambda: page.publish(names[0], as_of, rows))
+    rendered, packed_cpu = timed(page.render), timed(page.render_gzip)
     with _served(page) as port:
         for packed in (False, True):
             fresh, again = [], []
@@ -112,7 +160,7 @@ def scraped(directory: Path) -> dict[str, object]:
             found[f"{key}_after_commit"] = statistics.median(one for one, _ in fresh)
             found[key] = statistics.median(one for one, _ in again)
             found[f"{key}_bytes"] = again[-1][1]
-    return found | {"publish_cpu": commit.cpu}
+    return found | {"publish_cpu": commit.cpu, "render_cpu": rendered.cpu, "pack_cpu": packed_cpu.cpu}
 
 
 def _series(page: bytes) -> int:
@@ -147,13 +195,14 @@ def starts(directory: Path) -> dict[str, object]:
         place, port = Path(name), servers.free_port()
         head = f'[http]\nport = {port}\n[log]\nformat = "json"\n'
         config = configured(directory, place, STARTED, head)
-        with contextlib.closing(watched.opened(config)) as app:
-            cycles(app, data.START + (LOG_DAYS - 1) * DAY)
+        filled(config, data.START + (LOG_DAYS - 1) * DAY)
         found = [_started(config, port) for _ in range(5)]
-    return {"models": STARTED, "wall": statistics.median(found), "all": found}
+    walls, cpus = zip(*found, strict=True)
+    return {"models": STARTED, "wall": statistics.median(walls), "cpu": statistics.median(cpus), "all": found}
 
 
-def _started(config: Path, port: int) -> float:
+def _started(config: Path, port: int) -> tuple[float, float]:
+    """Seconds, by the wall and of the process' CPU."""
     command = [sys.executable, "-m", "monitor.cli", "run", "--config", str(config)]
     began = time.perf_counter()
     with (
@@ -164,8 +213,9 @@ def _started(config: Path, port: int) -> float:
             assert process.poll() is None
             time.sleep(0.01)
         took = time.perf_counter() - began
+        user, system = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
         process.terminate()
-    return took
+    return took, (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _ready(port: int) -> bool:

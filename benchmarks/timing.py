@@ -121,8 +121,16 @@ def in_turn(
 def tell(work: Callable[[], object]) -> None:
     """Run work in this process, a child's, and tell the parent by the last line."""
     run = timed(work)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-    print(json.dumps(asdict(run) | {"peak": peak}))
+    print(json.dumps(asdict(run) | {"peak": peak()}))
+
+
+def peak() -> float:
+    """MB that this program held at most; `getrusage` on Linux tells what its parent held, if that is more."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    (line,) = (line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1e3
 
 
 def child(file: str, *arguments: object, server: Callable[[], float] = lambda: 0.0) -> Run:
