@@ -47,10 +47,12 @@ alerting:
 	}; \
 	"$$alertmanager" --config.file=docker/alertmanager/alertmanager.yml --storage.path=monitor-demo/told \
 	  --cluster.listen-address= --web.listen-address=127.0.0.1:19093 --log.level=warn & \
-	other=$$!; trap "kill $$other 2>/dev/null" EXIT; trap "exit 0" INT TERM; \
-	echo "Alertmanager: http://127.0.0.1:19093  Prometheus: http://127.0.0.1:19090  Ctrl-C ends both"; \
+	other=$$!; \
 	prometheus --config.file=docker/prometheus/local.yml --storage.tsdb.path=monitor-demo/prometheus \
-	  --web.listen-address=127.0.0.1:19090 --log.level=warn
+	  --web.listen-address=127.0.0.1:19090 --log.level=warn & \
+	trap "kill $$other $$! 2>/dev/null" EXIT; trap "exit 0" INT TERM; \
+	echo "Alertmanager: http://127.0.0.1:19093  Prometheus: http://127.0.0.1:19090  Ctrl-C ends both"; \
+	wait $$!
 
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
