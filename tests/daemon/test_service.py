@@ -111,7 +111,7 @@ def test_one_models_failure_does_not_stop_the_others() -> None:
 
     with capture_logs():
         schedule.start()
-        until = time.monotonic() + 5.0
+        until = time.monotonic() + 60.0
         while len(bench.health.reports()) < 2 and time.monotonic() < until:
             time.sleep(0.01)
         schedule.stop(2.0)
@@ -265,7 +265,7 @@ def test_a_signal_ends_the_process_within_seconds_and_in_order(
         before = time.monotonic()
         process.send_signal(sent)
         try:
-            out, err = process.communicate(timeout=10.0)
+            out, err = process.communicate(timeout=25.0)
         finally:
             process.kill()  # one that does not hear must not be waited for
 
@@ -273,19 +273,19 @@ def test_a_signal_ends_the_process_within_seconds_and_in_order(
     assert port.startswith("port ")
     assert logged in err
     assert "Traceback" not in err
-    assert time.monotonic() - before < 5.0
+    assert time.monotonic() - before < 20.0  # a deaf cycle would take 30
 
 
 def test_a_running_service_answers_and_counts_its_cycles() -> None:
-    with started("idle") as process, httpx.Client(trust_env=False, timeout=5.0) as client:
+    with started("idle") as process, httpx.Client(trust_env=False, timeout=30.0) as client:
         port = int(lines(process, 2)[0].removeprefix("port "))
         answers = {path: client.get(f"http://127.0.0.1:{port}{path}") for path in ("/readyz", "/healthz")}
-        until = time.monotonic() + 5.0
+        until = time.monotonic() + 60.0
         counted = 'model_monitor_cycles_total{model="late",outcome="success"} 1.0'
         while counted not in (page := client.get(f"http://127.0.0.1:{port}/metrics").text):
             assert time.monotonic() < until, page
         process.terminate()
-        process.communicate(timeout=10.0)
+        process.communicate(timeout=25.0)
 
     assert {path: answer.status_code for path, answer in answers.items()} == {"/readyz": 200, "/healthz": 200}
     assert process.returncode == 0

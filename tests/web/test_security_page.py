@@ -76,7 +76,7 @@ def scraped(url: str) -> str:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
-            found = httpx.get(url, trust_env=False, timeout=5).json()["data"]["result"]
+            found = httpx.get(url, trust_env=False, timeout=30).json()["data"]["result"]
         except (httpx.TransportError, ValueError, KeyError):
             found = []
         if found:

@@ -39,7 +39,7 @@ def faults(served: tuple[Server, Page, Faults]) -> Faults:
 
 @pytest.fixture
 def client(server: Server, page: Page, faults: Faults) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=3.0, trust_env=False) as one:
+    with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=20.0, trust_env=False) as one:
         yield one
 
 
