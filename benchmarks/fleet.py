@@ -31,6 +31,7 @@ from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.exposition.page import Exposition
+from monitor.exposition.selection import reads
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport
 from monitor.web.server import Server, make_app
@@ -59,6 +60,8 @@ STARTED = 100
 BARS = {"models_of_a_core_share": 0.05, "scrape": 0.050, "start": 2.0, "import": 0.4}
 OPTIONS = 'settle_after = "1d"\nhorizon = "3d"'
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed: what starts is compiled already
+
 
 def configured(directory: Path, place: Path, models: int, head: str = "") -> Path:
     """Configuration of so many models."""
@@ -78,7 +81,7 @@ def cycles(app: App, names: Iterable[str], as_of: int, page: Exposition | None =
 
 def publish(app: App, name: str, page: Exposition, report: CycleReport) -> None:
     """Publish what the store has of a model."""
-    rows = [row for _, _, row in app.store.current(name)]
+    rows = [row for _, _, row in app.store.current(name, reads(app.spec(name)))]
     page.publish(name, report.as_of, rows, [alert for _, alert in app.store.alerts(name)])
     cursor = app.store.state(name).logged_cursor
     page.observe(report, at=report.as_of / SECOND, newest_logged_at=cursor)

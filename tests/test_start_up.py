@@ -22,7 +22,15 @@ source = "log"
 task = "binary"
 predictions = {{ table = "predictions", id = "id", event_time = "at", event_time_unit = "s", score = "score", threshold = 0.5 }}
 """  # noqa: E501 -- TOML's inline tables take one line
-HEAVY = {"alembic", "apprise", "pandas", "scipy.special", "scipy.stats", "sqlalchemy.dialects.postgresql"}
+HEAVY = {
+    "alembic",
+    "apprise",
+    "pandas",
+    "pyarrow.parquet",
+    "scipy.special",
+    "scipy.stats",
+    "sqlalchemy.dialects.postgresql",
+}
 OF_THE_DAEMON = {"apscheduler", "starlette", "uvicorn"}
 LIBRARIES = {"numpy", "pyarrow", "pydantic", "sqlalchemy"}
 

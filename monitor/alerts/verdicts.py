@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 
 from monitor.alerts.acceptance import Acceptance, Accepted
 from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Series, matches
+from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.against import FIGURES
 
@@ -217,43 +218,53 @@ def _verdict(
 ) -> Verdict:
     found = row.measurement
     interval = found.interval
-    told = Verdict(
-        outcome=Outcome.UNKNOWN,
+    outcome, reason, limit = _outcome(rule, found, bases, accepted)
+    return Verdict(
+        outcome=outcome,
         window_end=row.window_end,
         value=found.value,
         lower=None if interval is None else interval.lower,
         upper=None if interval is None else interval.upper,
         n=found.n,
+        reason=reason,
+        limit=limit,
         cause=cause,
     )
+
+
+def _outcome(
+    rule: Rule, found: Measurement, bases: Mapping[Base, float | None], accepted: Acceptance | None
+) -> tuple[Outcome, str, float | None]:
+    """What a measurement says, why it says nothing, the limit that it was judged against."""
     if found.value is None:
-        return replace(told, reason=str(found.reason))
+        return Outcome.UNKNOWN, str(found.reason), None
     if found.n < rule.min_n:
-        return replace(told, reason="too_few")
+        return Outcome.UNKNOWN, "too_few", None
     condition = rule.condition
-    sides = _sides(condition, told)
+    sides = _sides(condition, found.value, found.interval)
+    if sides is None:
+        return Outcome.UNKNOWN, "no_interval", None
     limits = (
         _limit(condition.above, bases),
         _limit(condition.below, bases),
         _limit(condition.and_above, bases),
     )
     asked = (condition.above, condition.below, condition.and_above)
-    if sides is None:
-        return replace(told, reason="no_interval")
     if any(limit is None and one is not None for limit, one in zip(limits, asked, strict=True)):
-        return replace(told, reason="no_limit")
-    return _judged(condition, told, sides, limits, accepted)
+        return Outcome.UNKNOWN, "no_limit", None
+    outcome, limit = _judged(condition, found.value, sides, limits, accepted)
+    return outcome, "", limit
 
 
-def _sides(condition: Condition, told: Verdict) -> tuple[float, float] | None:
+def _sides(condition: Condition, value: float, interval: Interval | None) -> tuple[float, float] | None:
     """What is judged against `above` and against `below`; None where a bound is asked for and missing."""
     if condition.bound is Bound.POINT:
-        return (told.value or 0.0, told.value or 0.0)
-    if told.lower is None or told.upper is None:
+        return (value, value)
+    if interval is None:
         return None
     if condition.above is not None and condition.below is not None:
-        return (told.lower, told.upper)
-    judged = told.lower if condition.bound is Bound.LOWER else told.upper
+        return (interval.lower, interval.upper)
+    judged = interval.lower if condition.bound is Bound.LOWER else interval.upper
     return (judged, judged)
 
 
@@ -264,12 +275,12 @@ def _limit(limit: Limit | None, bases: Mapping[Base, float | None]) -> float | N
 
 def _judged(
     condition: Condition,
-    told: Verdict,
+    value: float,
     sides: tuple[float, float],
     limits: tuple[float | None, float | None, float | None],
     accepted: Acceptance | None,
-) -> Verdict:
-    (high, low), (above, below, size), value = sides, limits, told.value or 0.0
+) -> tuple[Outcome, float | None]:
+    (high, low), (above, below, size) = sides, limits
     if accepted is not None:
         above = None if above is None else max(above, accepted.upper)
         below = None if below is None else min(below, accepted.lower)
@@ -277,11 +288,11 @@ def _judged(
     under = below is not None and low < below and (size is None or value < -size)
     limit = below if above is None or under else above
     if over or under:
-        return replace(told, outcome=Outcome.BREACH, limit=limit)
+        return Outcome.BREACH, limit
     not_back = (condition.clear_above is not None and above is not None and high > condition.clear_above) or (
         condition.clear_below is not None and below is not None and low < condition.clear_below
     )
-    return replace(told, outcome=Outcome.WITHIN if not_back else Outcome.CLEAR, limit=limit)
+    return Outcome.WITHIN if not_back else Outcome.CLEAR, limit
 
 
 def _shares(rule: Rule, verdicts: Mapping[Series, Verdict], accepted: Accepted) -> dict[Series, Verdict]:
@@ -291,7 +302,8 @@ def _shares(rule: Rule, verdicts: Mapping[Series, Verdict], accepted: Accepted) 
     """
     groups: dict[Series, list[tuple[Series, Verdict]]] = {}
     for series, verdict in verdicts.items():
-        groups.setdefault(replace(series, subject=rule.subject), []).append((series, verdict))
+        of_all = Series(series.rule, series.version, series.segment, series.window, rule.subject)
+        groups.setdefault(of_all, []).append((series, verdict))
     return {series: _share(rule, group, accepted.get(series)) for series, group in groups.items()}
 
 

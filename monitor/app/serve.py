@@ -25,6 +25,7 @@ from monitor.daemon.log import LogFormat, configure
 from monitor.daemon.schedule import Schedule
 from monitor.daemon.service import Service, signals
 from monitor.exposition.page import Exposition
+from monitor.exposition.selection import reads
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.pipeline.alerting import accepted_changes
 from monitor.specs.settings import Settings
@@ -172,11 +173,12 @@ def _no_ticks(_settings: Settings) -> dict[str, int]:
 
 
 def _publish(app: App, exposition: Exposition, name: str) -> None:
-    rows = app.store.current(name)
+    spec = app.spec(name)
+    rows = app.store.current(name, reads(spec))
     if rows:
         as_of = rows[0][1]
         alerts = [alert for _, alert in app.store.alerts(name)]
-        accepted = accepted_changes(app.store, app.spec(name), as_of)
+        accepted = accepted_changes(app.store, spec, as_of)
         exposition.publish(name, as_of, [row for _, _, row in rows], alerts, accepted)
 
 

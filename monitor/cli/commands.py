@@ -6,6 +6,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,11 +66,12 @@ def check(path: Path, **options: Any) -> None:
 @told
 def run(path: Path) -> None:
     """Run the daemon: cycles on schedule, metrics and health over HTTP."""
-    from monitor.app.serve import serve
-    from monitor.app.wiring import opened
-
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves: it is about to read the file anyway
-    settings = read_settings(path)
+    with _kept():
+        from monitor.app.serve import serve
+        from monitor.app.wiring import opened
+
+        settings = read_settings(path)
     with opened(settings, path.parent) as app:
         sys.exit(serve(app, reread=lambda: read_settings(path)))
 
@@ -286,6 +288,20 @@ def demo(directory: Path, **options: Any) -> None:
     from monitor.app.demo import run_demo
 
     sys.exit(run_demo(directory, progress=progress, **options))
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """What is made meanwhile stays as long as the process: no collection looks through it, now or later.
+
+    Measured: that takes a tenth of the time of importing.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def as_done(report: "CycleReport") -> str:

@@ -33,7 +33,13 @@ from monitor.config.values import (
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.interval import Dependence, RateMethod
 
-_STRICT = ConfigDict(extra="forbid", strict=True, validate_assignment=True, hide_input_in_errors=True)
+_STRICT = ConfigDict(
+    extra="forbid",
+    strict=True,
+    validate_assignment=True,
+    hide_input_in_errors=True,
+    defer_build=True,  # tables are validated as parts of a whole: not one builds a validator at import
+)
 
 Unit: TypeAlias = Literal["s", "ms", "us"]
 OtherUnit: TypeAlias = Literal["s", "ms", "us", "none"]  # none: no epoch, though the event time is one

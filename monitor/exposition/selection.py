@@ -8,10 +8,12 @@ from typing import TypeAlias
 from monitor.alerts.acceptance import Accepted
 from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert
+from monitor.alerts.verdicts import needed
 from monitor.core.clock import SECOND
 from monitor.exposition import names
 from monitor.exposition.alerts import Alerting, alerting
-from monitor.measures.catalogue import BY_NAME, Measure
+from monitor.measures.catalogue import BY_NAME, CATALOGUE, Measure
+from monitor.measures.measure import Family
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import MeasurementRow, Truth
 
@@ -60,6 +62,11 @@ class Exposed:
     absent: tuple[tuple[str, int], ...]
     dropped: int
     alerting: Alerting = field(default_factory=Alerting)
+
+
+def reads(model: ModelSpec) -> frozenset[str]:
+    """Measures of the rows that `expose` reads: what may be shown, and what the model's rules judge."""
+    return _SHOWN | needed(model.rules)
 
 
 def expose(
@@ -111,6 +118,15 @@ def exposed_as(measure: Measure) -> str:
 
 def _by_default(measure: Measure) -> bool:
     return measure.headline or measure.name in FAULTS
+
+
+_SHOWN = frozenset(
+    measure.name
+    for measure in CATALOGUE
+    if _by_default(measure)
+    or measure.name in {*FEATURE_MEASURES, *STRATUM_MEASURES, *WINDOW_MEASURES, *MAIN.values()}
+    or measure.family is Family.COMPARISON  # where they go on, all of them tell how many records there are
+)
 
 
 def _is_feature_series(model: ModelSpec, row: MeasurementRow) -> bool:

@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
@@ -72,13 +70,15 @@ def _columns(model: ModelSpec) -> dict[str, str]:
 def _file(path: Path) -> pa.Table:
     if not path.is_file():
         raise SourceError(f"there is no reference file {path}")
+    from pyarrow import csv, parquet  # a kept reference needs neither
+
     try:
         if path.suffix.lower() == ".csv":
-            options = pyarrow.csv.ConvertOptions(
+            options = csv.ConvertOptions(
                 null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
             )
-            return pyarrow.csv.read_csv(path, convert_options=options)
-        return pyarrow.parquet.read_table(path)
+            return csv.read_csv(path, convert_options=options)
+        return parquet.read_table(path)
     except (pa.ArrowException, OSError) as error:
         raise SourceError(f"reference file {path} cannot be read: {str(error).splitlines()[0]}") from error
 

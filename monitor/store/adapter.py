@@ -1,7 +1,7 @@
 """The store of one run: what the pipeline asks for, each call one transaction."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -167,10 +167,12 @@ class SqlStore:
         with reading(self.engine) as connection:
             return alerts.read(connection, self.run, model, ended=ended, as_of=as_of)
 
-    def current(self, model: str | None = None) -> list[tuple[str, int, MeasurementRow]]:
-        """(model, as of, row) of the current measurements."""
+    def current(
+        self, model: str | None = None, measures: Collection[str] | None = None
+    ) -> list[tuple[str, int, MeasurementRow]]:
+        """(model, as of, row) of the current measurements; None: of any model, any measure."""
         with reading(self.engine) as connection:
-            return current.read(connection, self.run, model)
+            return current.read(connection, self.run, model, measures)
 
     def history(
         self,

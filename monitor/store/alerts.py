@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, delete, or_, select
+from sqlalchemy import BigInteger, Connection, RowMapping, Select, bindparam, delete, or_, select
 
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import Series, Severity
@@ -44,15 +45,24 @@ def read(
     as_of
         only those that were pending or firing at this moment, or began before it where `ended`.
     """
-    wanted = [alerts.c.run == run]
-    wanted += [] if model is None else [alerts.c.model == model]
-    if as_of is not None:
-        wanted.append(alerts.c.since <= as_of)
-    if not ended:
-        over = alerts.c.resolved_at
-        wanted.append(over.is_(None) if as_of is None else or_(over.is_(None), and_(over > as_of)))
-    found = connection.execute(select(alerts).where(*wanted).order_by(*alerts.primary_key))
+    given = {"run": run, "model": model, "as_of": as_of}
+    asked = {name: value for name, value in given.items() if value is not None}
+    found = connection.execute(_query(tuple(asked), ended=ended), asked)
     return [(row["model"], _alert(row)) for row in found.mappings()]
+
+
+@lru_cache(maxsize=8)
+def _query(asked: tuple[str, ...], *, ended: bool) -> Select[Any]:
+    over, as_of = alerts.c.resolved_at, bindparam("as_of", type_=BigInteger)
+    conditions = {
+        "run": alerts.c.run == bindparam("run"),
+        "model": alerts.c.model == bindparam("model"),
+        "as_of": alerts.c.since <= as_of,
+    }
+    wanted = [conditions[name] for name in asked]
+    if not ended:
+        wanted.append(or_(over.is_(None), over > as_of) if "as_of" in asked else over.is_(None))
+    return select(alerts).where(*wanted).order_by(*alerts.primary_key)
 
 
 def _values(alert: Alert) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """The latest measurements: what exposition, `monitor show` and a restart read."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Select, bindparam, delete, select
 
 from monitor.specs.rows import MeasurementRow
 from monitor.store.measured import columns_of, row_of, values_of
@@ -16,10 +18,22 @@ def replace(connection: Connection, run: str, model: str, as_of: int, rows: Sequ
     write_many(connection, current, [values_of(run, model, as_of, row) for row in rows])
 
 
-def read(connection: Connection, run: str, model: str | None) -> list[tuple[str, int, MeasurementRow]]:
-    """(model, as of, row) of one model or of all, in the order of the key."""
-    query = select(current.c.model, current.c.as_of, *columns_of(current)).where(current.c.run == run)
-    if model is not None:
-        query = query.where(current.c.model == model)
-    found = connection.execute(query.order_by(*current.primary_key))
-    return [(name, as_of, row_of(rest)) for name, as_of, *rest in found]
+def read(
+    connection: Connection, run: str, model: str | None, measures: Collection[str] | None
+) -> list[tuple[str, int, MeasurementRow]]:
+    """(model, as of, row) of one model or of all, of some measures or of all, in the order of the key."""
+    given = {"run": run, "model": model, "measures": None if measures is None else sorted(measures)}
+    asked = {name: value for name, value in given.items() if value is not None}
+    found = connection.execute(_query(tuple(asked)), asked).all()
+    return [(row[0], row[1], row_of(row[2:])) for row in found]
+
+
+@lru_cache(maxsize=4)
+def _query(asked: tuple[str, ...]) -> Select[Any]:
+    conditions = {
+        "run": current.c.run == bindparam("run"),
+        "model": current.c.model == bindparam("model"),
+        "measures": current.c.measure.in_(bindparam("measures", expanding=True)),
+    }
+    query = select(current.c.model, current.c.as_of, *columns_of(current))
+    return query.where(*(conditions[name] for name in asked)).order_by(*current.primary_key)

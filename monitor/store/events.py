@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Select, bindparam, insert, select
 
 from monitor.specs.rows import Event
 from monitor.store.tables import events
@@ -21,8 +23,13 @@ def read(
     connection: Connection, run: str, *, model: str | None = None, kind: str | None = None
 ) -> list[Event]:
     """Events in the order in which they were kept; None: of any model, of any kind."""
-    wanted = {events.c.model: model, events.c.kind: kind}
-    chosen = [column == value for column, value in wanted.items() if value is not None]
-    columns = [events.c[name] for name in Event.__dataclass_fields__]
-    found = connection.execute(select(*columns).where(events.c.run == run, *chosen).order_by(events.c.id))
-    return [Event(**row) for row in found.mappings()]
+    given = {"run": run, "model": model, "kind": kind}
+    asked = {name: value for name, value in given.items() if value is not None}
+    return [Event(**row) for row in connection.execute(_query(tuple(asked)), asked).mappings()]
+
+
+@lru_cache(maxsize=4)
+def _query(asked: tuple[str, ...]) -> Select[Any]:
+    columns = (events.c[name] for name in Event.__dataclass_fields__)
+    chosen = (events.c[name] == bindparam(name) for name in asked)
+    return select(*columns).where(*chosen).order_by(events.c.id)

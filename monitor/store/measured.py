@@ -83,8 +83,10 @@ def is_sure_or_absent(found: Sequence[Any]) -> bool:
 
 def row_of(found: Sequence[Any]) -> MeasurementRow:
     """Row of the values of COLUMNS."""
-    window, end, truth, version, segment, measure, subject, against, value, reason, *sure = found
-    n, lower, upper, level, resolution, coverage, warning, detail = sure
+    (
+        window, end, truth, version, segment, measure, subject, against, value, reason,
+        n, lower, upper, level, resolution, coverage, warning, detail,
+    ) = found  # fmt: skip
     return MeasurementRow(
         window=window,
         window_end=end,
@@ -94,12 +96,12 @@ def row_of(found: Sequence[Any]) -> MeasurementRow:
         measure=measure,
         subject=subject,
         measurement=Measurement(
-            value=value,
-            n=n,
-            reason=None if reason is None else _REASONS[reason],
-            interval=None if level is None else Interval(lower, upper, level),
-            resolution=resolution,
-            detail=detail_of(detail),
+            value,
+            n,
+            None if reason is None else _REASONS[reason],
+            None if level is None else Interval(lower, upper, level),
+            resolution,
+            None if detail is None else detail_of(detail),
         ),
         coverage=coverage,
         warning=warning,

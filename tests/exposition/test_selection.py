@@ -1,13 +1,17 @@
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from exposition_rows import AS_OF, model, row, typical_rows
 
+from monitor.alerts.defaults import ALL, default_rules
+from monitor.alerts.rules import CUMULATIVE
 from monitor.core.clock import DAY, SECOND
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.exposition.names import WINDOW_COVERAGE, WINDOW_END, WINDOW_RECORDS
-from monitor.exposition.selection import Exposed, Group, expose, exposed_as
-from monitor.measures.catalogue import BY_NAME
+from monitor.exposition.selection import Exposed, Group, expose, exposed_as, reads
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.measure import Family
 from monitor.records.reading import Task
 from monitor.specs.rows import MeasurementRow, Truth
 
@@ -87,6 +91,25 @@ def test_a_measure_that_the_catalogue_does_not_know_is_not_exposed() -> None:
     found = exposed(row("invented", 4.0))
 
     assert {series.family for series in found.series} == {WINDOW_END, WINDOW_RECORDS}
+
+
+@pytest.mark.parametrize("task", list(Task))
+def test_rows_that_are_not_read_change_nothing(task: Task) -> None:
+    spec = replace(model(task=task), rules=default_rules(ALL))
+    rows = [
+        row(measure.name, 0.5, window=window, truth=truth, subject=subject, segment=segment, n=n)
+        for n, (measure, window, truth, subject, segment) in enumerate(
+            product(CATALOGUE, ("7d", "1d", CUMULATIVE), Truth, ("", "score", "feature:age"), (None, "a=b"))
+        )
+        if segment is None or measure.headline  # as cycles have it
+        if window != CUMULATIVE or measure.family is Family.COMPARISON
+    ]
+    rows += [replace(one, against="reference") for one in rows]
+
+    read = [one for one in rows if one.measure in reads(spec)]
+
+    assert expose(spec, AS_OF, read) == expose(spec, AS_OF, rows)
+    assert len(read) < len(rows)
 
 
 def test_features_have_three_measures_on_one_window_without_bounds() -> None:

@@ -197,6 +197,18 @@ def test_a_cycle_replaces_the_current_rows_of_its_model_alone(store: SqlStore) -
     assert store.current("early") == [("early", START, row("c"))]
 
 
+def test_current_rows_are_read_of_some_measures_alone(store: SqlStore) -> None:
+    store.commit("late", commit(current=(row("a"), row("b"), row("c"))))
+    store.commit("early", commit(current=(row("c"),)))
+
+    assert [found.measure for *_, found in store.current("late", {"c", "a", "other"})] == ["a", "c"]
+    assert [(model, found.measure) for model, _, found in store.current(measures=["c"])] == [
+        ("early", "c"),
+        ("late", "c"),
+    ]
+    assert store.current("late", []) == []
+
+
 def test_a_row_twice_in_a_cycle_is_an_error(store: SqlStore) -> None:
     store.commit("late", commit(current=(row("a"),)))
 
