@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,12 @@ from monitor.store.engine import migrate, open_store
 settings.register_profile("monitor", deadline=None, max_examples=60)  # a busy machine is no failure
 settings.load_profile("monitor")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are started: each would compile all
+
+# Files of tests are kept in memory where there is enough: a database of PostgreSQL alone is 300 of them.
+_MEMORY = Path("/dev/shm")  # noqa: S108 (nothing but private directories is made there)
+if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= 2 * 2**30:
+    os.environ["TMPDIR"] = str(_MEMORY)
+    tempfile.tempdir = None  # what was found before
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,10 @@ Here: which rows there are, and what all families need.
 """
 
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -167,10 +167,12 @@ def _positions(log: Log, outcome: pd.Series) -> pd.Series:
     return found.where(outcome.notna(), -1).astype("int64")
 
 
-def _finite(values: pd.Series) -> pd.Series:
-    return values.astype("float64").between(-sys.float_info.max, sys.float_info.max)
+def _finite(values: pd.Series) -> Floats:
+    finite: Floats = np.isfinite(values.to_numpy(dtype=float))
+    return finite
 
 
+@lru_cache(maxsize=16_384)
 def rate(count: int, n: int) -> Expected:
     """Share with Wilson's interval: both p at which the share lies z standard errors away."""
     if n == 0:
@@ -205,10 +207,12 @@ def mean(terms: Any, value: float, lowest: float = 0.0) -> Expected:
     return Expected(value, n=len(terms), bounds=bounds)
 
 
-def valid(rows: pd.DataFrame, column: str, log: Log) -> pd.Series:
+def valid(rows: pd.DataFrame, column: str, log: Log) -> Floats:
     """Rows whose number is one: finite, a score in [0, 1]."""
-    within = column == "score" and log.classes
-    return rows[column].astype("float64").between(0.0, 1.0) if within else _finite(rows[column])
+    if not (column == "score" and log.classes):
+        return _finite(rows[column])
+    score = rows[column].to_numpy(dtype=float)
+    return (score >= 0.0) & (score <= 1.0)
 
 
 def ranked(ordered: Floats, cells: int) -> Floats:

@@ -1,6 +1,6 @@
 """Measures of the confusion counts once more: by scikit-learn, from actual and predicted classes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,14 +9,16 @@ from scipy import stats
 from sklearn import metrics
 
 UNSEEN = "(unseen)"
-BETAS = {"f1": 1.0, "f2": 2.0, "f05": 0.5}
+F1 = {"f1": 1.0}
+BETAS = F1 | {"f2": 2.0, "f05": 0.5}
 
 
 def measured(log: Log, told: pd.DataFrame, *, whole: bool) -> Found:
     """Rates of each class, and of all; cells and averages of the whole model alone."""
     actual, said = codes(told)
-    yield from _rates(log, actual, said, BETAS if whole else {"f1": 1.0})
-    yield from _of_all(log, actual, said)
+    tables = {name: _table(log, actual, said, beta) for name, beta in (BETAS if whole else F1).items()}
+    yield from _rates(log, actual, said, tables)
+    yield from _of_all(log, actual, said, tables["f1"][1])
     if whole:
         yield from _averages(log, actual, said)
         yield from _correlations(actual, np.where(said == len(log.classes), -1, said))
@@ -25,17 +27,24 @@ def measured(log: Log, told: pd.DataFrame, *, whole: bool) -> Found:
 
 def codes(told: pd.DataFrame) -> tuple[Floats, Floats]:
     """Actual and predicted class of the records that have both."""
-    both = (told["actual"] >= 0) & (told["said"] >= 0)
-    return told.loc[both, "actual"].to_numpy(), told.loc[both, "said"].to_numpy()
+    actual, said = told["actual"].to_numpy(), told["said"].to_numpy()
+    both = (actual >= 0) & (said >= 0)
+    return actual[both], said[both]
 
 
-def _rates(log: Log, actual: Floats, said: Floats, betas: Mapping[str, float]) -> Found:
-    n, k = len(actual), len(log.classes)
-    scores = {name: np.zeros((4, k)) for name in betas}
-    for name, beta in betas.items() if n else ():
-        scores[name] = metrics.precision_recall_fscore_support(
-            actual, said, beta=beta, labels=range(k), zero_division=0
-        )
+def _table(log: Log, actual: Floats, said: Floats, beta: float) -> Sequence[Floats]:
+    """Precision, recall, F score and records of each class."""
+    known = range(len(log.classes))
+    if not len(actual):
+        return list(np.zeros((4, len(known))))
+    table: Sequence[Floats] = metrics.precision_recall_fscore_support(
+        actual, said, beta=beta, labels=known, zero_division=0
+    )
+    return table
+
+
+def _rates(log: Log, actual: Floats, said: Floats, scores: Mapping[str, Sequence[Floats]]) -> Found:
+    n = len(actual)
     for at, name in enumerate(log.classes):
         true, predicted = int(np.sum(actual == at)), int(np.sum(said == at))
         precision, recall = (float(scores["f1"][row][at]) for row in (0, 1))
@@ -59,12 +68,12 @@ def _rates(log: Log, actual: Floats, said: Floats, betas: Mapping[str, float]) -
         yield from (((measure, subject), expected) for measure, expected in found.items())
 
 
-def _of_all(log: Log, actual: Floats, said: Floats) -> Found:
+def _of_all(log: Log, actual: Floats, said: Floats, recall: Floats) -> Found:
     n, k = len(actual), len(log.classes)
     right = round(metrics.accuracy_score(actual, np.where(said == k, -1, said)) * n) if n else 0
     most = max(int(np.sum(actual == at)) for at in range(k))
     present = np.unique(actual[actual < k])
-    recalls = metrics.recall_score(actual, said, labels=present, average=None) if len(present) else None
+    recalls = recall[present] if len(present) else None
     average = NONE if recalls is None else Expected(float(np.mean(recalls)), n=n)
     yield ("accuracy", ""), rate(right, n)
     yield ("error_rate", ""), rate(n - right, n)

@@ -1,6 +1,6 @@
 """All rows that a cycle leaves behind, against what the oracle makes of the log as of that cycle."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -16,6 +16,7 @@ from oracle_against import Moment, contribution, differences
 from oracle_compared import Compared
 from oracle_cumulative import Ledgers
 from oracle_details import wrong_details
+from oracle_shift import Sides
 from sklearn import config_context
 
 from monitor.core.clock import parse_duration, to_iso
@@ -60,6 +61,13 @@ class Run:
         """Performance on the labels of the reference, as far as it is known."""
         found = oracle_labels.performance(self.log, self.reference.told, whole=True)
         return {key: expected for key, expected in found.items() if expected.value is not None}
+
+    @cached_property
+    def faulty(self) -> dict[Key, Expected]:
+        """Missing, invalid and unseen values of the reference."""
+        rows = self.log.reference
+        sides = oracle_shift.sides_of(self.log, rows, features=True)
+        return oracle_shift.of_faulty_values(dict(sides), len(rows))
 
     def compare(self, as_of: int, rows: Rows) -> None:
         """Compare all rows of a cycle: of windows within the horizon, of comparisons that go on, of none."""
@@ -117,6 +125,25 @@ class WindowOracle:
         """Performance of the whole."""
         return oracle_labels.performance(self.run.log, self.told, whole=True)
 
+    @cached_property
+    def sides(self) -> Mapping[str, Sides]:
+        """Reference and window of each subject."""
+        return dict(oracle_shift.sides_of(self.run.log, self.known, features=True))
+
+    @cached_property
+    def now(self) -> Moment:
+        """Records with labels, and the same by segment."""
+        parts = segments_of(self.run.log, self.known)
+        return Moment(self.told, {name: self.told.loc[part["row"]] for name, part in parts})
+
+    @cached_property
+    def slices(self) -> dict[Slice, pd.DataFrame]:
+        """Records with labels of each version, of the arms and of the segments."""
+        found: dict[Slice, pd.DataFrame] = {}
+        found |= {(None, f"group={name}"): self.told[self.told["arm"] == arm] for name, arm in ARMS}
+        found |= {(str(version), None): part for version, part in self.told.groupby("version")}
+        return found | {(None, name): part for name, part in self.now.segments.items()}
+
     def compare(self, rows: Rows) -> None:
         """Compare all rows of the window, truth by truth."""
         for truth in {row.truth for row in rows}:
@@ -133,16 +160,10 @@ class WindowOracle:
 
     def _strata(self, rows: Rows) -> None:
         """Compare the rows of one truth: of the whole, of each version, of the arms and the segments."""
-        log, told = self.run.log, self.told
+        log, slices, references = self.run.log, self.slices, self.run.reference.segments
         found: dict[Slice, Rows] = {}
         for row in rows:
             found.setdefault((row.version, row.segment), []).append(row)
-        slices: dict[Slice, pd.DataFrame] = {}
-        slices |= {(None, f"group={name}"): told[told["arm"] == arm] for name, arm in ARMS}
-        slices |= {(str(version), None): part for version, part in told.groupby("version")}
-        segments = dict(segments_of(log, self.known))
-        slices |= {(None, name): told.loc[part["row"]] for name, part in segments.items()}
-        references = self.run.reference.segments
         for (version, segment), measured in found.items():
             labelled = measured[0].truth is not Truth.NONE
             if (version, segment) == (None, None):
@@ -151,11 +172,11 @@ class WindowOracle:
                 if (version, segment) not in self.labelled:
                     self.labelled[version, segment] = self._labelled(slices[version, segment])
                 expected = self.labelled[version, segment]
-            elif segment in segments or segment in references:
+            elif segment in self.now.segments or segment in references:
                 part = slices[version, segment]
                 expected = oracle_shift.of_segment(log, references.get(str(segment)), part)
             else:
-                expected = oracle_shift.of_records(log, slices[version, segment], features=False)
+                expected = oracle_shift.of_stratum(log, slices[version, segment])
             if (version, segment) != (None, None):
                 expected = {key: one for key, one in expected.items() if BY_NAME[key[0]].headline}
             self.run.result.compare(f"{self._where} {version or segment or ''}", measured, expected)
@@ -166,8 +187,7 @@ class WindowOracle:
             settled = truth is Truth.SETTLED
             moved = oracle_shift.of_labels(log, log.reference, self.told) if settled else {}
             return self._labelled_whole(with_arms=with_arms) | moved
-        sides = dict(oracle_shift.sides_of(log, self.known, features=True))
-        found = oracle_shift.of_records(log, self.known) | oracle_values.of_values(sides)
+        found = oracle_shift.of_records(log, self.known, self.sides) | oracle_values.of_values(self.sides)
         args = self.window.name, self.span, self.as_of, self.run.first_as_of
         return found | oracle_shift.of_volume(log, *args)
 
@@ -209,11 +229,7 @@ class WindowOracle:
 
     def _faulty_values(self, rows: Rows) -> None:
         """Missing, invalid and unseen values less those of the reference, as default rules ask."""
-        log = self.run.log
-        now, then = (
-            oracle_shift.of_faulty_values(dict(oracle_shift.sides_of(log, side, features=True)), len(side))
-            for side in (self.known, log.reference)
-        )
+        now, then = oracle_shift.of_faulty_values(self.sides, len(self.known)), self.run.faulty
         expected = {key: less(now[key], then[key]) for key in now}
         self.run.result.compare(f"{self._where} reference", rows, expected)
 
@@ -229,8 +245,10 @@ class WindowOracle:
         log = replace(self.run.log, reference=known, whole=self.run.log.reference)
         sides = dict(oracle_shift.sides_of(log, self.known, features=True))
         expected = oracle_shift.of_shift(sides) | oracle_values.of_distances(sides, on_own_cells=False)
-        values = oracle_values.of_values(sides)
-        expected |= {key: one for key, one in values.items() if key[0] == "standardized_mean_difference"}
+        for subject, one in sides.items():
+            if one.numbers is not None:
+                name = "standardized_mean_difference"
+                expected[name, subject] = dict(oracle_values.moments(*one.numbers))[name]
         self.run.result.compare(f"{self._where} {against}", rows, expected)
 
     def _differences(
@@ -240,8 +258,7 @@ class WindowOracle:
         plain = [row for row in whole if row.version is None and row.segment is None]
         expected = differences(plain, self.performed, then[0], every=against != "reference")
         if len(plain) < len(whole) or against != "reference":
-            segments = {name: self.told.loc[part["row"]] for name, part in segments_of(log, self.known)}
-            expected |= contribution(log, expected, Moment(self.told, segments), then[1])
+            expected |= contribution(log, expected, self.now, then[1])
         if against != "reference" and rows[0].truth is Truth.SETTLED:
             expected |= oracle_shift.of_labels(log, then[1].told, self.told)
         self.run.result.compare(f"{self._where} {against}", rows, expected)

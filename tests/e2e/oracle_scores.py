@@ -80,8 +80,9 @@ def of_scores(log: Log, told: pd.DataFrame) -> dict[Key, Expected]:
 
 
 def labelled_scores(log: Log, told: pd.DataFrame) -> tuple[Floats, Floats]:
-    rows = told[told["actual"].isin((0, 1)) & valid(told, "score", log)]
-    return rows["score"].to_numpy(dtype=float), rows["actual"].to_numpy(dtype=int)
+    score, actual = told["score"].to_numpy(dtype=float), told["actual"].to_numpy(dtype=int)
+    used = np.isin(actual, (0, 1)) & valid(told, "score", log)
+    return score[used], actual[used]
 
 
 def _ranking(score: Floats, truth: Floats) -> Found:

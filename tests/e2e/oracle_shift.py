@@ -58,12 +58,9 @@ class Sides:
     ends: tuple[float, float] = (-math.inf, math.inf)
 
 
-def of_records(log: Log, rows: pd.DataFrame, *, features: bool = True) -> dict[Key, Expected]:
-    """All that is measured of records without labels: volumes, shift, missing, invalid and unseen values.
-
-    A version's or an arm's features are not counted.
-    """
-    n, sides = len(rows), dict(sides_of(log, rows, features=features))
+def of_records(log: Log, rows: pd.DataFrame, sides: Mapping[str, Sides]) -> dict[Key, Expected]:
+    """All that is measured of records without labels: volumes, shift, missing, invalid and unseen values."""
+    n = len(rows)
     found = {
         ("records", ""): Expected(float(n), n=n),
         ("duplicate_records", ""): Expected(float(rows["repeats"].sum()), n=n),
@@ -97,12 +94,15 @@ def of_shift(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
     return found
 
 
+def of_stratum(log: Log, rows: pd.DataFrame) -> dict[Key, Expected]:
+    """Records of a version or an arm, whose features are not counted."""
+    return of_records(log, rows, dict(sides_of(log, rows, features=False)))
+
+
 def of_segment(log: Log, reference: pd.DataFrame | None, rows: pd.DataFrame) -> dict[Key, Expected]:
     """Records of a segment against the same segment of the reference, which may have none."""
-    found = of_records(
-        log if reference is None else replace(log, reference=reference, whole=log.reference),
-        rows,
-        features=False,
+    found = of_stratum(
+        log if reference is None else replace(log, reference=reference, whole=log.reference), rows
     )
     if reference is None:
         found |= {key: NONE for key in found if key[0].startswith(("stability_index", "ks_"))}
@@ -140,7 +140,7 @@ def of_volume(
 
 def _of_numbers(log: Log, rows: pd.DataFrame, column: str) -> Sides:
     sides = [side[column].astype("float64") for side in (log.reference, rows)]
-    right = [side[valid(side.to_frame(), column, log)].to_numpy() for side in sides]
+    right = [side.to_numpy()[valid(side.to_frame(), column, log)] for side in sides]
     missing = [int(side.isna().sum()) for side in sides]
     invalid = [len(side) - gone - len(good) for side, gone, good in zip(sides, missing, right, strict=True)]
     if column not in log.made:

@@ -11,7 +11,6 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 from scipy.stats.contingency import association
 
-_AREA = "wasserstein_distance_critical"
 Named: TypeAlias = Iterator[tuple[str, Expected]]
 
 
@@ -20,7 +19,7 @@ def of_values(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
     found: dict[Key, Expected] = {}
     for subject, one in sides.items():
         if one.numbers is not None:
-            named = dict(_moments(*one.numbers)) | dict(_ends(*one.numbers, bounded=one.bounded))
+            named = dict(moments(*one.numbers)) | dict(_ends(*one.numbers, bounded=one.bounded))
             found |= {(name, subject): expected for name, expected in named.items()}
     return found | of_distances(sides)
 
@@ -35,9 +34,8 @@ def of_distances(sides: Mapping[str, Sides], *, on_own_cells: bool = True) -> di
     for subject, one in sides.items():
         named = dict(_distances(*one.cells))
         if one.numbers is not None:
-            named |= dict(_wasserstein(*one.numbers, None if one.bounded else one.ends))
-        if not on_own_cells and _AREA in named and named[_AREA].value is not None:
-            named[_AREA] = Expected(0.0, How.BETWEEN, named[_AREA].n, (0.0, np.inf))
+            ends = None if one.bounded else one.ends
+            named |= dict(_wasserstein(*one.numbers, ends, on_own_cells=on_own_cells))
         empty = not one.cells[0].sum()
         found |= {(name, subject): NONE if empty else expected for name, expected in named.items()}
     return found
@@ -88,7 +86,8 @@ def _limits(held: tuple[int, ...], n: int) -> tuple[tuple[float, float], ...]:
     return tuple((float(lower) * 11 / 12, float(upper) * 13 / 12) for lower, upper in pairs)
 
 
-def _moments(reference: Floats, current: Floats) -> Named:
+def moments(reference: Floats, current: Floats) -> Named:
+    """Mean, spread, and how far the mean is away."""
     n = len(current)
     if n == 0:
         yield from ((name, NONE) for name in ("mean", "standard_deviation", "standardized_mean_difference"))
@@ -117,7 +116,9 @@ def _ends(reference: Floats, current: Floats, *, bounded: bool) -> Named:
         yield "out_of_range_rate", rate(sum(beyond), n)
 
 
-def _wasserstein(reference: Floats, current: Floats, ends: tuple[float, float] | None) -> Named:
+def _wasserstein(
+    reference: Floats, current: Floats, ends: tuple[float, float] | None, *, on_own_cells: bool
+) -> Named:
     both = np.concatenate([reference, current])
     outside = ends is not None and ((both < ends[0]) | (both > ends[1])).any()
     if not len(current) or outside or not len(reference) or reference.min() == reference.max():
@@ -127,7 +128,8 @@ def _wasserstein(reference: Floats, current: Floats, ends: tuple[float, float] |
     distance = stats.wasserstein_distance(reference, current) / spread
     yield "wasserstein_distance", Expected(float(distance), How.WITHIN, n)
     unit = np.sqrt(1 / n + 1 / len(reference)) / spread
-    lower, upper = (float(limit * unit) for limit in _areas(reference.tobytes()))
+    limits = _areas(reference.tobytes()) if on_own_cells else (0.0, np.inf)
+    lower, upper = (float(limit * unit) for limit in limits)
     yield "wasserstein_distance_critical", Expected(lower, How.BETWEEN, n, (lower, upper))
 
 

@@ -26,7 +26,7 @@ from monitor.specs.model import ModelSpec
 from monitor.store.engine import migrate
 
 MOMENTS = {
-    "flights": ("2013-04-08T06:00", "2013-07-03T13:20", "2013-09-01T00:20", "2014-01-05"),
+    "flights": ("2013-04-08T06:00", "2013-09-01T00:20", "2014-01-05"),
     "rodents": ("1986-06-02T09:00", "1996-11-30", "2002-12-20T20:00"),
 }
 ODD = {
@@ -173,7 +173,7 @@ def test_a_binary_model_is_measured_as_scikit_learn_and_scipy_do(flights: Exampl
     result = compared(flights, "late", MOMENTS["flights"])
 
     assert result.faults == []
-    assert len(result.pairs) >= 12
+    assert len(result.pairs) >= 11
     assert result.present >= {*ODD, "clipped_records", "outcome_rate_difference", "profit", "roc_auc"}
     assert result.detailed == DETAILED
     assert_complete(result, Task.BINARY)
@@ -183,7 +183,7 @@ def test_a_regression_is_measured_as_scikit_learn_and_scipy_do(flights: Example)
     result = compared(flights, "delay", MOMENTS["flights"])
 
     assert result.faults == []
-    assert len(result.pairs) >= 12
+    assert len(result.pairs) >= 11
     assert result.present >= {*ODD, "invalid_labels", "outcome_mean_difference", "r2_score"}
     assert_complete(result, Task.REGRESSION)
 
