@@ -41,7 +41,7 @@ class Table:
         self._first = first if np.array_equal(group[first], np.arange(groups)) else None  # of one run each
 
     def chosen(self, rows: Ints) -> "Table":
-        """Table of some of the rows, ascending, whose counts are these too."""
+        """Table of some of the rows: what is counted of them there is counted here."""
         table = Table(self._layout, self._group[rows], self._groups, self._skipped)
         table._parts = self._parts
         return table
