@@ -129,8 +129,7 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     chosen = table if len(member) == table.num_rows else _of(table, _MARKS, member)
     version = texts(chosen["version"]) if reading.versioned else None
     arm = categories(chosen["arm"]) if reading.arms is not None else None
-    segments = _segment_columns(chosen, counting)
-    serves = serves_of(chosen, reading)
+    segments, serves = _segment_columns(chosen, counting), serves_of(chosen, reading)
     keys = [place[member], codes_of(chosen["id"]), *([] if version is None else [version.codes + 1])]
     group = dense(combine(keys))
 
