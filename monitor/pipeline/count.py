@@ -114,7 +114,8 @@ def count_waiting(
     merely = {one.start for one in outdated}.difference(one.start for one in waiting)
     by_records = [one.start for one in chosen if one.records_changed]
     relabelled = {one.start for one in chosen if not one.records_changed}
-    rows = {one.start: one.rows for one in chosen}
+    labels = monitored.panes.facts(Part.LABELS)
+    rows = {one.start: one.rows if one.records_changed else labels[one.start].rows for one in chosen}
     counted = Counted()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
     for part, starts in ((Part.LABELS, [one.start for one in chosen]), (Part.RECORDS, by_records)):

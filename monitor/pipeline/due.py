@@ -108,6 +108,8 @@ def truths(monitored: Monitored, state: ModelState, as_of: int, waiting: Iterabl
 
 def newest_settled(window: Window, newest: int, known: int | None, oldest: int, truth: Truths) -> int | None:
     """Newest settled end; once settled it stays so."""
+    if truth.age is None and not truth.rule.log_is_old:
+        return known  # no window is settled yet
     end = window.newest_end(min(newest, truth.as_of - (truth.age or 0)))
     while end > max(known or oldest, oldest):
         if truth.of(window, end) is not Settled.NO:

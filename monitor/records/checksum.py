@@ -25,7 +25,10 @@ Bits: TypeAlias = NDArray[np.uint64]
 ID_BYTES = 64  # of an id; records whose ids differ only further on are told apart by their times
 _KEPT = np.int64(2**63 - 1)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_ROUNDS = (
+    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
+    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
+)
 
 
 def mix(bits: Bits) -> Bits:
@@ -35,9 +38,11 @@ def mix(bits: Bits) -> Bits:
     ['0xe220a8397b1dcdaf', '0x910a2dec89025cc1']
     """
     mixed = bits + _STEP
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
-    return mixed ^ (mixed >> np.uint64(31))
+    for shift, factor in _ROUNDS:
+        mixed ^= mixed >> shift
+        mixed *= factor
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
 def bits_of_numbers(values: Floats) -> Bits:

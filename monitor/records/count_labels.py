@@ -74,6 +74,11 @@ class Labels:
     delay: Ints
     newest: Ints
 
+    def take(self, rows: Ints) -> "Labels":
+        """Labels of chosen rows."""
+        columns = {name: getattr(self, name)[rows] for name in Labels.__slots__ if name != "number"}
+        return Labels(number=None if self.number is None else self.number.take(rows), **columns)
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -97,10 +102,13 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         int64 starts, ascending.
     """
     rows = read_rows(table, counting, panes, as_of)
-    labels, terms = _no_labels(len(rows.rows)), Terms({}, {}, np.zeros(len(rows.rows), dtype=bool))
+    labels, known, terms = _no_labels(len(rows.rows)), np.empty(0, np.int64), Terms({}, {}, np.empty(0, bool))
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, as_of)
-        terms = label_terms(outputs_of(table, rows.rows), labels, counting)
+        known = np.flatnonzero(labels.known)
+        terms = label_terms(outputs_of(table, rows.rows[known]), labels.take(known), counting)
+    clipped = np.zeros(len(rows.rows), dtype=bool)
+    clipped[known] = terms.clipped
     tally: list[Ints | Bools] = [
         np.ones_like(rows.pane),
         labels.known,
@@ -108,16 +116,19 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         labels.retracted,
         labels.invalid,
     ]
-    tally += [labels.stale, terms.clipped, labels.known & (labels.delay < 0)]
+    tally += [labels.stale, clipped, labels.known & (labels.delay < 0)]
 
     def fill(tabulated: Table) -> None:
         tabulated.add_tallies("tally", tally)
+        if counting.label is not None:
+            tabulated.add("label", labels.cell)
+        labelled = tabulated.chosen(known)
         for block, (cell, mask) in terms.cells.items():
-            tabulated.add(block, cell, mask)
+            labelled.add(block, cell, mask)
         for block, (cell, columns, mask) in terms.cell_sums.items():
-            tabulated.add_cell_sums(block, cell, columns, mask)
+            labelled.add_cell_sums(block, cell, columns, mask)
         for block, (columns, mask) in terms.sums.items():
-            tabulated.add_sums(block, ((column, mask) for column in columns))
+            labelled.add_sums(block, ((column, mask) for column in columns))
 
     return _parts(table, rows, labels, by_stratum(rows, counting, counting.labels, fill, _WHOLE_ONLY))
 
@@ -133,25 +144,22 @@ def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int)
 
 def winning_labels(table: pa.Table, rows: Rows, counting: Counting, as_of: int) -> Labels:
     """Of several labels the highest revision, then the latest report, then the smallest value."""
-    here = table.select([name for name in _OF_LABELS if name in table.column_names])
-    here = here.take(pa.array(rows.member))
+    roles = [name for name in _OF_LABELS if name in table.column_names]
+    held = np.flatnonzero(_holds_label(table, roles)[rows.member])
+    here, group = table.select(roles).take(pa.array(rows.member[held])), rows.group[held]
     regression = counting.reading.task is Task.REGRESSION
     value = numbers(here["label"]) if regression else categories(here["label"])
-    dated = "reported_at" in here.column_names
-    reported = np.zeros(len(rows.member), np.int64)
-    there = _holds_label(here, value)
-    if dated:
-        parsed = times(here, "reported_at", counting.reading)
-        reported = np.where(parsed.known, parsed.us, rows.event_time[rows.group])
-        there &= reported <= as_of
-    revision = np.zeros(len(rows.member), np.int64)
-    if "revision" in here.column_names:
+    reported, revision = np.zeros((2, len(held)), dtype=np.int64)
+    if "revision" in roles:
         revision = numbers(here["revision"]).rank()
-    at = np.flatnonzero(there)
+    if dated := "reported_at" in roles:
+        parsed = times(here, "reported_at", counting.reading)
+        reported = np.where(parsed.known, parsed.us, rows.event_time[group])
+    at = np.flatnonzero(reported <= as_of) if dated else np.arange(len(held))
     keys = [-revision[at], -reported[at], value.rank()[at]]
-    best, _ = smallest(rows.group[at], keys)
-    labels = _values_of(value.take(at[best]), rows.group[at[best]], counting, len(rows.rows))
-    reports = _Reports(rows.group[at], reported[at], ~_missing(value)[at], keys)
+    best, _ = smallest(group[at], keys)
+    labels = _values_of(value.take(at[best]), group[at[best]], counting, len(rows.rows))
+    reports = _Reports(group[at], reported[at], ~_missing(value)[at], keys)
     return _with_reports(labels, reports, rows, counting.reading, dated=dated)
 
 
@@ -160,8 +168,7 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
     reading = counting.reading
     score = score_of(chosen, reading)
     prediction = prediction_of(chosen, reading, score)
-    everywhere = np.ones(len(labels.known), dtype=bool)
-    cells = {"label": (labels.cell, everywhere), "delays": _delays(labels, len(reading.classes))}
+    cells = {"delays": _delays(labels, len(reading.classes))}
     sums: dict[str, _Terms] = {}
     cell_sums: dict[str, _CellTerms] = {}
     clipped = np.zeros(len(labels.known), dtype=bool)
@@ -222,13 +229,12 @@ def _missing(value: Numbers | Categories) -> Bools:
     return value.missing if isinstance(value, Numbers) else value.codes < 0
 
 
-def _holds_label(here: pa.Table, value: Numbers | Categories) -> Bools:
+def _holds_label(table: pa.Table, roles: list[str]) -> Bools:
     """Rows that hold a label: a join without one gives nulls; a NULL label that was reported retracts."""
-    absent = _missing(value)
-    for role in ("reported_at", "revision"):
-        if role in here.column_names:
-            absent = absent & np.asarray(here[role].is_null().combine_chunks())
-    return ~absent
+    holds: Bools = np.zeros(table.num_rows, dtype=bool)
+    for role in roles:
+        holds |= np.asarray(table[role].is_valid().combine_chunks())
+    return holds
 
 
 def _no_labels(n: int) -> Labels:
@@ -277,8 +283,9 @@ def _delays(labels: Labels, classes: int) -> _Cells:
     """Cells of the first labels' delays; the labels of a regression have one class."""
     kind = labels.cell if classes else np.zeros_like(labels.cell)
     reported = labels.known & (labels.delay != _NEVER) & (kind < max(1, classes))
-    cell = lookup(DELAY_EDGES)(np.where(reported, labels.delay, 0) / SECOND)
-    return kind * (len(DELAY_EDGES) + 1) + cell, reported
+    cell = kind * (len(DELAY_EDGES) + 1)
+    cell[reported] += lookup(DELAY_EDGES)(labels.delay[reported] / SECOND)
+    return cell, reported
 
 
 def _confusion(prediction: Categories, labels: Labels, classes: tuple[str, ...]) -> _Cells:

@@ -53,6 +53,8 @@ def distinct(group: Ints, keys: list[Ints], groups: int) -> Ints:
     """How many different keys each of the groups 0 … groups - 1 has."""
     rows = np.bincount(group, minlength=groups)
     several = rows[group] > 1
+    if not several.any():
+        return rows
     group, keys = group[several], [key[several] for key in keys]
     order = np.lexsort((*reversed(keys), group))
     new = np.logical_or.reduce([_changes(column[order]) for column in (group, *keys)])

@@ -129,15 +129,15 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     chosen = table if len(member) == table.num_rows else _of(table, _MARKS, member)
     version = texts(chosen["version"]) if reading.versioned else None
     arm = categories(chosen["arm"]) if reading.arms is not None else None
-    segments = _segment_columns(chosen, counting)
-    serves = serves_of(chosen, reading)
+    segments, serves = _segment_columns(chosen, counting), serves_of(chosen, reading)
     keys = [place[member], codes_of(chosen["id"]), *([] if version is None else [version.codes + 1])]
     group = dense(combine(keys))
-    known: list[Ints | Bools] = [event.us[member], ~no_logged_at[member], event.adjusted[member], ~serves]
-    known += [values.codes for values in (*([] if arm is None else [arm]), *segments.values())]
 
     def ties(tied: Ints) -> list[Ints]:
-        return _tie_keys(outputs_of(table, member[tied]), counting, [key[tied] for key in known])
+        at = member[tied]
+        known: list[Ints | Bools] = [event.us[at], ~no_logged_at[at], event.adjusted[at], ~serves[tied]]
+        known += [one.codes[tied] for one in (*([] if arm is None else [arm]), *segments.values())]
+        return _tie_keys(outputs_of(table, at), counting, known)
 
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
@@ -272,8 +272,9 @@ def _segments(column: str, names: list[str]) -> list[Stratum]:
 def _places(event: Times, logged: Ints, panes: Ints, reading: Reading, as_of: int) -> tuple[Ints, Bools]:
     """Position of each row's pane, and whether the row lies in one and is visible."""
     place = np.searchsorted(panes, event.us, side="right") - 1
-    visible = event.known & (logged <= as_of) & (event.us <= as_of + reading.tolerance) & (place >= 0)
-    visible[visible] = event.us[visible] < panes[place[visible]] + reading.pane
+    ends = np.append(panes + reading.pane, np.iinfo(np.int64).min)  # the last one of rows before all panes
+    visible = event.known & (logged <= as_of) & (event.us <= as_of + reading.tolerance)
+    visible &= event.us < ends[place]
     return place, visible
 
 

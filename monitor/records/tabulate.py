@@ -40,6 +40,12 @@ class Table:
         first = np.flatnonzero(np.diff(group, prepend=-1))
         self._first = first if np.array_equal(group[first], np.arange(groups)) else None  # of one run each
 
+    def chosen(self, rows: Ints) -> "Table":
+        """Table of some of the rows: what is counted of them there is counted here."""
+        table = Table(self._layout, self._group[rows], self._groups, self._skipped)
+        table._parts = self._parts
+        return table
+
     def add(self, block: str, cell: Ints, mask: Bools | None = None) -> None:
         """Count one for each row (of the mask) in its cell of a block."""
         if block in self._skipped:
@@ -51,7 +57,7 @@ class Table:
         keys = group * size + cell
         if self._groups * size <= _DENSE * len(keys):
             counted = np.bincount(keys)
-            present = np.flatnonzero(counted)
+            present = np.flatnonzero(counted > 0)  # of booleans: twice as fast
             counts = counted[present]
         else:
             present, counts = np.unique(keys, return_counts=True)
@@ -133,7 +139,7 @@ class Table:
 
     def _keep_dense(self, block: str, table: Ints) -> None:
         flat = table.ravel()
-        present = np.flatnonzero(flat)
+        present = np.flatnonzero(flat != 0)
         self._keep(block, present, flat[present])
 
     def _keep(self, block: str, keys: Ints, counts: Ints) -> None:

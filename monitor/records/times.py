@@ -95,7 +95,7 @@ def _epochs(array: pa.Array, name: str, unit: str | None) -> Times:
     else:
         numbers = np.asarray(array.cast(pa.int64(), safe=False).fill_null(0))
         fits = (numbers >= -limit) & (numbers <= limit)
-        us = np.where(fits, numbers, 0) * factor
+        us = (numbers if fits.all() else np.where(fits, numbers, 0)) * factor
     return Times(us, there & fits, int((there & ~fits).sum()), _none(array))
 
 

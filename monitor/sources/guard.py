@@ -42,8 +42,7 @@ def _alike(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table |
         if _UNLIKE not in str(error):
             raise
         return None
-    literals = [literal for output in statement.outputs for literal, _ in _guards(output, mixed=False)]
-    if [_TYPES[literal] for literal in literals] != table.schema.types:
+    if [_TYPES[literal] for literal, _ in _columns(statement, mixed=False)] != table.schema.types:
         return None
     found = unguarded(statement, table, mixed=False)
     times = (found[output.name] for output in statement.outputs if output.kind is Kind.MOMENT)
@@ -52,25 +51,29 @@ def _alike(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table |
 
 def guarded(statement: Statement, *, mixed: bool = True) -> str:
     """SQL with a row of literals first; unless `mixed`, for columns whose values are of one type."""
-    literals: list[str] = []
-    selected: list[str] = []
-    for output in statement.outputs:
-        for literal, sql in _guards(output, mixed=mixed):
-            selected.append(f"{sql} AS c{len(literals)}")
-            literals.append(literal)
-    first = f"SELECT {', '.join(literals)}"
-    return f"{statement.before}{first} UNION ALL SELECT {', '.join(selected)} {statement.body}"
+    columns = _columns(statement, mixed=mixed)
+    first = f"SELECT {', '.join(literal for literal, _ in columns)}"
+    selected = ", ".join(f"{sql} AS c{at}" for (_, sql), at in columns.items())
+    return f"{statement.before}{first} UNION ALL SELECT {selected} {statement.body}"
 
 
 def unguarded(statement: Statement, table: pa.Table, *, mixed: bool = True) -> pa.Table:
     """Columns of the statement, of those of its guarded form."""
-    columns: dict[str, pa.ChunkedArray] = {}
-    at = 0
-    for output in statement.outputs:
-        width = len(_guards(output, mixed=mixed))
-        columns[output.name] = _joined(output.kind, [table.column(at + place) for place in range(width)])
-        at += width
-    return pa.table(columns)
+    places = _columns(statement, mixed=mixed)
+    return pa.table(
+        {
+            output.name: _joined(
+                output.kind, [table.column(places[guard]) for guard in _guards(output, mixed=mixed)]
+            )
+            for output in statement.outputs
+        }
+    )
+
+
+def _columns(statement: Statement, *, mixed: bool) -> dict[tuple[str, str], int]:
+    """Place of each column that is fetched; what outputs share is fetched once."""
+    guards = (guard for output in statement.outputs for guard in _guards(output, mixed=mixed))
+    return {guard: at for at, guard in enumerate(dict.fromkeys(guards))}
 
 
 def _guards(output: Output, *, mixed: bool) -> list[tuple[str, str]]:

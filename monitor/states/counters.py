@@ -125,7 +125,7 @@ class Counters:
         canonical = dense.astype(np.int64)
         hi, lo = sums.normalise(canonical[layout.hi], canonical[layout.lo])
         canonical[layout.hi], canonical[layout.lo] = hi, lo
-        index = np.flatnonzero(canonical)
+        index = np.flatnonzero(canonical != 0)  # of booleans: twice as fast
         return cls(layout, index, canonical[index])
 
     @classmethod

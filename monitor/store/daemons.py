@@ -14,6 +14,7 @@ from monitor.store.tables import leases as held
 
 WHOLE_RUN = ""  # in place of a model's name: the lease of the one process that has the run for itself
 _KEPT = 30 * DAY  # a configuration that nobody used for so long is new when it comes back
+_SCHEMA = text("SELECT version_num FROM alembic_version")
 
 
 class Aside(StrEnum):
@@ -178,7 +179,7 @@ def progress(connection: Connection, run: str) -> dict[str, tuple[int | None, st
 
 def schema_of(connection: Connection) -> str:
     """Version of the store's tables."""
-    return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one())
+    return str(connection.execute(_SCHEMA).scalar_one())
 
 
 def require_schema(connection: Connection, schema: str) -> None:

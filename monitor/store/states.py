@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import fields
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -47,7 +47,7 @@ def _seen_again(text: str | None) -> SeenAgain:
 
 def write(connection: Connection, run: str, model: str, state: ModelState) -> None:
     """Set the state of a model."""
-    values = asdict(state)
+    values = {field.name: getattr(state, field.name) for field in fields(state)}
     again = {name: values.pop(name) for name in ("seen_again", "rows_seen_again")}
     row = {name: None if time is None else int(time) for name, time in values.items()}
     kept = {

@@ -1,6 +1,7 @@
 """Panes wait: for more labels, or for their turn within the budget of rows."""
 
 from collections.abc import Iterable
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from synthetic import SPEC, START, labels_of, log_of, monitored_of, predictions_
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
+from monitor.specs.protocols import AtOnce
 from monitor.specs.rows import MeasurementRow, Part
 from monitor.store.adapter import SqlStore
 
@@ -147,6 +149,24 @@ def test_a_change_of_labels_alone_reads_no_records(fresh_store: SqlStore) -> Non
     assert (report.rows_read, report.label_rows_read) == (25, 426)
     assert counted_as_of(fresh_store, NOON, Part.RECORDS) == START + DAY
     assert counted_as_of(fresh_store, NOON, Part.LABELS) == START + 2 * DAY
+
+
+def test_panes_that_labels_change_are_read_at_once_as_far_as_their_own_rows_allow(
+    fresh_store: SqlStore,
+) -> None:
+    """Three panes of 100 records: what the other part read of them is no part of the chunk."""
+    evening = NOON + 8 * HOUR
+    labels = [(f"p{number}", evening + 10 * MINUTE, 0, "1") for number in range(0, 300, 10)]
+    source = MemorySource(predictions_of(NOON + np.arange(300) * (HOUR // 100)), labels_of(labels))
+    monitored = monitored_of(source, fresh_store, windows=())
+    monitored.at_once = AtOnce(200, 300)
+
+    run_cycle(monitored, evening)
+    with patch.object(source, "labelled", wraps=source.labelled) as asked:
+        report, _ = run_cycle(monitored, evening + 20 * MINUTE)
+
+    assert report.label_rows_read == 300
+    assert asked.call_count == 1
 
 
 def test_a_pane_about_to_settle_is_counted_once_more_whatever_its_labels(fresh_store: SqlStore) -> None:

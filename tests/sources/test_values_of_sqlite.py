@@ -11,7 +11,7 @@ import pytest
 from monitor.sources import casts, guard
 from monitor.sources.adbc import AdbcSession
 from monitor.sources.casts import Want
-from monitor.sources.statements import Output, Statement
+from monitor.sources.statements import Kind, Output, Statement
 
 COLUMNS = {"number": "REAL", "texts": "TEXT", "at": "INTEGER", "when": "REAL", "id": "BIGINT"}
 WANTED = {
@@ -79,3 +79,18 @@ def test_a_value_of_another_type_has_all_read_again(
     last = table.slice(before).to_pylist()[0]
     assert {name: last[name] for name in found} == found
     assert len(table) == before + 1
+
+
+def test_a_column_that_two_roles_share_is_fetched_once() -> None:
+    shared = [Output(name, 'p."at"', Kind.EPOCH, plain=True) for name in ("event_time", "logged_at")]
+    statement = Statement((*shared, Output("score", 'p."number"', Kind.NUMBER, plain=True)), "FROM t AS p")
+    asked: list[str] = []
+
+    def fetch(sql: str) -> pa.Table:
+        asked.append(sql)
+        return pa.table({"c0": [0, 3, None], "c1": [0.0, 1.5, 2.5]})
+
+    table = guard.read(statement, fetch)
+
+    assert asked == ['SELECT 0, 0.0 UNION ALL SELECT p."at" AS c0, p."number" AS c1 FROM t AS p']
+    assert table.to_pydict() == {"event_time": [3, None], "logged_at": [3, None], "score": [1.5, 2.5]}
