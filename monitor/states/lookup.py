@@ -51,14 +51,14 @@ class Lookup:
 
     def _slot(self, values: Floats) -> Ints:
         slots = np.empty(len(values), dtype=np.int64)
-        self._fill(values, np.empty(len(values)), slots)
+        with np.errstate(over="ignore", under="ignore"):
+            self._fill(values, np.empty(len(values)), slots)
         return slots
 
     def _fill(self, values: Floats, scaled: Floats, slots: Ints) -> None:
         """Slots of values, in place: where what is far away overflows, it is clipped as well."""
-        with np.errstate(over="ignore", under="ignore"):
-            np.subtract(values, self._low, out=scaled)
-            np.multiply(scaled, self._scale, out=scaled)
+        np.subtract(values, self._low, out=scaled)
+        np.multiply(scaled, self._scale, out=scaled)
         np.clip(scaled, 0.0, self._slots - 1.0, out=scaled)
         np.copyto(slots, scaled, casting="unsafe")
 
@@ -72,6 +72,12 @@ class Lookup:
             table, last = self._table.astype(np.uint16), self._slots - 1.0
             compiled(values, self._edges, table, self._low, self._scale, last, self._steps - 1, cells)
             return cells
+        with np.errstate(over="ignore", under="ignore"):
+            self._look_up(values, self._table, cells)
+        return cells
+
+    def _look_up(self, values: Floats, table: Ints, cells: Ints) -> None:
+        """Cells of values, into `cells`, block by block."""
         some = min(len(values), _BLOCK)
         room, slots, above = np.empty(some), np.empty(some, dtype=np.int64), np.empty(some, dtype=np.bool_)
         for start in range(0, len(values), _BLOCK):
@@ -79,9 +85,8 @@ class Lookup:
             below, n = cells[start : start + _BLOCK], len(block)
             self._fill(block, room[:n], slots[:n])
             # no index is out of range: "wrap" spares the check, and a copy
-            self._table.take(slots[:n], out=below, mode="wrap")
+            table.take(slots[:n], out=below, mode="wrap")
             for _ in range(self._steps):
                 self._edges.take(below, out=room[:n], mode="wrap")
                 np.less_equal(room[:n], block, out=above[:n])
                 np.add(below, above[:n], out=below)
-        return cells
