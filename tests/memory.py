@@ -79,7 +79,8 @@ class MemorySource:
         if "reported_at" not in self.labels.column_names:
             return None
         labels = _between(self.labels, "reported_at", bounds)
-        return int(labels.join(self.predictions.select(["id"]), "id", join_type="left anti").num_rows)
+        known = self.predictions.filter(pc.less(_logged(self.predictions), bounds[1]))
+        return int(labels.join(known.select(["id"]), "id", join_type="left anti").num_rows)
 
     def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         table = self.predictions

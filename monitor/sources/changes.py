@@ -110,7 +110,8 @@ def has_rows(session: Session, dialect: Dialect, model: ModelSpec, as_of: int, b
 def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> int | None:
     """Labels reported within the bounds without a prediction within these and a horizon more on both sides.
 
-    None without such a time: predictions are never looked for through the whole log, and labels of older ones
+    Predictions count that were logged before the end of the bounds: a replay finds what was found then. None
+    without such a time: predictions are never looked for through the whole log, and labels of older ones
     cannot be told from orphans.
     """
     if model.labels is None or not has_own_table(model.labels):
@@ -121,8 +122,9 @@ def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: 
     same = same_id(model.predictions, model.labels, looked, labels)
     around = (bounds[0] - model.reading.horizon, bounds[1] + model.reading.horizon)
     near = _event_time(session, looked, model, around).condition(*around)
+    known = f"({near}){_visible(session, looked, model, near, bounds[1] - 1)}"
     # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
-    source = f"{labels.item} LEFT JOIN {looked.item} ON {same} AND ({near})"
+    source = f"{labels.item} LEFT JOIN {looked.item} ON {same} AND {known}"
     alone = f"{looked.ref(str(model.predictions.column('id')), 'id')} IS NULL"
     column = str(model.labels.column("reported_at"))
     reported = comparable(session, labels, column, "reported_at", model.reading)

@@ -239,6 +239,17 @@ def test_labels_without_predictions_are_counted_by_the_time_of_their_report(data
     assert source.orphans(model_of(labels=None), BOUNDS) == 0
 
 
+def test_a_label_is_an_orphan_as_long_as_its_prediction_is_not_logged(database: Database) -> None:
+    logged = [iso(START + days * DAY) for days in (0, 0, 0, 5, 0)]
+    database.create("predictions", COLUMNS, rows_of(5, logged_at=logged))
+    reports = [(at, 1, iso(START + DAY), 0) for at in range(5)]
+    database.create("labels", LABEL_COLUMNS, reports)
+    source = database.source()
+
+    assert source.orphans(model_of(), (START, START + 2 * DAY)) == 1
+    assert source.orphans(model_of(), (START, START + 6 * DAY)) == 0
+
+
 def test_epochs_that_are_texts_are_found_in_a_first_read(sqlite_database: Database) -> None:
     reading = replace(READING, time_units=(("event_time", "s"),))
     times = ["soon" if at == 150 else (START + at * MINUTE) // 1_000_000 for at in range(200)]
