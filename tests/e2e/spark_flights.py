@@ -29,9 +29,16 @@ PaneKey = tuple[str, Part, int]
 
 @dataclass(frozen=True, slots=True)
 class Flights:
-    """A directory with predictions.parquet, labels.parquet, reference.parquet, log.db."""
+    """A directory with predictions.parquet, labels.parquet, reference.parquet, log.db.
+
+    Parameters
+    ----------
+    catalogue
+        database of Spark's catalogue that has both tables; empty: Spark reads the files.
+    """
 
     directory: Path
+    catalogue: str = ""
 
     @property
     def local(self) -> SourceSpec:
@@ -43,13 +50,20 @@ class Flights:
         return SourceSpec(name="log", url=url, engine="spark", audit=7 * DAY)
 
     def model(self, model: ModelSpec) -> ModelSpec:
-        """The model on the Parquet files."""
+        """The model on the Parquet files, or on the catalogue's tables."""
         labels = model.labels
         return replace(
             model,
-            predictions=replace(model.predictions, table=str(self.directory / "predictions.parquet")),
-            labels=labels and replace(labels, table=str(self.directory / "labels.parquet")),
+            predictions=replace(model.predictions, table=self._table("predictions")),
+            labels=labels and replace(labels, table=self._table("labels")),
         )
+
+    def _table(self, name: str) -> str:
+        return f"{self.catalogue}.{name}" if self.catalogue else str(self.file(name))
+
+    def file(self, name: str) -> Path:
+        """Parquet file of a table."""
+        return self.directory / f"{name}.parquet"
 
     @contextmanager
     def wired(self, source: SourceSpec, store: Path) -> Iterator[App]:

@@ -1,6 +1,7 @@
 """A server of Spark Connect counts what the local engine counts, in a process of its own."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,23 @@ def test_cycles_by_connect_leave_the_panes_that_the_local_engine_leaves(url: str
     here = flights.cycles(flights.local, tmp_path / "local.db", models=("late",), moments=MOMENTS[:2])
 
     there = flights.cycles(flights.spark(url), tmp_path / "spark.db", models=("late",), moments=MOMENTS[:2])
+
+    assert there == here
+    assert sum(part.labelled for part in there.values()) > 1_000
+
+
+def test_tables_of_the_catalogue_are_counted_as_files_are(url: str, tmp_path: Path) -> None:
+    from pyspark.sql import SparkSession
+
+    flights = replace(flights_in(tmp_path, MOMENTS[0]), catalogue="serving")
+    session = SparkSession.builder.remote(url).create()
+    session.sql(f"CREATE DATABASE serving LOCATION '{tmp_path}/serving'")
+    for name in ("predictions", "labels"):
+        rows = f"SELECT * FROM parquet.`{flights.file(name)}`"
+        session.sql(f"CREATE TABLE serving.{name} USING parquet AS {rows}")
+
+    here = flights.cycles(flights.local, tmp_path / "local.db", models=("late",), moments=MOMENTS[:1])
+    there = flights.cycles(flights.spark(url), tmp_path / "spark.db", models=("late",), moments=MOMENTS[:1])
 
     assert there == here
     assert sum(part.labelled for part in there.values()) > 1_000
