@@ -230,8 +230,8 @@ def _simulated(held: tuple[int, ...], n: int) -> tuple[float, float]:
 def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
     """Known rows that have no place in a window, within two horizons before and one after.
 
-    A label whose prediction is in the table, even if it is logged later, is no orphan; predictions are looked
-    for within a horizon more than the labels.
+    A label is an orphan as long as its prediction is not logged; predictions are looked for within a horizon
+    more than the labels.
     """
     rows, labels = log.predictions, log.labels
     logged = rows["logged_at"].fillna(rows["event_time"]).astype("int64")
@@ -240,7 +240,7 @@ def of_cycle(log: Log, as_of: int) -> dict[Key, Expected]:
     future = known & (rows["event_time"] > as_of + TOLERANCE)
     stale = known & (logged - rows["event_time"] > log.horizon)
     recent = (labels["reported_at"] >= lower) & (labels["reported_at"] <= as_of)
-    near = rows["event_time"].between(lower - log.horizon, upper)
+    near = rows["event_time"].between(lower - log.horizon, upper) & (logged <= as_of)
     orphans = recent & ~labels["id"].isin(rows["id"][near])
     seen = rows[known & ~future & rows["id"].notna()]
     by_id = seen.assign(pane=seen["event_time"] // log.pane).groupby(["id", "version"], dropna=False)
