@@ -15,6 +15,7 @@ from monitor.windows.settling import (
     LabelledPanes,
     Rule,
     Settled,
+    any_settles,
     plateau,
     settled,
     settling_age,
@@ -108,8 +109,8 @@ def truths(monitored: Monitored, state: ModelState, as_of: int, waiting: Iterabl
 
 def newest_settled(window: Window, newest: int, known: int | None, oldest: int, truth: Truths) -> int | None:
     """Newest settled end; once settled it stays so."""
-    if truth.age is None and not truth.rule.log_is_old:
-        return known  # no window is settled yet
+    if not any_settles(truth.ages, truth.rule):
+        return known
     end = window.newest_end(min(newest, truth.as_of - (truth.age or 0)))
     while end > max(known or oldest, oldest):
         if truth.of(window, end) is not Settled.NO:

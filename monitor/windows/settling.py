@@ -247,6 +247,11 @@ def settling_age(ages: Ages, rule: Rule) -> int | None:
     return ages.settled if rule.log_age >= min(rule.whole, 3 * ages.settled) else None
 
 
+def any_settles(ages: Ages, rule: Rule) -> bool:
+    """Whether windows of any age are old enough to be settled."""
+    return rule.log_is_old or settling_age(ages, rule) is not None
+
+
 def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: Rule) -> bool:
     if rule.after is not None:
         return age >= rule.after
