@@ -18,6 +18,7 @@ MAIN = {
 FALL = 0.05  # of the reference's own value: by so much performance is surely worse
 SIZE = 0.1  # of a stability index: the classical band below which a shift is small
 MISSING = 0.05  # by so much more of the values are missing, invalid or unseen than in the reference
+INVALID = 0.01  # of the labels: a feed that writes what is no label goes on doing so
 SHARE = 0.2  # of the features
 FEWER, MORE = 0.5, 2.0  # times the records of the same hours of earlier weeks
 LOG_STOPS, LABELS_STOP = 36 * HOUR, 8 * DAY  # a batch a night, a batch a week, and some delay
@@ -233,9 +234,23 @@ def _features(watched: Watched) -> Iterator[Rule]:
 
 
 def _labels(watched: Watched) -> Iterator[Rule]:
-    if not (watched.labels and watched.reported):
+    if not watched.labels:
         return
     window = main_window(watched.names)
+    yield Rule(
+        name="invalid_labels",
+        measure="invalid_label_rate",
+        condition=Condition(above=Limit(INVALID), bound=Bound.LOWER),
+        window=window,
+        truth="provisional",
+        unknown_after=patience(watched.windows, window),
+        annotations=(
+            ("summary", "{value} of the labels are no class or no number: they count as no label."),
+            ("action", "Look at what the feed writes into the label's column, and at [models.classes]."),
+        ),
+    )
+    if not watched.reported:
+        return
     yield Rule(
         name="label_delay",
         measure="label_delay_p90",

@@ -25,7 +25,7 @@ from monitor.sources.samples import label_traffic, traffic
 from monitor.sources.silence import silence_warnings
 from monitor.specs.model import ModelSpec
 from monitor.specs.settings import Settings
-from monitor.states.strata import OTHER, Stratum
+from monitor.states.strata import OTHER, Stratum, segment_of
 from monitor.store.engine import is_newest, open_store, require_usable
 
 _MOST_VERSIONS = 20
@@ -227,7 +227,8 @@ def _strata(counting: Counting, found: Inspection) -> list[Stratum]:
     arms = counting.reading.arms
     dimensions = [] if arms is None else [(arms.column, (arms.control, arms.treatment))]
     for column, values in (*dimensions, *counting.segments):
-        strata += [Stratum(segment=f"{column}={value}") for value in (*values, OTHER)]
+        strata += [segment_of(column, value) for value in values]
+        strata.append(Stratum(segment=f"{column}={OTHER}"))
     return strata
 
 

@@ -174,6 +174,20 @@ CATALOGUE: tuple[Measure, ...] = (
         headline=False,
     ),
     Measure(
+        "unusual_names",
+        Unit.PLAIN,
+        Direction.LOWER,
+        Family.VOLUME,
+        ALL,
+        "Versions, arms, segments, classes and categories of records whose text could not be their name: it "
+        "has characters that nobody sees, or more than 200 bytes, or is a version beyond the 1,000 with most "
+        "records of its pane. Each is counted under a name that ends in `~` and a hash, such a version as "
+        "`other`.",
+        "none",
+        "",
+        headline=True,
+    ),
+    Measure(
         "coverage",
         Unit.RATIO,
         Direction.HIGHER,
@@ -223,10 +237,21 @@ CATALOGUE: tuple[Measure, ...] = (
         Direction.LOWER,
         Family.LABELS,
         ALL,
-        "Labels that are no value.",
+        "Labels that are no value, of two classes no one of them, of several NaN: they count as no label.",
         "none",
         "",
         headline=False,
+    ),
+    Measure(
+        "invalid_label_rate",
+        Unit.RATIO,
+        Direction.LOWER,
+        Family.LABELS,
+        ALL,
+        "Share of invalid labels among the records that have one, valid or not.",
+        "Wilson",
+        "Wilson (1927), JASA 22:209",
+        headline=True,
     ),
     Measure(
         "stale_labels",

@@ -141,7 +141,8 @@ def quality(
         False for versions and arms, whose features are not counted.
     """
     now = _Decoded.of(counting, records)
-    found = list(data_quality.volume_results(now.volume))
+    unusual = int(now.dense[counting.records.slice("unusual_names")][0]) if features else None
+    found = list(data_quality.volume_results(now.volume, unusual))
     for name in counting.outputs:
         if features or not name.startswith("feature:"):
             histogram = now.histogram(name)

@@ -56,6 +56,8 @@ def results(tally: Ints, delays: DelayTable | None, level: float) -> Iterator[Re
     yield Result("coverage", "", rate(labelled, records, level, Reason.NO_RECORDS))
     for name, measure in TALLY_MEASURES.items():
         yield Result(measure, "", Measurement(value=float(counted[name]), n=records))
+    invalid = counted["invalid"]
+    yield Result("invalid_label_rate", "", rate(invalid, labelled + invalid, level, Reason.NO_LABELS))
     if delays is None:
         return
     for measure, share in SHARES.items():

@@ -35,8 +35,17 @@ def results(subject: str, histogram: Histogram, absent: Reason, level: float = 0
         yield Result(name, subject, rate(count, n, level, absent))
 
 
-def volume_results(volume: Ints) -> Iterator[Result]:
-    """Count rows: zeros are measurements, a window without records has them too."""
+def volume_results(volume: Ints, unusual_names: int | None) -> Iterator[Result]:
+    """Count rows: zeros are measurements, a window without records has them too.
+
+    Parameters
+    ----------
+    unusual_names
+        None: of versions, segments and arms, for which they are not counted.
+    """
     counted = dict(zip(VOLUME, volume.tolist(), strict=True))
-    for name, measure in VOLUME_MEASURES.items():
-        yield Result(measure, "", Measurement(value=float(counted[name]), n=counted["records"]))
+    figures = {measure: counted[name] for name, measure in VOLUME_MEASURES.items()}
+    if unusual_names is not None:
+        figures["unusual_names"] = unusual_names
+    for measure, count in figures.items():
+        yield Result(measure, "", Measurement(value=float(count), n=counted["records"]))

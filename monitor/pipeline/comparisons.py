@@ -134,7 +134,7 @@ def _compared(reading: Reading) -> list[tuple[int, str]]:
 
 
 def _outcome(spec: ModelSpec, counting: Counting, arms: Arms, at: int, subject: str) -> Comparison:
-    outcomes = _Outcomes(counting, at, subject, _arms(arms), spec.compared.detect, spec.level)
+    outcomes = _Outcomes(counting, at, subject, arms.strata, spec.compared.detect, spec.level)
     return Comparison(
         name=" of ".join(filter(None, ("outcome", subject))),
         key=_key(spec, arms, [spec.compared.detect, counting.reading.classes, counting.scale]),
@@ -159,7 +159,7 @@ def _sample_ratio(spec: ModelSpec, arms: Arms, planned: float) -> Comparison:
         part=Part.RECORDS,
         since=spec.compared.since,
         nothing=(0, 0),
-        counts=lambda strata: tuple(records(strata.get(arm)) for arm in _arms(arms)),
+        counts=lambda strata: tuple(records(strata.get(arm)) for arm in arms.strata),
         evidence=lambda counts: sequential.log_share_evidence(counts[0], counts[1], planned, planned),
         results=lambda ledger: sequential.ratio_results(
             ledger.total[0], ledger.total[1], planned=planned, most=ledger.most, level=level
@@ -186,11 +186,6 @@ def _challenger(spec: ModelSpec, counting: Counting) -> Comparison:
         evidence=lambda counts: challenger.discordant_evidence(counts[1], counts[2]),
         results=lambda ledger: challenger.evidence_results(Agreement(*ledger.total), ledger.most),
     )
-
-
-def _arms(arms: Arms) -> tuple[Stratum, Stratum]:
-    control, treatment = (Stratum(segment=f"{arms.column}={arm}") for arm in (arms.control, arms.treatment))
-    return control, treatment
 
 
 def _key(spec: ModelSpec, arms: Arms, other: list[object]) -> str:

@@ -35,9 +35,10 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
     """Audit the log if it is time.
 
     Rows gone at the old end of the log are its own retention: panes that begin before its oldest row are
-    left alone. Labels are compared pane by pane, except where they have just been, or are about to be,
-    counted. Cost: two columns of two horizons' rows; of about `recount_rows` rows the narrow columns that
-    tell the labels. A log with k times as many has each pane's labels compared by every k-th audit.
+    left alone, but for the labels of the newest of them where all of its rows are there. Labels are compared
+    pane by pane, except where they have just been, or are about to be, counted. Cost: two columns of two
+    horizons' rows; of about `recount_rows` rows the narrow columns that tell the labels. A log with k times
+    as many has each pane's labels compared by every k-th audit.
     """
     state = changes.state
     if state.audited_as_of is not None and as_of - state.audited_as_of < monitored.audit_every:
@@ -60,6 +61,8 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
     waiting = _differing(monitored, log.panes, oldest, as_of)
     if reading.labelled:
         known = [*changes.waiting, *waiting, *monitored.store.waiting(monitored.name)]
+        if not _purged(monitored, log):
+            oldest = max(monitored.oldest_pane(as_of), log.oldest - log.oldest % reading.pane)
         waiting += _relabelled(monitored, {one.start for one in known}, oldest, as_of)
     return Audited(as_of, waiting, rows)
 
@@ -130,6 +133,12 @@ def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, i
     np.maximum.at(newest, inverse, logged)
     checksums = checksum_of_moments(event, logged, inverse, len(starts))
     return zip(starts.tolist(), counts.tolist(), newest.tolist(), checksums.tolist(), strict=True)
+
+
+def _purged(monitored: Monitored, log: _Log) -> bool:
+    """Whether the pane of the log's oldest row has lost rows since it was counted."""
+    start = log.oldest - log.oldest % monitored.counting.reading.pane
+    return _differs(monitored.panes.facts(Part.RECORDS).get(start), log.panes.get(start))
 
 
 def _differing(monitored: Monitored, here: dict[int, _Rows], oldest: int, as_of: int) -> list[WaitingPane]:

@@ -293,9 +293,7 @@ def _arms(target: Target, folded: Strata, ask: Ask) -> list[Result]:
 def _both(counting: Counting) -> tuple[Stratum, ...]:
     """Strata of control and treatment, if there are any."""
     arms = counting.reading.arms
-    if arms is None:
-        return ()
-    return tuple(Stratum(segment=f"{arms.column}={value}") for value in (arms.control, arms.treatment))
+    return () if arms is None else arms.strata
 
 
 def _label_values(target: Target, folded: Strata, ask: Ask) -> list[Result]:

@@ -9,7 +9,7 @@ from monitor.core.clock import DAY, SECOND, floor_to
 from monitor.core.typing import Ints
 from monitor.records.checksum import wrapped
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.narrow import has_repeats, narrowed, places
+from monitor.records.narrow import hangs_on_features, narrowed, places
 from monitor.records.pane import PanePart
 from monitor.specs.protocols import Store
 from monitor.specs.rows import PaneFacts, Part
@@ -224,7 +224,7 @@ class Panes:
                 continue
             starts = [start for start in parts.outdated if parts.facts[start].layout == kept_as]
             for pane in self._store.load_panes(self._model, Part.RECORDS, starts, old).values():
-                if not has_repeats(pane):
+                if not hangs_on_features(pane):
                     self._keep(Part.RECORDS, narrowed(pane, where, parts.layout))
                     parts.outdated.discard(pane.start)
 

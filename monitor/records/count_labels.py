@@ -25,7 +25,7 @@ from monitor.records.probabilities import Probabilities, loss_terms, probabiliti
 from monitor.records.reading import Reading, Task
 from monitor.records.rows import Rows, outputs_of, prediction_of, read_rows, score_of, times
 from monitor.records.tabulate import Table
-from monitor.records.values import Categories, Numbers, categories, numbers
+from monitor.records.values import Categories, Numbers, categories, is_nan, numbers
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid, lookup
 from monitor.states.strata import Stratum
@@ -47,13 +47,13 @@ class Labels:
     Parameters
     ----------
     known
-        there is a label, and it is a value (a class may be unseen).
+        there is a label, and it is a value (of several classes it may be an unseen one).
     cell
         of the label's grid.
     number
         the label of a regression.
     retracted, invalid
-        the winning label is NULL; is no value.
+        the winning label is NULL; is no value, or no class of the model.
     corrections
         different labels less one.
     stale
@@ -250,6 +250,8 @@ def _values_of(value: Numbers | Categories, has: Ints, counting: Counting, n: in
     there[has] = True
     cell = np.full(n, counting.label.regular + 1)
     cell[has] = cells_of(value, counting.label)
+    if isinstance(value, Categories):
+        cell[has[_no_class(value, cell[has] == counting.label.regular, counting.reading.task)]] += 2
     number = None
     if isinstance(value, Numbers):
         number = Numbers(np.zeros(n), ~there)
@@ -263,6 +265,13 @@ def _values_of(value: Numbers | Categories, has: Ints, counting: Counting, n: in
         retracted=there & missing,
         invalid=invalid,
     )
+
+
+def _no_class(value: Categories, unseen: Bools, task: Task) -> Bools:
+    """Labels that are no class: of two classes every unseen one, of several an unseen NaN."""
+    if task is Task.BINARY or not unseen.any():
+        return unseen
+    return unseen & np.isin(value.codes, [at for at, level in enumerate(value.levels) if is_nan(level)])
 
 
 def _with_reports(labels: Labels, reports: _Reports, rows: Rows, reading: Reading, *, dated: bool) -> Labels:

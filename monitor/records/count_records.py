@@ -36,10 +36,14 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     probable = _probable(chosen, values.get("prediction"), counting)
     cells = {name: cells_of(column, counting.outputs[name]) for name, column in values.items()}
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
+    unusual = rows.unusual.copy()
+    for column in values.values():
+        unusual += column.renamed() if isinstance(column, Categories) else 0
     volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
 
     def fill(tabulated: Table) -> None:
         tabulated.add_tallies("volume", volume)
+        tabulated.add_tallies("unusual_names", (unusual,))
         for block, cell in cells.items():
             tabulated.add(block, cell)
         for block, (cell, mask) in probable.items():
@@ -49,7 +53,9 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         if "served" in counting.records.by_name:
             tabulated.add_tallies("served", (rows.serves,))
 
-    whole_only = frozenset({"moments", *probable, *(name for name in cells if name.startswith("feature:"))})
+    whole_only = frozenset(
+        {"moments", "unusual_names", *probable, *(name for name in cells if name.startswith("feature:"))}
+    )
     strata = by_stratum(rows, counting, counting.records, fill, whole_only)
     newest = [None if moment == _NEVER else moment for moment in rows.newest.tolist()]
     records = np.bincount(rows.pane[rows.serves], minlength=len(panes)).tolist()

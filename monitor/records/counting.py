@@ -81,6 +81,7 @@ class Counting:
         if self.label is not None:
             cells = (2, len(COARSE_EDGES) + 1), grids.content_hash(["predicted", COARSE_EDGES])
             blocks += [Block(f"probability:{name}", *cells) for name in self.probable]
+        blocks.append(Block("unusual_names", (1,), grids.content_hash("unusual_names")))
         return Layout(tuple(blocks))
 
     @cached_property

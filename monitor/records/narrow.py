@@ -38,10 +38,16 @@ def places(old: Counting, new: Counting) -> Ints | None:
     return found
 
 
-def has_repeats(part: PanePart) -> bool:
-    """Whether ids repeat in a part of records: which of their rows counts may hang on any feature."""
+def hangs_on_features(part: PanePart) -> bool:
+    """Whether ids repeat in a part of records, of which any feature may decide the row that counts.
+
+    Or whether it holds unusual names, which are counted of all features together.
+    """
     whole = part.strata.get(WHOLE)
-    return whole is not None and bool(whole.block("volume")[VOLUME.index("duplicates")])
+    if whole is None:
+        return False
+    repeats = whole.block("volume")[VOLUME.index("duplicates")]
+    return bool(repeats or whole.block("unusual_names")[0])
 
 
 def narrowed(part: PanePart, where: Ints, layout: Layout) -> PanePart:

@@ -12,6 +12,7 @@ from enum import StrEnum
 import numpy as np
 
 from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.states.strata import Stratum, segment_of
 
 MOST_CLASSES = 1_000  # every pane and window has counters for each pair that occurs
 
@@ -31,6 +32,11 @@ class Arms:
     column: str
     control: str
     treatment: str
+
+    @property
+    def strata(self) -> tuple[Stratum, Stratum]:
+        """Strata of control and treatment."""
+        return segment_of(self.column, self.control), segment_of(self.column, self.treatment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

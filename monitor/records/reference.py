@@ -12,7 +12,7 @@ from monitor.records.count_records import count_records
 from monitor.records.counting import VOLUME, Counting, class_grid, number_grid
 from monitor.records.reading import MOST_CLASSES, Reading, Task
 from monitor.records.rows import prediction_of, score_of
-from monitor.records.values import Categories, Numbers, canonical, categories, numbers
+from monitor.records.values import Categories, Numbers, canonical, categories, is_nan, numbers
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
@@ -110,7 +110,7 @@ def _classes(table: pa.Table, reading: Reading) -> tuple[str, ...]:
     known = {canonical(name) for name in reading.probabilities}
     for role in ("prediction", "label"):
         if role in table.column_names:
-            known |= set(categories(table[role]).levels)
+            known |= {level for level in categories(table[role]).levels if not is_nan(level)}
     return tuple(sorted(known, key=str.encode))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from monitor.core.errors import SourceError
+from monitor.core.text import name_of
 from monitor.core.typing import Bools, Ints
 from monitor.records.checksum import checksum_of_moments
 from monitor.records.counting import Counting
@@ -18,9 +18,9 @@ from monitor.records.reading import Reading, Task
 from monitor.records.times import Times, parse_times, refuse_mixed_formats
 from monitor.records.values import Categories, Numbers, canonical, categories, codes_of, numbers, texts
 from monitor.states.grids import NumericGrid
-from monitor.states.strata import NONE, OTHER, WHOLE, Stratum
+from monitor.states.strata import NONE, OTHER, WHOLE, Stratum, value_name
 
-MOST_VERSIONS = 1_000
+MOST_VERSIONS = 1_000  # of a pane: a column that holds more is none of versions
 _MARKS = ("id", "version", "arm", "serving", "segment:")  # columns that say which rows count, and where
 _OUTPUTS = ("score", "prediction", "challenger", "probability:", "feature:")
 
@@ -48,6 +48,9 @@ class Rows:
         `member` holds those rows' positions in the table.
     repeats
         rows of each winner's id less one.
+    unusual
+        of each winner: names that are not as its texts are, of version, arm and segments; a version beyond
+        the 1,000 of its pane is one of them.
     """
 
     panes: Ints
@@ -67,43 +70,28 @@ class Rows:
     arm: Categories | None
     segments: dict[str, Categories]
     serves: Bools
+    unusual: Ints
 
     def strata(self, counting: Counting) -> Iterator[tuple[list[Stratum], Ints]]:
         """Yield the strata of each dimension, and every winner's position among them, -1 for none.
 
         Rows that do not serve have a position among the versions only.
-
-        Raises
-        ------
-        SourceError
-            if a pane holds more versions than a model can have.
         """
         reading = counting.reading
         yield [WHOLE], np.where(self.serves, 0, -1)
         if self.version is not None:
             names, codes = _named([*self.version.levels, NONE], self.version.codes)
-            self._refuse_too_many(names, codes)
             yield [Stratum(version=name) for name in names], codes
         if self.arm is not None and reading.arms is not None:
-            arms = (reading.arms.control, reading.arms.treatment)
-            positions = self.arm.positions(tuple(canonical(arm) for arm in arms), -1)
-            names, codes = _named([*arms, OTHER], positions)
+            arms = tuple(canonical(arm) for arm in (reading.arms.control, reading.arms.treatment))
+            names, codes = _named([*map(value_name, arms), OTHER], self.arm.positions(arms, -1))
             yield _segments(reading.arms.column, names), np.where(self.serves, codes, -1)
         for column, values in counting.segments:
             if column in self.segments:
                 known = (*values, "")
                 positions = self.segments[column].positions(known, len(known))
-                names, codes = _named([*known, OTHER, NONE], positions)
+                names, codes = _named([*map(value_name, known), OTHER, NONE], positions)
                 yield _segments(column, names), np.where(self.serves, codes, -1)
-
-    def _refuse_too_many(self, names: list[str], codes: Ints) -> None:
-        pairs = np.unique(self.pane * len(names) + codes)
-        most = int(np.bincount(pairs // len(names)).max(initial=0))
-        if most > MOST_VERSIONS:
-            raise SourceError(
-                f"the version column holds {most} values in one pane: "
-                f"at most {MOST_VERSIONS} are versions of a model"
-            )
 
 
 def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> Rows:
@@ -127,7 +115,7 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     place, visible = _places(event, logged, panes, reading, as_of)
     member = np.flatnonzero(visible & np.asarray(table["id"].is_valid().combine_chunks()))
     chosen = table if len(member) == table.num_rows else _of(table, _MARKS, member)
-    version = texts(chosen["version"]) if reading.versioned else None
+    version = texts(chosen["version"], version_name) if reading.versioned else None
     arm = categories(chosen["arm"]) if reading.arms is not None else None
     segments, serves = _segment_columns(chosen, counting), serves_of(chosen, reading)
     keys = [place[member], codes_of(chosen["id"]), *([] if version is None else [version.codes + 1])]
@@ -141,6 +129,15 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
 
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
+    version = None if version is None else version.take(winners)
+    arm = None if arm is None else arm.take(winners)
+    segments = {column: values.take(winners) for column, values in segments.items()}
+    unusual = np.zeros(len(rows), dtype=np.int64)
+    for named in (version, arm, *segments.values()):
+        unusual += 0 if named is None else named.renamed()
+    if version is not None:
+        version, beyond = frequent_versions(version, place[rows])
+        unusual += beyond
     read, newest, checksum = _facts(place[visible], event.us[visible], logged[visible], len(panes))
     return Rows(
         panes=panes,
@@ -156,11 +153,44 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
         member=member,
         group=group,
         adjusted=event.adjusted[rows],
-        version=None if version is None else version.take(winners),
-        arm=None if arm is None else arm.take(winners),
-        segments={column: values.take(winners) for column, values in segments.items()},
+        version=version,
+        arm=arm,
+        segments=segments,
         serves=serves[winners],
+        unusual=unusual,
     )
+
+
+def version_name(text: str) -> str:
+    """Name of a version that the data hold."""
+    return value_name(name_of(text))
+
+
+def frequent_versions(version: Categories, pane: Ints) -> tuple[Categories, Bools]:
+    """The 1,000 versions with most rows of each pane (ties by name), others as *other*; and which those are.
+
+    Parameters
+    ----------
+    version
+        of each row; missing ones are none of the 1,000.
+    pane
+        int64, of each row.
+    """
+    levels = len(version.levels)
+    beyond = np.zeros(len(pane), dtype=bool)
+    if levels <= MOST_VERSIONS:
+        return version, beyond
+    there = version.codes >= 0
+    keys, row, counts = np.unique(
+        pane[there] * levels + version.codes[there], return_inverse=True, return_counts=True
+    )
+    of_pane = keys // levels
+    order = np.lexsort((keys, -counts, of_pane))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order)) - np.searchsorted(of_pane, of_pane)[order]
+    beyond[there] = (rank >= MOST_VERSIONS)[row]
+    codes = np.where(beyond, levels, version.codes)
+    return Categories((*version.levels, OTHER), codes, version.unusual), beyond
 
 
 @dataclass(frozen=True, slots=True)

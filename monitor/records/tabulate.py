@@ -65,6 +65,8 @@ class Table:
 
     def add_tallies(self, block: str, columns: Sequence[Ints | Bools]) -> None:
         """Add each column's numbers to its cell of a block."""
+        if block in self._skipped:
+            return
         inside = self._inside
         self._keep_dense(
             block,

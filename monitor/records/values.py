@@ -1,12 +1,14 @@
 """Values: numbers, categories and classes of a column, and their order where a tie must be settled."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from monitor.core.text import name_of
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.states.grids import CategoryGrid
 
@@ -43,14 +45,25 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """Levels (of a column: in the order of their bytes), and each row's position; -1 is missing."""
+    """Levels (of a column: in the order of their bytes), and each row's position; -1 is missing.
+
+    Parameters
+    ----------
+    unusual
+        positions of levels whose texts could not be names as they stand: see `name_of`.
+    """
 
     levels: tuple[str, ...]
     codes: Ints
+    unusual: frozenset[int] = frozenset()
 
     def take(self, rows: Ints) -> "Categories":
         """Chosen rows."""
-        return Categories(self.levels, self.codes[rows])
+        return replace(self, codes=self.codes[rows])
+
+    def renamed(self) -> Bools:
+        """Rows whose texts are not the names that they are counted under."""
+        return np.isin(self.codes, list(self.unusual)) if self.unusual else np.zeros(len(self.codes), bool)
 
     def rank(self) -> Ints:
         """Order in which ties are settled: NULL < text by bytes."""
@@ -69,7 +82,7 @@ class Categories:
 
 
 def canonical(text: str) -> str:
-    """One text for one class value: true = 1 = 1.0 = "1".
+    """One text for one class value: true = 1 = 1.0 = "1"; one that is no name becomes one, see `name_of`.
 
     >>> [canonical(text) for text in ("true", "1.0", "1", "-0.0", "DM", "1.5")]
     ['1', '1', '1', '0', 'DM', '1.5']
@@ -78,9 +91,14 @@ def canonical(text: str) -> str:
     if lowered in ("true", "false"):
         return "1" if lowered == "true" else "0"
     whole = _WHOLE.fullmatch(text)
-    if whole is None:
-        return text
-    return "0" if whole[1] == "-0" else whole[1]
+    if whole is not None:
+        text = "0" if whole[1] == "-0" else whole[1]
+    return name_of(text)
+
+
+def is_nan(level: str) -> bool:
+    """Whether a text is what databases and pandas print for a number that is none."""
+    return level.lower() in ("nan", "+nan", "-nan")
 
 
 def numbers(column: pa.ChunkedArray) -> Numbers:
@@ -98,23 +116,36 @@ def numbers(column: pa.ChunkedArray) -> Numbers:
 
 def categories(column: pa.ChunkedArray) -> Categories:
     """Categories of a column of any type that prints as text; their levels are canonical."""
-    found = texts(column)
-    names = [canonical(name) for name in found.levels]
-    levels = sorted(set(names), key=str.encode)
-    position = {level: at for at, level in enumerate(levels)}
-    of_code = np.asarray([*(position[name] for name in names), -1], dtype=np.int64)
-    return Categories(tuple(levels), of_code[found.codes])
+    return _named(column, canonical)
 
 
-def texts(column: pa.ChunkedArray) -> Categories:
+def texts(column: pa.ChunkedArray, name: Callable[[str], str] = name_of) -> Categories:
     """Categories as they are written: names, of versions for example, in which 1.0 is not 1."""
+    return _named(column, name)
+
+
+def _named(column: pa.ChunkedArray, name: Callable[[str], str]) -> Categories:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     encoded = (array.cast(pa.string()) if pa.types.is_null(array.type) else array).dictionary_encode()
-    names = encoded.dictionary.cast(pa.string()).to_pylist()
+    written = _unicode(encoded.dictionary.cast(pa.string()))
+    names = [name(text) for text in written]
     levels = sorted(set(names), key=str.encode)
     position = {level: at for at, level in enumerate(levels)}
-    of_code = np.asarray([*(position[name] for name in names), -1], dtype=np.int64)
-    return Categories(tuple(levels), of_code[encoded.indices.cast(pa.int64()).fill_null(len(names))])
+    of_code = np.asarray([*(position[one] for one in names), -1], dtype=np.int64)
+    unusual = frozenset(
+        position[one] for one, text in zip(names, written, strict=True) if name_of(text) != text
+    )
+    codes = of_code[encoded.indices.cast(pa.int64()).fill_null(len(names))]
+    return Categories(tuple(levels), codes, unusual)
+
+
+def _unicode(array: pa.Array) -> list[str]:
+    """Texts; bytes that are no UTF-8, as SQLite hands them over, become lone surrogates."""
+    try:
+        found: list[str] = array.to_pylist()
+    except UnicodeDecodeError:
+        found = [text.decode(errors="surrogateescape") for text in array.cast(pa.binary()).to_pylist()]
+    return found
 
 
 def codes_of(column: pa.ChunkedArray) -> Ints:

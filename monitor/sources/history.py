@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from monitor.core.text import name_of
 from monitor.core.typing import Bools, Ints
 from monitor.records.dedupe import combine, smallest
 from monitor.records.reading import Reading, Task
@@ -31,7 +32,7 @@ def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
 
 
 def _of_version(table: pa.Table, version: str) -> Bools:
-    return texts(table["version"]).positions((version,), -1) >= 0
+    return texts(table["version"]).positions((name_of(version),), -1) >= 0
 
 
 def _first_of_each(table: pa.Table, reading: Reading, span: Range) -> pa.Table:

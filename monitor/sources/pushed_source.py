@@ -1,6 +1,7 @@
 """A database that counts its own rows: cells and sums come, and the rows of repeated ids."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,8 @@ from monitor.records.count_records import cells_of, count_records
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.ids import with_one_id
 from monitor.records.pane import CountedPanes, PanePart
-from monitor.records.rows import Rows, serves_of
-from monitor.records.values import categories, texts
+from monitor.records.rows import MOST_VERSIONS, Rows, serves_of, version_name
+from monitor.records.values import Categories, categories, texts
 from monitor.sources.catalogue import look
 from monitor.sources.pushed import Pushed, pushed, unpushed
 from monitor.sources.source import SqlSource
@@ -27,6 +28,11 @@ from monitor.states.strata import WHOLE, Stratum
 _NEVER = np.iinfo(np.int64).min
 _DIGITS = "0123456789"
 _TALLIES = {"n": "records", "stale": "stale", "unlogged": "no_logged_at"}
+
+
+class _Unusual(Exception):  # noqa: N818 -- a reason to read the rows, not an error
+    """A text cannot be a name as it stands: such rows are read, and counted here."""
+
 
 _Strata = list[dict[Stratum, list[Counters]]]
 
@@ -47,9 +53,10 @@ class PushedSource(SqlSource):
         """A part of each of some panes: records are counted where they are, if they can be."""
         found = None
         if part is Part.RECORDS:
-            found = self._patience.run(
-                lambda session: _counted(session, self, model, ranges, counting, panes=panes, as_of=as_of)
-            )
+            with suppress(_Unusual):
+                found = self._patience.run(
+                    lambda session: _counted(session, self, model, ranges, counting, panes=panes, as_of=as_of)
+                )
         if found is not None:
             return found
         return super().counted(model, part, ranges, counting, panes=panes, as_of=as_of)
@@ -88,6 +95,8 @@ def _counted(
             _add(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
     for role in _dimensions(rows):
         _add(strata, _dimension(session, rows, role, panes, alone=alone))
+    if any(sum(one.version is not None for one in strata_of) > MOST_VERSIONS for strata_of in strata):
+        raise _Unusual  # the rarest versions of a pane are told by all of its rows
     moments = session.read(rows.moments())
     missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column)
     return CountedPanes(_parts(strata, moments, counting, panes), moments.num_rows, missing)
@@ -144,7 +153,9 @@ def _strata_of(
 ) -> tuple[list[Stratum], Ints]:
     """Strata of a dimension, and the position of each row's among them; -1: it has none."""
     kind, _, name = (role or "").partition(":")
-    column = None if role is None else table[role]
+    named = None
+    if role is not None:
+        named = _usual(texts(table[role], version_name) if kind == "version" else categories(table[role]))
     pane = np.searchsorted(panes, np.asarray(table["pane"]))
     no, none = np.zeros(len(pane), dtype=bool), np.zeros(len(pane), dtype=np.int64)
     rows = Rows(
@@ -161,10 +172,11 @@ def _strata_of(
         member=none,
         group=none,
         adjusted=no,
-        version=texts(column) if kind == "version" else None,
-        arm=categories(column) if kind == "arm" else None,
-        segments={name: categories(column)} if kind == "segment" else {},
+        version=named if kind == "version" else None,
+        arm=named if kind == "arm" else None,
+        segments={name: named} if kind == "segment" and named is not None else {},
         serves=serves_of(table, counting.reading),
+        unusual=none,
     )
     dimensions = list(rows.strata(counting))
     return dimensions[0 if role is None else 1]
@@ -232,10 +244,16 @@ def _places(keys: Sequence[str], blocks: Sequence[str], counting: Counting) -> I
     for at in np.unique(of_block).tolist():
         rows = np.flatnonzero(of_block == at)
         levels = [None if split[row][1] == "-" else split[row][2] for row in rows.tolist()]
-        values = categories(pa.chunked_array([pa.array(levels, pa.string())]))
+        values = _usual(categories(pa.chunked_array([pa.array(levels, pa.string())])))
         name = blocks[at]
         places[rows] = counting.records.offsets[name] + cells_of(values, counting.outputs[name])
     return places
+
+
+def _usual(values: Categories) -> Categories:
+    if values.unusual:
+        raise _Unusual
+    return values
 
 
 def _add(strata: _Strata, found: Iterator[tuple[int, Stratum, Counters]]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
+from monitor.core.text import reserved
 from monitor.states.counters import Counters
 
 OTHER = "other"
@@ -17,6 +18,18 @@ class Stratum(NamedTuple):
 
 
 WHOLE = Stratum()
+
+
+def value_name(value: str) -> str:
+    """Name of a version, or of a segment's value, that the data hold: told apart from *other* and *none*."""
+    return reserved(value) if value in (OTHER, NONE) else value
+
+
+def segment_of(column: str, value: str) -> Stratum:
+    """Stratum of the records whose column holds a value."""
+    return Stratum(segment=f"{column}={value_name(value)}")
+
+
 Strata: TypeAlias = Mapping[Stratum, Counters]
 
 

@@ -9,7 +9,7 @@ from strategies import AS_OF, PANES, Log, counting_of, logs
 
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
-from monitor.records.narrow import has_repeats, narrowed, places
+from monitor.records.narrow import hangs_on_features, narrowed, places
 from monitor.states.grids import CategoryGrid
 
 
@@ -36,7 +36,7 @@ def test_counts_without_a_feature_are_those_of_a_model_that_never_had_it(log: Lo
     before = count_records(log.table, old, panes=PANES, as_of=AS_OF)
     after = count_records(log.table, new, panes=PANES, as_of=AS_OF)
     for wide, part in zip(before, after, strict=True):
-        assert has_repeats(wide) or narrowed(wide, where, new.records) == part
+        assert hangs_on_features(wide) or narrowed(wide, where, new.records) == part
 
 
 def test_of_rows_that_tie_a_feature_that_is_gone_may_have_chosen() -> None:
@@ -53,7 +53,7 @@ def test_of_rows_that_tie_a_feature_that_is_gone_may_have_chosen() -> None:
     where = places(old, new)
     assert where is not None
     assert narrowed(wide, where, new.records) != part
-    assert has_repeats(wide)
+    assert hangs_on_features(wide)
 
 
 @pytest.mark.parametrize("kind", ["binary", "regression"])
