@@ -87,6 +87,7 @@ _EXAMPLES: Mapping[str, _Figures] = {
     "missing_values": _Figures(1 / 12, n=12, cause=_features(("wind_gust", 0.2174))),
     "invalid_values": _Figures(1 / 12, n=12, cause=_features(("distance", 0.0812))),
     "unseen_values": _Figures(1 / 12, n=12, cause=_features(("carrier", 0.1043))),
+    "invalid_labels": _Figures(0.0712, 0.0651, 0.0778, 6_204),
     "label_delay": _Figures(2_073_600.0, n=5_987),
     "control_group": _Figures(0.0121, n=41_006),
     "sample_ratio": _Figures(0.0034, n=41_006),

@@ -175,14 +175,13 @@ CATALOGUE: tuple[Measure, ...] = (
     ),
     Measure(
         "unusual_names",
-        Unit.PLAIN,
+        Unit.RECORDS,
         Direction.LOWER,
         Family.VOLUME,
         ALL,
-        "Versions, arms, segments, classes and categories of records whose text could not be their name: it "
-        "has characters that nobody sees, or more than 200 bytes, or is a version beyond the 1,000 with most "
-        "records of its pane. Each is counted under a name that ends in `~` and a hash, such a version as "
-        "`other`.",
+        "Records with a version, arm, segment, class or category whose text could not be its name: it has "
+        "characters that nobody sees, or more than 200 bytes. The name is escaped and cut, and ends in `~` "
+        "and a hash. Records of versions beyond the 1,000 with most records in a pane too: they are `other`.",
         "none",
         "",
         headline=True,

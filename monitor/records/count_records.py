@@ -38,7 +38,7 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
     unusual = rows.unusual.copy()
     for column in values.values():
-        unusual += column.renamed() if isinstance(column, Categories) else 0
+        unusual |= column.renamed() if isinstance(column, Categories) else False
     volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
 
     def fill(tabulated: Table) -> None:

@@ -15,7 +15,7 @@ from monitor.records.counting import Counting
 from monitor.records.dedupe import combine, dense, smallest
 from monitor.records.probabilities import probabilities_of
 from monitor.records.reading import Reading, Task
-from monitor.records.times import Times, parse_times, refuse_mixed_formats
+from monitor.records.times import Times, parse_times, require_main_format
 from monitor.records.values import Categories, Numbers, canonical, categories, codes_of, numbers, texts
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import NONE, OTHER, WHOLE, Stratum, value_name
@@ -49,8 +49,8 @@ class Rows:
     repeats
         rows of each winner's id less one.
     unusual
-        of each winner: names that are not as its texts are, of version, arm and segments; a version beyond
-        the 1,000 of its pane is one of them.
+        winners whose version, arm or a segment is not named as its text is; a version beyond the 1,000 of
+        its pane is not.
     """
 
     panes: Ints
@@ -70,7 +70,7 @@ class Rows:
     arm: Categories | None
     segments: dict[str, Categories]
     serves: Bools
-    unusual: Ints
+    unusual: Bools
 
     def strata(self, counting: Counting) -> Iterator[tuple[list[Stratum], Ints]]:
         """Yield the strata of each dimension, and every winner's position among them, -1 for none.
@@ -107,7 +107,7 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     Raises
     ------
     SourceError
-        if a column of times mixes formats.
+        if a column of times has no main format.
     """
     reading = counting.reading
     event = times(table, "event_time", reading)
@@ -132,12 +132,12 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     version = None if version is None else version.take(winners)
     arm = None if arm is None else arm.take(winners)
     segments = {column: values.take(winners) for column, values in segments.items()}
-    unusual = np.zeros(len(rows), dtype=np.int64)
+    unusual = np.zeros(len(rows), dtype=bool)
     for named in (version, arm, *segments.values()):
-        unusual += 0 if named is None else named.renamed()
+        unusual |= False if named is None else named.renamed()
     if version is not None:
         version, beyond = frequent_versions(version, place[rows])
-        unusual += beyond
+        unusual |= beyond
     read, newest, checksum = _facts(place[visible], event.us[visible], logged[visible], len(panes))
     return Rows(
         panes=panes,
@@ -218,7 +218,7 @@ def dated(batches: Batches, role: str, reading: Reading) -> Iterator[Dated]:
     Raises
     ------
     SourceError
-        if a column of times mixes formats, be it in different batches.
+        if a column of times has no main format, be it in different batches.
     """
     formats: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     with closing(batches):
@@ -227,7 +227,7 @@ def dated(batches: Batches, role: str, reading: Reading) -> Iterator[Dated]:
             other = times(table, role, reading) if role in table.column_names else event
             for column, parsed, seen in zip(("event_time", role), (event, other), formats, strict=True):
                 seen.update(parsed.formats)
-                refuse_mixed_formats(seen, reading.column(column))
+                require_main_format(seen, reading.column(column))
             yield Dated(event, np.where(other.known, other.us, event.us))
 
 

@@ -22,6 +22,8 @@ _SHAPE = r"^0000-00-00([T ]00:00(:00)?(Z|±00(:?00)?)?)?$"  # of an ISO time: di
 _PLAIN = r"0000-00-00[T ]00:00:00(Z|\+00:00)?"
 _AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _LISTED = 4  # shapes that a message names
+_ENOUGH, _MAIN = 100, 0.9  # texts from which on a column must have a main format, and how many have it
+_OTHER = "?"  # before a text that is no time, since its column's times are written otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Times:
         bool: naive times that a change of clocks makes ambiguous (the first instant is taken) or
         non-existent (moved forward).
     formats
-        of texts: how many have each format, as with `refuse_mixed_formats`.
+        of texts: how many have each format, see `main_format`.
     """
 
     us: Ints
@@ -65,8 +67,7 @@ def parse_times(column: pa.ChunkedArray, *, name: str, zone: str, unit: str | No
     Raises
     ------
     SourceError
-        if the column mixes formats (other than by a fraction of seconds or the sign of a zone's offset),
-        or holds integers and no unit is configured.
+        if 100 texts and more have no main format, or if the column holds integers and no unit is configured.
     """
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_null(array.type):
@@ -122,9 +123,10 @@ def _text(array: pa.Array, name: str, zone: str) -> Times:
             return replace(times, formats=Counter({_unsigned(shape): len(array) - array.null_count}))
         except pa.ArrowInvalid:
             pass  # a month 13: value by value, below
-    formats = _formats(array)
-    refuse_mixed_formats(formats, name)
-    times = pc.if_else(pc.match_substring_regex(array, _ISO), array, None)
+    formats = formats_of(array)
+    require_main_format(formats, name)
+    of_format = array if len(formats) < 2 else in_format(array, _most_frequent(formats))
+    times = pc.if_else(pc.match_substring_regex(of_format, _ISO), of_format, None)
     zoned = bool(pc.any(pc.match_substring_regex(times, rf":\d\d(\.\d+)?{_ZONE}$")).as_py())
     trimmed = pc.replace_substring_regex(times, r"(\.\d{6})\d+", r"\1")
     instants = trimmed.cast(pa.timestamp("us", "UTC" if zoned else None))
@@ -146,27 +148,74 @@ def _shared_shape(array: pa.Array) -> str | None:
     return shapes[:length].decode("utf-8", "replace") if shapes == shapes[:length] * len(array) else None
 
 
-def refuse_mixed_formats(formats: Counter[str], name: str) -> None:
-    """Refuse two formats: shapes of ISO times, other shapes with digits that are there more than once.
+def main_format(formats: Counter[str]) -> str | None:
+    """Format that the times of a column of texts have: what is written otherwise is no time.
 
-    A column that is parsed part by part is judged by the sum of its parts' formats.
+    It is the format of more than half of the texts, and of nine tenths of 100 and more. Formats differ by
+    more than a fraction of seconds or the sign of a zone's offset.
+
+    Parameters
+    ----------
+    formats
+        of a column, or of parts of it added up.
+    """
+    main = _most_frequent(formats)
+    texts = formats.total()
+    share = _MAIN if texts >= _ENOUGH else 0.5
+    return main if main is not None and formats[main] > share * texts else None
+
+
+def require_main_format(formats: Counter[str], name: str) -> None:
+    """Refuse 100 texts and more that have no main format; fewer may be an odd part of a column that has one.
+
+    Parameters
+    ----------
+    formats
+        of a column, or of parts of it added up.
+    name
+        the user's name of the column.
 
     Raises
     ------
     SourceError
         naming the column and its formats.
     """
-    listed = sorted((-count, shape) for shape, count in formats.items() if _is_format(shape, count))
-    if len(listed) > 1:
-        named = ", ".join(f'"{shape}" {-count} times' for count, shape in listed[:_LISTED])
-        more = f", and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
-        raise SourceError(f'column "{name}" mixes formats of time: {named}{more}')
+    if formats.total() < _ENOUGH or main_format(formats) is not None:
+        return
+    listed = sorted((-count, shape) for shape, count in formats.items())
+    named = ", ".join(f'"{shape}" {-count} times' for count, shape in listed[:_LISTED])
+    more = f", and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+    raise SourceError(f'column "{name}" mixes formats of time: {named}{more}')
 
 
-def _formats(array: pa.Array) -> Counter[str]:
-    """Shapes of the texts, those without digits left out."""
+def of_most_frequent_format(texts: list[str]) -> list[str]:
+    """Texts that have the format that most of them have."""
+    array = pa.array(texts, pa.string())
+    main, shapes = _most_frequent(formats_of(array)), _shapes(array).to_pylist()
+    return [text for text, shape in zip(texts, shapes, strict=True) if main in (None, shape)]
+
+
+def _most_frequent(formats: Counter[str]) -> str | None:
+    """Of equally frequent formats that of an ISO time, then the first by name."""
+    ordered = sorted(formats, key=lambda shape: (-formats[shape], not re.match(_SHAPE, shape), shape))
+    return ordered[0] if ordered else None
+
+
+def in_format(array: pa.Array, form: str | None) -> pa.Array:
+    """Texts of a format; others bear a mark, by which they are no times."""
+    shape = _shared_shape(array)
+    shared = shape is not None and _shapes(pa.array([shape]))[0].as_py() == form
+    if form is None or shared or array.null_count == len(array):
+        return array
+    there = pc.or_kleene(pc.equal(_shapes(array), form), pc.starts_with(array, _OTHER))
+    return pc.if_else(there, array, pc.binary_join_element_wise(_OTHER, array, ""))
+
+
+def formats_of(array: pa.Array) -> Counter[str]:
+    """Formats of texts and how many have each; those without digits, and those that are marked, have none."""
     counted = pc.value_counts(_shapes(array).drop_null()).to_pylist()
-    return Counter({row["values"]: row["counts"] for row in counted if "0" in row["values"]})
+    found = {row["values"]: row["counts"] for row in counted if "0" in row["values"]}
+    return Counter({shape: count for shape, count in found.items() if not shape.startswith(_OTHER)})
 
 
 def _unsigned(shape: str) -> str:
@@ -178,7 +227,3 @@ def _shapes(array: pa.Array) -> pa.Array:
     whole = pc.replace_substring_regex(array, r"(:\d\d)\.\d+", r"\1")
     unsigned = pc.replace_substring_regex(whole, r"(:\d\d)[+-](\d\d(:?\d\d)?)$", r"\1±\2")
     return pc.replace_substring_regex(unsigned, r"\d", "0")
-
-
-def _is_format(shape: str, count: int) -> bool:
-    return bool(re.match(_SHAPE, shape)) or count > 1

@@ -13,7 +13,7 @@ from monitor.records.reading import Reading, Task
 from monitor.records.rows import prediction_of, score_of, times
 from monitor.records.times import Times
 from monitor.records.values import Categories, Numbers, categories, codes_of, texts
-from monitor.sources.habits import feature_warnings, load_warnings
+from monitor.sources.habits import feature_warnings, load_warnings, name_warnings
 from monitor.sources.samples import LOOKED_AT, Sample
 from monitor.specs.model import ModelSpec
 
@@ -57,6 +57,7 @@ def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, foun
     about = f"{title}: of {sample.title} rows"
     found.warnings += load_warnings(rows, model, about)
     found.warnings += feature_warnings(rows, model, about)
+    found.warnings += name_warnings(rows, reading, about)
     found.warnings += _ids(rows, model, about)
     found.warnings += _scores(rows, reading, about)
     if reading.task is not Task.REGRESSION:

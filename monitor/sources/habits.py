@@ -1,4 +1,4 @@
-"""What the rows of a log have in common that matters: loads, features that hold no numbers. Pure."""
+"""What the rows of a log have in common that matters: loads, features that hold no numbers, names. Pure."""
 
 from collections.abc import Iterator
 
@@ -7,13 +7,17 @@ import pyarrow as pa
 
 from monitor.core.clock import HOUR, format_duration
 from monitor.core.errors import SourceError
-from monitor.records.rows import times
-from monitor.records.values import numbers
+from monitor.core.text import MOST_BYTES
+from monitor.records.reading import Reading
+from monitor.records.rows import MOST_VERSIONS, times
+from monitor.records.values import numbers, texts
 from monitor.specs.model import ModelSpec
 
 _MANY = 0.05  # share of values that are no numbers from which on a feature may be none
 _HOURS = 12  # of events, from which on loads can be told from a stream
 _ROOM = 2 * HOUR  # for a slow night
+_NAMED = ("version", "arm", "segment:", "prediction", "feature:")  # roles whose texts become names
+_MANY_VERSIONS = 100
 
 
 def feature_warnings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]:
@@ -55,3 +59,24 @@ def load_warnings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]
             f"{format_duration(model.ready_after)} after their end, without them; "
             f'reading.ready_after = "{wanted}" waits'
         )
+
+
+def name_warnings(rows: pa.Table, reading: Reading, about: str) -> Iterator[str]:
+    """Warn of texts that cannot be names as they stand, and of versions that are too many to be versions."""
+    for role in rows.column_names:
+        column = role.partition(":")[2] or reading.column(role)
+        text = not pa.types.is_floating(rows[role].type) and not pa.types.is_null(rows[role].type)
+        if not (text and role.startswith(_NAMED)):
+            continue
+        values = texts(rows[role])
+        named = f'"{column}" ({role})'
+        if n := int(values.renamed().sum()):
+            yield (
+                f"{about} {n:,} {'has an unusual name' if n == 1 else 'have unusual names'} in {named}: "
+                f"characters that nobody sees, or more than {MOST_BYTES} bytes. They are escaped and cut"
+            )
+        if role == "version" and len(values.levels) > _MANY_VERSIONS:
+            yield (
+                f"{about} {named} has {len(values.levels):,} values: is it a version? The 20 with most "
+                f"records in a window are measured apart; those beyond {MOST_VERSIONS:,} in a pane are other"
+            )

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
+from monitor.records.times import of_most_frequent_format
 from monitor.sources import columnar, mysql, spark
 from monitor.sources.bounds import Comparable, Range, Shape, text_zones
 from monitor.sources.catalogue import Looked
@@ -233,7 +234,7 @@ def _samples(session: Session, looked: Looked, sql: str, where: str = "1 = 1") -
 def _text(found: Comparable, samples: list[str] | list[object], odd: str | None) -> Comparable:
     if not samples:
         return replace(found, shape=Shape.NOTHING)
-    zones = text_zones([str(sample) for sample in samples])
+    zones = text_zones(of_most_frequent_format([str(sample) for sample in samples]))
     if not zones:
         return replace(found, odd=odd)
     found = replace(found, shape=Shape.TEXT, odd=odd, offsets=not zones <= {"", "Z"})

@@ -1,12 +1,13 @@
 """Rows of the prediction table, with and without their labels: statements, and role-named columns."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from monitor.records.ids import with_one_id
 from monitor.records.reading import Reading, Task
+from monitor.records.times import formats_of, in_format, main_format
 from monitor.sources import casts
 from monitor.sources.bounds import Comparable, Interval, Range, Shape, coalesce
 from monitor.sources.casts import Want
@@ -17,19 +18,29 @@ from monitor.sources.ids import same_id
 from monitor.sources.moments import comparable, without_offsets
 from monitor.sources.mysql import is_mysql
 from monitor.sources.spark import is_spark
-from monitor.sources.statements import Output, Session, Statement, concat
+from monitor.sources.statements import Kind, Output, Session, Statement, concat
 from monitor.specs.model import ModelSpec, Relation
 
 _MOST_RANGES = 400  # of a statement that finds them by an index
 _MOST_FILTERS = 50  # of a statement that compares each row with them
+_TIMES = ("event_time", "logged_at", "reported_at")
+_LOOKED_AT, _ENOUGH = 100, 10  # rows whose texts tell the format of times
+_AT_ONCE = 20_000  # texts that are looked at in Python's memory
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Statements that together find some rows once, and the columns of each."""
+    """Statements that together find some rows once, and the columns of each.
+
+    Parameters
+    ----------
+    formats
+        that texts of times have near the rows, by role: see `main_format`.
+    """
 
     outputs: tuple[Output, ...]
     statements: tuple[Statement, ...]
+    formats: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +223,15 @@ def _values(dialect: Dialect, intervals: Sequence[Interval]) -> str:
 def _read(session: Session, scan: Scan) -> pa.Table:
     if not scan.statements:
         return with_one_id(Statement(scan.outputs, "").empty())
-    return with_one_id(concat([session.read(statement) for statement in scan.statements]))
+    table = with_one_id(concat([session.read(statement) for statement in scan.statements]))
+    for role, form in scan.formats.items():
+        column = table[role].combine_chunks()
+        if pa.types.is_string(column.type):
+            pieces = [in_format(column.slice(at, _AT_ONCE), form) for at in range(0, len(column), _AT_ONCE)]
+            table = table.set_column(
+                table.column_names.index(role), role, pa.chunked_array(pieces, pa.string())
+            )
+    return table
 
 
 def _scan(
@@ -232,7 +251,43 @@ def _scan(
         Statement(outputs, f"FROM {piece.source}{join} WHERE {piece.where}", piece.before)
         for piece in pieces(session, looked, time, ranges)
     )
-    return Scan(outputs, tuple(statements))
+    return Scan(outputs, tuple(statements), _formats(session, looked, outputs, join, time, span))
+
+
+def _formats(
+    session: Session,
+    looked: Looked,
+    outputs: tuple[Output, ...],
+    join: str,
+    time: Comparable,
+    span: Range | None,
+) -> dict[str, str]:
+    """Main format of each time that is text, by a look at some rows within a day of those to be read.
+
+    So what is a time does not depend on how many panes are read at once. Cost: up to 100 rows.
+    """
+    texts = [
+        one
+        for one in outputs
+        if one.name in _TIMES and one.kind in (Kind.TEXT, Kind.MOMENT) and not one.plain
+    ]
+    if span is None or not texts:
+        return {}
+    lite = looked.dialect.name == "sqlite"
+    selected = ", ".join(
+        f"CAST({one.sql} AS TEXT) AS {one.name}" if lite else f"{one.sql} AS {one.name}" for one in texts
+    )
+    near = replace(time, offsets=True).condition(*span)
+    sql = f"SELECT {selected} FROM {looked.item}{join}"
+    rows = session.rows(f"{sql} WHERE {near} LIMIT {_LOOKED_AT}")
+    if len(rows) < _ENOUGH:
+        rows += session.rows(f"{sql} LIMIT {_LOOKED_AT}")
+    found = {}
+    for one, values in zip(texts, zip(*rows, strict=True), strict=False):
+        counted = formats_of(pa.array([value for value in values if isinstance(value, str)], pa.string()))
+        if (main := main_format(counted)) is not None:
+            found[one.name] = main
+    return found
 
 
 def _output(looked: Looked, role: str, want: Want, column: str, reading: Reading) -> Output:

@@ -29,7 +29,7 @@ def with_frequent_versions(layout: Layout, strata: Strata, block: str) -> Strata
     block
         whose first counter is the number of records.
     """
-    versions = [stratum for stratum in strata if stratum.version is not None]
+    versions = [stratum for stratum in strata if stratum.version not in (None, OTHER)]
     if len(versions) <= VERSIONS:
         return strata
     versions.sort(key=lambda stratum: (-int(strata[stratum].block(block).flat[0]), stratum.version or ""))

@@ -29,8 +29,8 @@ def test_a_model_without_rules_has_those_that_suit_it(file: File) -> None:
     assert list(rules(file)) == ["log_stopped", "volume"]
     assert list(rules(file, LABELS, REFERENCE, CONTROL)) == [
         "log_stopped", "labels_stopped", "volume", "performance", "score_shift", "prediction_shift",
-        "label_shift", "feature_shift", "missing_values", "invalid_values", "unseen_values", "label_delay",
-        "control_group", "sample_ratio",
+        "label_shift", "feature_shift", "missing_values", "invalid_values", "unseen_values",
+        "invalid_labels", "label_delay", "control_group", "sample_ratio",
     ]  # fmt: skip
 
 

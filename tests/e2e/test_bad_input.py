@@ -82,7 +82,7 @@ def test_categories_that_the_reference_does_not_know_are_unseen(bench: Bench) ->
     assert cycled.of("missing_rate", "feature:group").value == 0
 
 
-def test_classes_that_are_not_configured_are_unseen_and_counted(bench: Bench) -> None:
+def test_predicted_classes_that_are_not_configured_are_unseen_and_such_labels_invalid(bench: Bench) -> None:
     rows = replaced(clean(), "pred", {700: "maybe"})
     known = replaced(labels(rows, end=AS_OF), "late", {800: 7})
     fill(bench, rows, known)
@@ -97,9 +97,11 @@ def test_classes_that_are_not_configured_are_unseen_and_counted(bench: Bench) ->
             for (_, _, measure, subject, _), found in cycled.measured.items()
             if measure == "confusion_records" and "unseen" in subject
         )
-        == 2
+        == 1
     )
-    assert cycled.of("labelled_records", truth=PROVISIONAL).value == 300
+    assert cycled.of("labelled_records", truth=PROVISIONAL).value == 299
+    assert cycled.of("invalid_labels", truth=PROVISIONAL).value == 1
+    assert cycled.of("invalid_label_rate", truth=PROVISIONAL).value == 1 / 300
 
 
 def test_an_empty_table_is_measured_once_rows_come(any_bench: Bench) -> None:
@@ -191,7 +193,7 @@ def test_events_30_days_ahead_move_no_window_and_are_counted_when_their_time_com
     assert later.of("records").value == 6
 
 
-def test_mixed_formats_of_time_fail_the_model_by_name_and_no_other(any_bench: Bench) -> None:
+def test_some_times_of_another_format_are_none_and_stop_nothing(any_bench: Bench) -> None:
     slashes = {at: f"03/03/2024 10:00:{at % 60:02}" for at in range(700, 712)}
     rows = [row | {"logged_at": row["logged_at"].replace("Z", "")} for row in clean()]
     mixed = [row | {"taken": row["event_time"].replace("Z", "")} for row in rows]
@@ -201,24 +203,26 @@ def test_mixed_formats_of_time_fail_the_model_by_name_and_no_other(any_bench: Be
 
     cycled = any_bench.cycle(AS_OF)
 
-    assert cycled.reports["by_text"].error == (
-        'column "taken" mixes formats of time: '
-        '"0000-00-00T00:00:00" 888 times, "00/00/0000 00:00:00" 12 times'
-    )
-    assert cycled.reports["late"].error is None
+    assert cycled.reports["by_text"].error is None
+    assert cycled.count("invalid_times", "by_text") == 12
+    assert cycled.of("records", model="by_text").value == 288
     assert cycled.of("records").value == 300
 
 
-def test_a_format_that_comes_later_fails_the_model_too(bench: Bench) -> None:
+def test_times_of_a_format_that_comes_later_are_none_until_it_is_the_main_one(bench: Bench) -> None:
     fill(bench, [row | {"event_time": row["event_time"].replace("Z", "")} for row in clean()])
     assert bench.cycle(AS_OF).error is None
     bench.database.insert("predictions", predictions(12, END, END + 12 * HOUR, prefix="q"))
 
-    cycled = bench.cycle(AS_OF + DAY)
+    few = bench.cycle(AS_OF + DAY)
+    bench.database.insert("predictions", predictions(400, END, END + 12 * HOUR, prefix="m"))
+    many = bench.cycle(AS_OF + 2 * DAY)
 
-    assert cycled.error is not None
-    assert cycled.error.startswith('column "event_time" mixes formats of time: "0000-00-00T00:00:00')
-    assert '"0000-00-00T00:00:00Z" 12 times' in cycled.error
+    assert few.error is None
+    assert few.count("invalid_times") == 12
+    assert many.error is not None
+    assert many.error.startswith('column "event_time" mixes formats of time: "0000-00-00T00:00:00')
+    assert '"0000-00-00T00:00:00Z" 412 times' in many.error
 
 
 def test_a_single_time_that_is_none_is_counted_and_stops_nothing(any_bench: Bench) -> None:

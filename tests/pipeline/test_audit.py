@@ -249,7 +249,7 @@ def test_labels_of_a_large_log_are_compared_by_turns(fresh_store: SqlStore, log:
     """Labels all taken away: panes that have rested a day are found in turns, each within the budget."""
     monitored, _ = audited(fresh_store, log, log)
     labelled = {
-        one.start for one in fresh_store.facts("late", START + 1) if one.part is Part.LABELS and one.labelled
+        one.start for one in fresh_store.facts("late", START) if one.part is Part.LABELS and one.labelled
     }
     source = Measuring(log.predictions, log.labels.slice(0, 0))
     monitored.source, monitored.spec = source, replace(monitored.spec, recount_rows=600)

@@ -123,14 +123,30 @@ def test_without_reports_there_are_labels_but_no_delays() -> None:
 
 
 def test_unseen_classes_are_counted_apart() -> None:
-    part = labelled(row("a", label="what"), row("b", label="1", prediction="who"), row("c", label="1.0"))
+    rows = [row("a", label="what"), row("b", label="1", prediction="who"), row("c", label="1.0")]
 
-    assert label_counts(part) == [0, 2, 0, 1, 0, 0]
-    assert counting_of("binary").confusion(part.strata[WHOLE]).counts.tolist() == [
-        [0, 0, 0],
-        [0, 1, 1],
-        [0, 1, 0],
-    ]
+    part = labelled(*rows, kind="classes")
+
+    assert label_counts(part, "classes")[-3:] == [1, 0, 0]
+    assert counting_of("classes").confusion(part.strata[WHOLE]).counts.sum() == part.labelled == 3
+
+
+def test_labels_of_a_binary_model_that_are_no_class_are_invalid_and_no_label() -> None:
+    labels = ["1", "0", "abc", "2", "NaN", "", None]
+
+    part = labelled(*(row(str(at), label=label, prediction="1") for at, label in enumerate(labels)))
+
+    assert (part.records, part.labelled, tally(part).invalid) == (7, 2, 4)
+    assert label_counts(part) == [1, 1, 0, 0, 1, 4]
+    assert counting_of("binary").confusion(part.strata[WHOLE]).counts.sum() == 2
+
+
+def test_a_label_of_several_classes_that_is_nan_is_invalid() -> None:
+    rows = [row(str(at), label=label) for at, label in enumerate(["nan", "NaN", "DM", "what"])]
+
+    part = labelled(*rows, kind="classes")
+
+    assert (part.labelled, tally(part).invalid) == (2, 2)
 
 
 def test_numbers_that_are_none_are_invalid_labels() -> None:

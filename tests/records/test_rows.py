@@ -11,6 +11,7 @@ from strategies import AS_OF, FIRST, PANES, Row, counting_of, reading_of, table_
 
 from monitor.core.clock import HOUR, MINUTE
 from monitor.core.errors import SourceError
+from monitor.core.text import reserved
 from monitor.records import rows
 from monitor.records.counting import Counting
 from monitor.records.rows import Rows, read_rows
@@ -127,17 +128,17 @@ def test_formats_of_time_that_differ_from_batch_to_batch_are_refused(role: str) 
     reading = replace(reading_of("binary"), time_units=())
     zulu, space = "2013-03-01T00:00:00Z", "2013-03-01 00:00:00.5"
     batches = [
-        pa.table({"event_time": [zulu, zulu], "logged_at": [zulu, None]} | {role: [text, None]})
+        pa.table({"event_time": [zulu] * 50, "logged_at": [zulu] * 50} | {role: [text] * 50})
         for text in (zulu, zulu, space)
     ]
 
-    with pytest.raises(SourceError, match=r'mixes formats of time: "0000-00-00T00:00:00Z" \d times, "0000'):
+    with pytest.raises(SourceError, match=r'mixes formats of time: "0000-00-00T00:00:00Z" 100 times, "0000'):
         list(rows.dated((table for table in batches), "logged_at", reading))
 
 
 def test_a_message_names_the_users_column() -> None:
     reading = replace(reading_of("binary"), time_units=(), names=(("event_time", "made_at"),))
-    table = pa.table({"event_time": ["2013-03-01T00:00:00Z", "2013-03-01 00:00:00"]})
+    table = pa.table({"event_time": ["2013-03-01T00:00:00Z", "2013-03-01 00:00:00"] * 50})
 
     with pytest.raises(SourceError, match='column "made_at" mixes formats of time'):
         rows.times(table, "event_time", reading)
@@ -165,7 +166,12 @@ def test_versions_keep_their_spelling_and_the_nameless_share_a_name() -> None:
 
     _, (names, codes), _ = found.strata(counting_of("binary"))
     counted = {names[code]: int((codes == code).sum()) for code in codes}
-    assert counted == {Stratum(version="1.0"): 1, Stratum(version="1"): 1, Stratum(version=NONE): 3}
+    assert counted == {
+        Stratum(version="1.0"): 1,
+        Stratum(version="1"): 1,
+        Stratum(version=NONE): 2,
+        Stratum(version=reserved("(none)")): 1,
+    }
 
 
 def test_arms_beside_the_configured_ones_are_other() -> None:
@@ -178,14 +184,6 @@ def test_arms_beside_the_configured_ones_are_other() -> None:
         f"group={OTHER}",
         f"group={OTHER}",
     ]
-
-
-def test_a_thousand_versions_in_a_pane_are_versions_and_one_more_is_not() -> None:
-    many = [record(str(at), FIRST + at // 1_000 * HOUR, version=str(at)) for at in range(2_000)]
-
-    assert sum(len(names) for names, _ in read(*many).strata(counting_of("binary"))) > 2_000
-    with pytest.raises(SourceError, match="holds 1001 values in one pane: at most 1000 are versions"):
-        list(read(*many, record("more", version="more")).strata(counting_of("binary")))
 
 
 def predictions(kind: str, **columns: list[str | None]) -> tuple[Numbers | None, Numbers | Categories | None]:

@@ -12,7 +12,7 @@ from monitor.core.clock import HOUR
 from monitor.records.counting import TALLY, VOLUME
 from monitor.records.pane import PanePart
 from monitor.records.values import canonical
-from monitor.states.strata import NONE, WHOLE
+from monitor.states.strata import NONE, WHOLE, value_name
 
 named = st.sampled_from(["binary", "classes"]).flatmap(lambda kind: logs(kind=kind))
 
@@ -82,11 +82,15 @@ def tally(log: Log, pane: int) -> list[int]:
         labels = labels_of(log, first)
         reports = [-reported for _, reported, _ in labels]
         valued = [-reported for _, reported, value in labels if value]
-        known = bool(labels) and labels[0][2] != ()
+        classes = {(name.encode(),) for name in log.counting.reading.classes}
+        there = bool(labels) and labels[0][2] != ()
+        invalid = there and log.kind == "binary" and labels[0][2] not in classes
+        known = there and not invalid
         counts["records"] += 1
         counts["labelled"] += known
         counts["corrections"] += max(len(labels) - 1, 0)
-        counts["retracted"] += bool(labels) and not known
+        counts["retracted"] += bool(labels) and not there
+        counts["invalid"] += invalid
         counts["stale"] += any(at - first["event_time"] > log.counting.reading.horizon for at in reports)
         counts["early"] += known and min(valued) < first["event_time"]
     return [counts[name] for name in TALLY]
@@ -98,7 +102,8 @@ def confusion(log: Log, pane: int) -> list[list[int]]:
     table = np.zeros((len(classes) + 1, len(classes) + 1), dtype=np.int64)
     for first, *_ in winners(log, pane):
         labels, predicted = labels_of(log, first), text_rank(first["prediction"])
-        if labels and labels[0][2] and predicted:
+        known = labels and (labels[0][2] and (log.kind != "binary" or labels[0][2][0] in classes))
+        if known and predicted:
             pair = [
                 classes.index(one) if one in classes else len(classes)
                 for one in (labels[0][2][0], predicted[0])
@@ -134,7 +139,7 @@ def test_panes_are_counted_as_the_rules_say(log: Log) -> None:
 @given(named)
 def test_each_version_counts_the_records_of_its_name(log: Log) -> None:
     for pane, part in zip(PANES.tolist(), log.parts()[: len(PANES)], strict=True):
-        expected = Counter(first["version"] or NONE for first, *_ in winners(log, pane))
+        expected = Counter(value_name(first["version"] or "") or NONE for first, *_ in winners(log, pane))
         found = {
             name.version: state.block("volume")[0] for name, state in part.strata.items() if name.version
         }

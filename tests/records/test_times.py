@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.core.clock import from_iso, to_iso
 from monitor.core.errors import SourceError
-from monitor.records.times import Times, parse_times
+from monitor.records.times import Times, in_format, parse_times
 
 
 def parse(values: list[Any], kind: Any = None, *, zone: str = "UTC", unit: str | None = None) -> Times:
@@ -79,35 +79,49 @@ def test_signs_of_offsets_are_one_format() -> None:
     assert iso(found) == ["2013-03-01T09:00:00Z", "2013-03-01T15:00:00Z"]
 
 
-@pytest.mark.parametrize(
-    ("texts", "listed"),
-    [
-        (
-            ["2013-03-01T10:00:00Z", "2013-03-02T10:00:00Z", "2013-03-01 10:00:00"],
-            '"0000-00-00T00:00:00Z" 2 times, "0000-00-00 00:00:00" 1 times',
-        ),
-        (
-            ["2013-03-01T10:00:00Z", "2013-03-01T10:00:00.25+00:00"],
-            '"0000-00-00T00:00:00Z" 1 times, "0000-00-00T00:00:00±00:00" 1 times',
-        ),
-        (
-            ["2013-03-01", "01.03.2013 10:00", "02.03.2013 11:00"],
-            '"00.00.0000 00:00" 2 times, "0000-00-00" 1 times',
-        ),
-    ],
-)
-def test_mixed_formats_are_refused_with_both_shapes_and_counts(texts: list[str], listed: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        parse_text(*texts)
+ZULU, NAIVE, DAYS_FIRST = "2013-03-01T10:00:00Z", "2013-03-01 10:00:00", "01.03.2013 10:00"
 
-    assert str(caught.value) == f'column "made_at" mixes formats of time: {listed}'
+
+@pytest.mark.parametrize("other", [NAIVE, "2013-03-01T10:00:00.25+00:00", DAYS_FIRST, "2013-03-01"])
+@pytest.mark.parametrize(("main", "others"), [(2, 1), (50, 40), (95, 5)])
+def test_texts_of_another_format_than_the_main_one_are_no_times(other: str, main: int, others: int) -> None:
+    found = parse_text(*[ZULU] * main, *[other] * others)
+
+    assert found.known.tolist() == [True] * main + [False] * others
+    assert found.invalid == others
+
+
+@pytest.mark.parametrize("other", [NAIVE, DAYS_FIRST])
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_a_column_without_a_main_format_is_refused_with_its_formats(other: str, share: float) -> None:
+    others = int(200 * share)
+
+    with pytest.raises(SourceError, match='column "made_at" mixes formats of time: ') as caught:
+        parse_text(*[ZULU] * (200 - others), *[other] * others)
+
+    assert f'"0000-00-00T00:00:00Z" {200 - others} times' in str(caught.value)
+    assert f"{others} times" in str(caught.value)
+
+
+def test_one_time_beside_one_of_another_format_is_read() -> None:
+    assert iso(parse_text(DAYS_FIRST, ZULU)) == [None, "2013-03-01T10:00:00Z"]
 
 
 def test_a_message_on_many_formats_stays_short() -> None:
-    texts = ["2013-03-01"] + [f"{'x' * width}1" for width in range(1, 9) for _ in "ab"]
+    texts = [*["2013-03-01"] * 80, *(f"{'x' * width}1" for width in range(1, 9) for _ in range(5))]
 
-    with pytest.raises(SourceError, match=r'"xxxx0" 2 times, and 5 more$'):
+    with pytest.raises(SourceError, match=r'"xxx0" 5 times, and 5 more$'):
         parse_text(*texts)
+
+
+def test_texts_that_are_marked_are_no_times_and_have_no_format() -> None:
+    marked = in_format(pa.array([ZULU, NAIVE, None, "n/a"]), "0000-00-00T00:00:00Z")
+
+    found = parse_times(pa.chunked_array([marked]), name="made_at", zone="UTC", unit=None)
+
+    assert found.known.tolist() == [True, False, False, False]
+    assert (found.invalid, found.formats) == (2, {"0000-00-00T00:00:00Z": 1})
+    assert in_format(marked, "0000-00-00T00:00:00Z").equals(marked)
 
 
 @pytest.mark.parametrize(

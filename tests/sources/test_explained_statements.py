@@ -40,7 +40,11 @@ def test_what_is_explained_is_what_a_cycle_and_an_audit_run(tmp_path: Path, colu
         seen.clear()
         run_cycle(monitored, END)
         run = {
-            sql for sql in seen if "event_time" in sql and not sql.startswith(("EXPLAIN", "SELECT typeof"))
+            sql
+            for sql in seen
+            if "event_time" in sql
+            and not sql.startswith(("EXPLAIN", "SELECT typeof"))
+            and not sql.endswith("LIMIT 100")  # looks at what a column holds
         }
         explained = explain_model(monitored.spec, source, END)
     source.close()

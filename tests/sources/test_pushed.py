@@ -284,3 +284,23 @@ def test_integers_among_what_is_text_are_counted_alike(engine: Engine) -> None:
     assert found.parts == engine.counted("local", SLICED).parts
     expected = count_records(role_named(table, SLICED), counting_of(SLICED), panes=PANES, as_of=AS_OF)
     assert found.parts == expected
+
+
+@pytest.mark.parametrize("column", ["version", "carrier", "arm"])
+@pytest.mark.parametrize("crowd", [False, True], ids=["unusual", "crowd"])
+def test_unusual_names_and_crowds_of_versions_are_counted_alike(
+    engine: Engine, column: str, *, crowd: bool
+) -> None:
+    table = log(2_600, repeats=40)
+    rng = np.random.default_rng(9)
+    odd = ["a\x1b[0m", "b\u202e", "z" * 300, "other", "(none)", "plain"]
+    values = [f"v{at}" for at in range(2_600)] if crowd else rng.choice(odd, 2_600).tolist()
+    table = table.set_column(table.column_names.index(column), column, pa.array(values, pa.string()))
+    day = pa.array(np.full(2_600, START + DAY), pa.timestamp("us", "UTC"))
+    engine.fill(table.set_column(1, "event_time", day).set_column(2, "logged_at", day) if crowd else table)
+
+    found = engine.counted("sql", SLICED)
+
+    assert found.parts == engine.counted("local", SLICED).parts
+    versions = [one.version for part in found.parts for one in part.strata if one.version]
+    assert len(versions) == 1_001 if crowd and column == "version" else len(set(versions)) < 8

@@ -1,0 +1,99 @@
+"""Names that come from data: bounded, readable, told apart; which versions of a pane are counted apart."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.core.text import MOST_BYTES, name_of, readable
+from monitor.records.rows import MOST_VERSIONS, frequent_versions, version_name
+from monitor.records.values import Categories, canonical, categories, texts
+from monitor.states.strata import NONE, OTHER, segment_of
+
+ANY = st.text(st.characters(), max_size=400) | st.text("ab\x00\x1b\u202e\U000e0041é€😀", max_size=400)
+
+
+@given(ANY)
+def test_a_name_is_readable_bounded_and_its_own_name(text: str) -> None:
+    name = name_of(text)
+
+    assert name == readable(name)
+    assert len(name.encode()) <= MOST_BYTES
+    assert name_of(name) == name
+    assert canonical(canonical(text)) == canonical(text)
+
+
+@given(ANY)
+def test_what_is_readable_and_short_is_its_name(text: str) -> None:
+    if text == readable(text) and len(text.encode()) <= MOST_BYTES:
+        assert name_of(text) == text
+    else:
+        assert name_of(text)[-9] == "~"
+
+
+@given(st.lists(ANY, unique=True, max_size=8))
+def test_texts_that_differ_have_names_that_differ(found: list[str]) -> None:
+    assert len({name_of(text) for text in found}) == len(found)
+
+
+def test_long_texts_with_one_beginning_have_two_names() -> None:
+    assert name_of("x" * 5_000 + "1") != name_of("x" * 5_000 + "2")
+
+
+@given(st.lists(ANY | st.none(), max_size=12))
+def test_columns_hold_names_and_say_which_rows_were_renamed(found: list[str | None]) -> None:
+    column = pa.chunked_array(
+        [
+            pa.array(
+                [None if text is None else text.encode("utf-8", "replace").decode() for text in found],
+                pa.string(),
+            )
+        ]
+    )
+    written = column.to_pylist()
+
+    named = texts(column)
+
+    assert [None if code < 0 else named.levels[code] for code in named.codes] == [
+        None if text is None else name_of(text) for text in written
+    ]
+    assert named.renamed().tolist() == [text is not None and name_of(text) != text for text in written]
+    assert categories(column).renamed().tolist() == named.renamed().tolist()
+
+
+def test_bytes_that_are_no_unicode_are_names_too() -> None:
+    raw = pa.array([b"ok", b"\xff\xfe", b"\xff\xfd", None], pa.binary()).view(pa.string())
+
+    named = texts(pa.chunked_array([raw]))
+
+    assert len(set(named.codes.tolist())) == 4
+    assert named.renamed().tolist() == [False, True, True, False]
+    assert all(level == readable(level) for level in named.levels)
+
+
+def test_our_own_names_are_told_apart_from_those_of_the_data() -> None:
+    for name in (OTHER, NONE):
+        assert version_name(name).startswith(f"{name}~")
+        assert segment_of("carrier", name).segment == f"carrier={version_name(name)}"
+    assert version_name("others") == "others"
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 1_400), st.integers(1, 3)), max_size=2_500))
+def test_of_each_pane_the_thousand_versions_with_most_rows_stay(found: list[tuple[int, int, int]]) -> None:
+    crowd = [(0, version, 1) for version in range(MOST_VERSIONS)]
+    rows = [(pane, version) for pane, version, times in [*found, *crowd] for _ in range(times)]
+    pane, codes = np.asarray(rows).T
+    levels = tuple(f"{at:04}" for at in range(1_401))
+
+    version, beyond = frequent_versions(Categories(levels, codes), pane)
+
+    for one in range(3):
+        counts = Counter(code for at, code in rows if at == one and code >= 0)
+        ranked = sorted(counts, key=lambda code: (-counts[code], code))
+        kept = set(ranked[:MOST_VERSIONS])
+        expected = [code >= 0 and code not in kept for at, code in rows if at == one]
+        assert beyond[pane == one].tolist() == expected
+    assert {version.levels[code] for code in version.codes[beyond]} <= {OTHER}
+    assert (version.codes[~beyond] == codes[~beyond]).all()
