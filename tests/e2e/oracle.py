@@ -153,9 +153,14 @@ def with_labels(log: Log, rows: pd.DataFrame, as_of: int) -> pd.DataFrame:
 
 def judged(log: Log, told: pd.DataFrame) -> pd.DataFrame:
     """Rows with labels, and what these and the predictions are."""
-    invalid = told["label"].notna() & ~_finite(told["label"]) if not log.classes else False
-    told = told.assign(invalid=invalid, known=told["label"].notna() & ~np.asarray(invalid))
-    return told.assign(actual=_positions(log, told["label"]), said=_positions(log, told["prediction"]))
+    there = told["label"].notna()
+    if not log.classes:
+        invalid = there & ~_finite(told["label"])
+    else:  # of two classes a third is no label; of several it may be a new one
+        invalid = there & ~told["label"].isin(log.classes) & log.binary
+    told = told.assign(invalid=invalid, known=there & ~np.asarray(invalid))
+    actual = _positions(log, told["label"].where(told["known"]))
+    return told.assign(actual=actual, said=_positions(log, told["prediction"]))
 
 
 def _positions(log: Log, outcome: pd.Series) -> pd.Series:

@@ -31,6 +31,8 @@ def of_labels(log: Log, told: pd.DataFrame, *, delays: bool) -> dict[Key, Expect
 def _quality(log: Log, told: pd.DataFrame) -> Found:
     n, known = len(told), told["known"]
     yield ("coverage", ""), rate(int(known.sum()), n)
+    invalid = int(told["invalid"].sum())
+    yield ("invalid_label_rate", ""), rate(invalid, int(known.sum()) + invalid)
     counts = {
         "labelled_records": known,
         "corrected_labels": told["corrections"],
