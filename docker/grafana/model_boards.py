@@ -136,10 +136,10 @@ def _records() -> Iterator[Panel]:
     yield band(BY_NAME["volume_ratio"], f'model="$model", {WHOLE}', "{{window}}")
     queries = tuple(
         Query(newest(names.family_name(BY_NAME[name]), ONE), name.replace("_", " "))
-        for name in ("duplicate_records", "stale_records")
+        for name in ("duplicate_records", "stale_records", "unusual_names")
     )
-    text = "Rows that repeat an id; records logged later than the horizon."
-    yield Panel(Kind.LINES, "Repeated and stale", text, queries, NUMBER, 0)
+    text = "Rows that repeat an id; records logged later than the horizon; names escaped, cut or too many."
+    yield Panel(Kind.LINES, "Repeated, stale, unusual", text, queries, NUMBER, 0)
     for name in ("missing_rate", "invalid_rate"):
         yield lines(BY_NAME[name], f'{ONE}, subject!~"feature:.+"', "{{subject}}", width=12)
 
