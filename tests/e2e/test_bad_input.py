@@ -225,6 +225,27 @@ def test_times_of_a_format_that_comes_later_are_none_until_it_is_the_main_one(be
     assert '"0000-00-00T00:00:00Z" 412 times' in many.error
 
 
+@pytest.mark.parametrize("odd", ["{}Z", "{}+02:00"])
+def test_a_time_of_another_format_alone_in_its_pane_is_none_however_it_is_read(
+    any_bench: Bench, tmp_path: Path, odd: str
+) -> None:
+    """One row an hour: the cycle that counts the odd row's pane sees no other row in it."""
+    rows = [row | {"logged_at": row["logged_at"].replace("Z", "")} for row in predictions(72, START, END)]
+    rows = [row | {"taken": row["event_time"].replace("Z", "")} for row in rows]
+    fill(any_bench, replaced(rows, "taken", {70: odd.format(rows[70]["taken"])}), taken="text")
+    any_bench.configure(model(options=OPTIONS).replace('event_time = "event_time"', 'event_time = "taken"'))
+    once = Bench(tmp_path / "once", any_bench.database, f"sqlite:///{tmp_path / 'once.db'}")
+    once.directory.mkdir()
+    once.configure(model(options=OPTIONS).replace('event_time = "event_time"', 'event_time = "taken"'))
+
+    hourly = [any_bench.cycle(END + step * HOUR) for step in range(-4, 2)]
+    at_once = once.cycle(AS_OF)
+
+    assert [cycled.error for cycled in (*hourly, at_once)] == [None] * 7
+    assert at_once.count("invalid_times") == 1
+    assert hourly[-1].of("records").value == at_once.of("records").value == 23
+
+
 def test_a_single_time_that_is_none_is_counted_and_stops_nothing(any_bench: Bench) -> None:
     rows = replaced([row | {"taken": row["event_time"]} for row in clean()], "taken", {700: "yesterday"})
     fill(any_bench, rows, taken="text")
