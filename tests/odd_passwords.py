@@ -6,16 +6,49 @@ import re
 from urllib.parse import quote, quote_plus
 
 WORDS = ["password", "postgres", "failed", "a", "ab", "xyz"]
-"""Those that stand in messages anyway, and those that are too short to be hidden: they must work, no more."""
+"""Those that stand in messages anyway, and those that are too short to be hidden: they must work."""
 _WRITTEN = [
-    "pass word here", "p@ssphrase@home", "user:name:secret", "etc/shadow/keys", "who?knows?me", "hash#tag#rest",
-    "fifty%percent", "%zz%4nothing", "%40%2Fencoded", "key=value&more=none", "one+two+three", "it's quoted'",
-    'say "hello" loud', "`ticks`and", "back\\slash\\end\\", "$HOME/$PATH", "${HOME}and${file:/etc/passwd}",
-    "{}braces{0}", "$${doubled}", "grün-äöü-ß", "пароль-секрет", "密码很长很长", "🔑 emoji 🔒", " leading", "trailing ",
-    "  both sides  ", "tab\tinside", "L" * 300 + "@ " + "R" * 300, "postgresql://x:yyyy@zzzz/w", "://@:/?#[]",
-    "secret sslmode=disable host=evil", "'; DROP ROLE odd; --", "<script>alert</script>", "pipe|semi;comma,dot.",
-    "~!^*()_-[]<>", "%%%%", "====", "%s%d%(name)s", "\\x41\\u0042\\n", "non\u00a0breaking",
-]  # fmt: skip
+    "pass word here",
+    "p@ssphrase@home",
+    "user:name:secret",
+    "etc/shadow/keys",
+    "who?knows?me",
+    "hash#tag#rest",
+    "fifty%percent",
+    "%zz%4nothing",
+    "%40%2Fencoded",
+    "key=value&more=none",
+    "one+two+three",
+    "it's quoted'",
+    'say "hello" loud',
+    "`ticks`and",
+    "back\\slash\\end\\",
+    "$HOME/$PATH",
+    "${HOME}and${file:/etc/passwd}",
+    "{}braces{0}",
+    "$${doubled}",
+    "grün-äöü-ß",
+    "пароль-секрет",
+    "密码很长很长",
+    "🔑 emoji 🔒",
+    " leading",
+    "trailing ",
+    "  both sides  ",
+    "tab\tinside",
+    "L" * 300 + "@ " + "R" * 300,
+    "postgresql://x:yyyy@zzzz/w",
+    "://@:/?#[]",
+    "secret sslmode=disable host=evil",
+    "'; DROP ROLE odd; --",
+    "<script>alert</script>",
+    "pipe|semi;comma,dot.",
+    "~!^*()_-[]<>",
+    "%%%%",
+    "====",
+    "%s%d%(name)s",
+    "\\x41\\u0042\\n",
+    "non\u00a0breaking",
+]
 _SIGNS = "abcXYZ019 @:/?#%&=+'\"\\${}[]äж€,;!"
 
 

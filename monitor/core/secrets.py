@@ -17,7 +17,8 @@ SHORTEST = 4
 """Characters from which on a secret is hidden wherever it stands: shorter ones stand in every second word."""
 _MOST = 1_000  # secrets that are kept: one that changes by the minute must not fill the memory
 _CUT = "…"  # ends a text of ours that was too long
-_SPLIT = re.compile(r"[\s@:/?#&=;,'\"]+")  # where a parser may split what it takes for something else
+_SPLIT = re.compile(r"[\s@:/?#&=;,'\"]")  # where a parser may split what it takes for something else
+_ENDS = 8  # parsers split at the first or the last such signs
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _WORD = re.compile(r"[^\W\d_]+")
 _NAMES = r"pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|credentials?|odbc_connect"
@@ -58,7 +59,7 @@ class Secrets:
         """
         if secret in self._known:
             return
-        parts = [secret, *(_SPLIT.split(secret) if pieces else ())]
+        parts = {secret, *(_pieces(secret) if pieces else ())}
         found = {form for part in parts for form in _forms(part) if len(form) >= SHORTEST}
         forms = sorted(found, key=len, reverse=True)
         if forms:
@@ -110,6 +111,15 @@ def _without_beginning(text: str, one: _Hidden) -> str:
             if text.endswith(form[:length]):
                 return text[:-length] + one.shown
     return text
+
+
+def _pieces(secret: str) -> Iterator[str]:
+    """What a parser makes of a secret that was not encoded: up to a sign, from it on, between two."""
+    signs = list(_SPLIT.finditer(secret))
+    for sign in (*signs[:_ENDS], *signs[-_ENDS:]):
+        yield from (secret[: sign.start()], secret[sign.end() :])
+    yield from _SPLIT.split(secret)
+    yield from re.split(r"[\s@]", secret)
 
 
 def _forms(secret: str) -> Iterator[str]:

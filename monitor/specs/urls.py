@@ -17,13 +17,16 @@ _SECRET = re.compile(
 )
 _PARAMETER = re.compile(r"[?&;]([^?&;=]*)=([^&;]*)")
 _PASSWORD = re.compile(r"[^:@]*:(.*)@", re.DOTALL)
-_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]\x00-\x20]*)(?::([0-9]{0,5}))?")
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%\w]+\]|[\w.,~%-]*)(?::([0-9]{0,5}))?")
 _SPARK = ("sc", "spark", "k8s", "yarn", "local")  # several hosts, or none
 _FILES = ("sqlite", "duckdb", "chdb")  # a path may hold any sign
 _LAST_PORT = 65_535
 _TOKEN = 12  # characters of a part of a channel's address from which on it is taken for a secret
 _SQLITE = 'the file of a SQLite URL follows three slashes, its whole path four, as in "sqlite:///monitor.db"'
-_AT = 'the sign "@" stands once in a URL, between password and host: write it as %40 anywhere else'
+_AT = (
+    'the sign "@" stands once in a URL, between password and host: write it as %40 anywhere else, '
+    "and in user and password / as %2F, ? as %3F"
+)
 _PORT = (
     "behind the host of a URL stands its port, a number from 1 to 65535, as in "
     '"postgresql://user:password@host:5432/name"; in user and password write @ as %40, : as %3A, / as %2F'
@@ -109,18 +112,20 @@ def fault_of(url: str) -> str | None:
         return 'a database URL starts as in "sqlite:///monitor.db": got no scheme'
     if any(sign < " " or sign == "\x7f" for sign in url):
         return "a URL is one line without control characters: write a line break as %0A, a tab as %09"
-    rest = url[scheme.end() :]
-    engine = _engine(scheme)
+    return _fault_behind(_engine(scheme), url[scheme.end() :])
+
+
+def _fault_behind(engine: str, rest: str) -> str | None:
     if engine == "sqlite" and rest[:1] not in ("", "/", "?"):
         return _SQLITE
     if engine in _FILES:
         return None
-    account, at, behind = rest.rpartition("@")
-    if at and ("@" in account or re.search(r"[/?#]", account.partition(":")[0])):
+    account, at, _ = rest.partition("@")
+    if rest.count("@") > 1 or (at and re.search("[/?]", account)):
         return _AT
-    if engine in _SPARK:
-        return None
-    return _fault_of_host(re.split(r"[/?]", behind, maxsplit=1)[0])
+    return (
+        None if engine in _SPARK else _fault_of_host(re.split("[/?]", rest.rpartition("@")[2], maxsplit=1)[0])
+    )
 
 
 def learn_secrets(url: str) -> None:
@@ -136,15 +141,27 @@ def learn_secrets(url: str) -> None:
 
 
 def learn_channel(url: str) -> None:
-    """Hide the address of a channel from now on: whole, what follows its host, its password, its tokens."""
+    """Hide the address of a channel from now on: whole, its password, its tokens."""
+    secrets.learn(url)
+    for part in _parts_of_channel(url):
+        if len(part) >= _TOKEN:
+            secrets.learn(part)
+
+
+def without_channel(text: str, url: str) -> str:
+    """What a channel's receiver said, without any part of its address: rather too much is hidden."""
+    own = secrets.Secrets()
+    for part in _parts_of_channel(url):
+        own.learn(part)
+    return secrets.hide(own.hide(text))
+
+
+def _parts_of_channel(url: str) -> list[str]:
+    """Account, path and query of a channel, whole and in parts; of no webhook its host."""
     scheme, _, behind = url.partition("://")
     account, _, address = behind.rpartition("@")
     told = address.partition("/")[2] if scheme.lower() in ("http", "https") else address
-    secrets.learn(url)
-    secrets.learn(account.partition(":")[2], pieces=True)
-    for part in (told, *re.split(r"[/:@?&=#,+]", told)):
-        if len(part) >= _TOKEN:
-            secrets.learn(part)
+    return [part for text in (account, told) for part in (text, *re.split(r"[/:@?&=#,+]", text))]
 
 
 def _engine(scheme: re.Match[str]) -> str:
@@ -154,6 +171,6 @@ def _engine(scheme: re.Match[str]) -> str:
 def _fault_of_host(host: str) -> str | None:
     found = _HOST.fullmatch(host)
     if found is None:
-        return _IN_BRACKETS if host.count(":") > 1 and "@" not in host and not host.startswith("[") else _PORT
+        return _IN_BRACKETS if host.count(":") != 1 else _PORT
     port = found[1]
     return _PORT if port and not 0 < int(port) <= _LAST_PORT else None

@@ -190,4 +190,4 @@ def test_odd_passwords_are_in_no_output_of_the_daemon_and_of_a_cycle(odd: Odd) -
     said = cycled.output + running.log_file.read_text(encoding="utf-8") + health + page
 
     assert cycled.exit_code == 1
-    assert {password: traces(password, said) for password in chosen} == dict.fromkeys(chosen, [])
+    assert {password: traces(password, said) for password in chosen} == {key: [] for key in chosen}
