@@ -73,8 +73,10 @@ def run(path: Path) -> None:
     with _kept():
         from monitor.app.serve import serve
         from monitor.app.wiring import opened
+        from monitor.daemon.log import log_threads
 
         settings = read_settings(path)
+    log_threads()
     with opened(settings, path.parent) as app:
         sys.exit(serve(app, reread=lambda: read_settings(path)))
 

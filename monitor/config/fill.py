@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from monitor.config.faults import Fault
 from monitor.config.places import Loc
-from monitor.core.secrets import Secrets, hide
+from monitor.core.secrets import Secrets, hide, learn
 from monitor.specs.urls import in_url, learn_channel, learn_secrets, text_of
 
 _FILE = "${file:"
@@ -103,3 +103,5 @@ class Filling:
         self.secrets.learn(value, place)
         if loc and loc[0] in ("models", "defaults"):
             self.in_models.learn(value, place)
+        if loc[-1:] in (("where",), ("query",), ("file",)):
+            learn(value, place)  # databases quote what they are asked

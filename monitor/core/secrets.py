@@ -20,7 +20,8 @@ _CUT = "…"  # ends a text of ours that was too long
 _SPLIT = re.compile(r"[\s@:/?#&=;,'\"]")  # where a parser may split what it takes for something else
 _ENDS = 8  # parsers split at the first or the last such signs
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
-_WORD = re.compile(r"[^\W\d_]+")
+_LETTER = r"[^\W\d_]"
+_WORD = re.compile(f"{_LETTER}+")
 _NAMES = r"pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|credentials?|odbc_connect"
 _URL_PASSWORD = re.compile(r"(://[^\s:/@]*):[^\s'\"]*@")
 _PARAMETER = re.compile(rf"(?i)\b(\w*(?:{_NAMES}))=(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s&;,'\"]+)")
@@ -41,8 +42,8 @@ class Secrets:
     Parameters
     ----------
     words
-        whether a secret of letters alone is hidden as a word alone: of a message about PostgreSQL the
-        password "postgres" would blank half.
+        whether a secret of letters alone is left where it is a part of a longer word: of a message about
+        PostgreSQL the password "postgres" would blank half.
     """
 
     def __init__(self, *, words: bool = False) -> None:
@@ -81,7 +82,7 @@ class Secrets:
 
     def _bounded(self, form: str) -> str:
         escaped = re.escape(form)
-        return rf"(?<!\w){escaped}(?!\w)" if self._words and _WORD.fullmatch(form) else escaped
+        return rf"(?<!{_LETTER}){escaped}(?!{_LETTER})" if self._words and _WORD.fullmatch(form) else escaped
 
 
 _KNOWN = Secrets(words=True)

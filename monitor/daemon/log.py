@@ -3,6 +3,7 @@
 import logging
 import re
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TextIO
@@ -26,7 +27,7 @@ _TELLING = {  # below these they log the rows that are read, and addresses that 
     "urllib3": logging.INFO,
 }
 _SECRET_KEY = re.compile(r"(?i)password|passwd|secret|token|api_?key")
-_PLAIN_KEYS = ("level", "logger", "timestamp")
+_PLAIN_KEYS = ("level", "logger", "timestamp", "model", "channel", "_record", "_from_structlog")
 
 
 class LogFormat(StrEnum):
@@ -67,8 +68,8 @@ def configure(log_format: LogFormat, level: str = "info", stream: TextIO | None 
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
         processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             hide_secrets,
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             _renderer(log_format, stream or sys.stderr),
         ],
     )
@@ -80,8 +81,19 @@ def hide_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> Even
 
     The words of our own events stand as they are: a password "cycle" shall not rename what is searched for.
     """
-    ours = (*_PLAIN_KEYS, "event") if str(event.get("logger", "")).startswith("monitor.") else _PLAIN_KEYS
-    return {key: value if key in ours else _hidden(key, value) for key, value in event.items()}
+    ours = event.get("_from_structlog") is True and str(event.get("logger")).startswith("monitor.")
+    plain = (*_PLAIN_KEYS, "event") if ours else _PLAIN_KEYS
+    return {key: value if key in plain else _hidden(key, value) for key, value in event.items()}
+
+
+def log_threads() -> None:
+    """Log what ends a thread: Python would print it, with all that its texts quote."""
+    threading.excepthook = _ended
+
+
+def _ended(ended: threading.ExceptHookArgs) -> None:
+    log, error = structlog.stdlib.get_logger("monitor.daemon"), ended.exc_value
+    log.error("a thread ended", thread=ended.thread.name if ended.thread else None, exc_info=error)
 
 
 def _hidden(key: str, value: Any) -> Any:

@@ -5,7 +5,7 @@ A place `${file:/path}` is filled anew for each connection, as passwords are rot
 
 import re
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from monitor.core import secrets
 
@@ -130,14 +130,24 @@ def _fault_behind(engine: str, rest: str) -> str | None:
 
 def learn_secrets(url: str) -> None:
     """Hide the password of a database URL, and the secrets of its parameters, from now on."""
-    scheme = _SCHEME.match(url)
-    if scheme is None or _engine(scheme) in _FILES:
-        return
-    if password := _PASSWORD.match(url, scheme.end()):
-        secrets.learn(password[1], pieces=True)
+    secrets.learn(_password_of(url), pieces=True)
     for name, value in _PARAMETER.findall(url):
         if is_secret(name):
             secrets.learn(value)
+
+
+def has_short_password(url: str) -> bool:
+    """Whether the password of a database URL is too short to be hidden wherever it stands."""
+    return 0 < len(unquote(_password_of(url))) < secrets.SHORTEST
+
+
+def _password_of(url: str) -> str:
+    """Password as it is written, up to the last `@`; empty: there is none."""
+    scheme = _SCHEME.match(url)
+    if scheme is None or _engine(scheme) in _FILES:
+        return ""
+    found = _PASSWORD.match(url, scheme.end())
+    return found[1] if found else ""
 
 
 def learn_channel(url: str) -> None:

@@ -50,7 +50,7 @@ def test_of_two_secrets_the_longer_is_hidden_whole() -> None:
 def test_a_password_that_is_a_word_is_hidden_as_a_word() -> None:
     secrets.learn("postgres")
 
-    assert hide('postgresql: no role "postgres", postgres_1') == 'postgresql: no role "***", postgres_1'
+    assert hide('postgresql: no role "postgres", app_postgres') == 'postgresql: no role "***", app_***'
 
 
 def test_a_short_password_is_hidden_where_it_stands_as_one_only() -> None:
