@@ -34,6 +34,7 @@ _WRITTEN = [
     " leading",
     "trailing ",
     "  both sides  ",
+    "two\nlines",
     "tab\tinside",
     "L" * 300 + "@ " + "R" * 300,
     "postgresql://x:yyyy@zzzz/w",

@@ -61,10 +61,10 @@ class Filling:
     def _text(self, text: str, loc: Loc) -> str:
         before = len(self.faults)
         filled = _PLACE.sub(self._place(text, loc), text)
-        if loc[-1:] == ("url",):
-            (learn_channel if loc[0] == "notify" else learn_secrets)(filled)
         if len(self.faults) > before:
             return text
+        if loc[-1:] == ("url",):
+            (learn_channel if loc[0] == "notify" else learn_secrets)(filled)
         left = _PLACE.sub(self._place(text, loc, but_files=True), text)
         if left.count(_FILE) == text.count(_FILE) > 0 and "$$" not in text:  # what is left means the same
             self.written[loc] = left
@@ -97,7 +97,7 @@ class Filling:
             raise ValueError(f"the environment variable {name} is not set")
         if any("\ud800" <= sign <= "\udfff" for sign in self.environ[name]):
             raise ValueError(f"the environment variable {name} is not UTF-8 text")
-        return self.environ[name]
+        return self.environ[name].rstrip("\r\n")
 
     def _remember(self, value: str, place: str, loc: Loc) -> None:
         self.secrets.learn(value, place)

@@ -29,7 +29,7 @@ _AT = (
 )
 _PORT = (
     "behind the host of a URL stands its port, a number from 1 to 65535, as in "
-    '"postgresql://user:password@host:5432/name"; in user and password write @ as %40, : as %3A, / as %2F'
+    '"postgresql://db.example:5432/name"; in user and password write @ as %40, : as %3A, / as %2F'
 )
 _IN_BRACKETS = (
     'the host of a URL is a name, or an IPv6 address in brackets, as in "[::1]:5432"; '

@@ -58,7 +58,7 @@ def said(code: str) -> str:
                 "import structlog\nlog.configure(log.LogFormat.CONSOLE)\n"
                 "try:\n    raise RuntimeError(SECRET) from KeyError(SECRET)\n"
                 "except RuntimeError:\n"
-                "    structlog.stdlib.get_logger('monitor.daemon').exception('failed', inner={'a': [SECRET]})\n"
+                "    structlog.stdlib.get_logger('monitor.daemon').exception('failed', a={'b': [SECRET]})\n"
                 "    logging.getLogger('library').exception(SECRET)"
             ),
             "RuntimeError",

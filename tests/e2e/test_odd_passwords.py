@@ -166,9 +166,35 @@ def test_fifty_odd_passwords_open_a_source_on_mariadb_and_check_says_none(
             connection.exec_driver_sql("DROP USER odd@'%%'")
 
 
+@pytest.mark.parametrize(
+    ("key", "url"),
+    [
+        ("source", "postgresql://odd:{}@127.0.0.1:1/app"),
+        ("source", "postgresql://odd:{}@no.such.invalid/app?reader=fetchmany"),
+        ("source", "postgresql://[::1]:1/app?user=odd&password={}"),
+        ("source", "postgresql://127.0.0.1/app?sslmode=verify-full&sslkey=none&sslpassword={}"),
+        ("source", "mariadb://odd:{}@127.0.0.1:1/app"),
+        ("source", "nosuch://odd:{}@127.0.0.1/app"),
+        ("store", "postgres://odd:{}@127.0.0.1:1/app"),
+        ("store", "postgresql://127.0.0.1:1/app?user=odd&password={}"),
+    ],
+)
+def test_where_nobody_answers_no_message_says_a_password(tmp_path: Path, key: str, url: str) -> None:
+    odd = Odd(tmp_path, "", {})
+    for at, password in enumerate(PASSWORDS):
+        used = url.format(odd.held("odd", password, PLACES[at % 2]))
+        other = f"sqlite:///{tmp_path}/none.db"
+        odd.configure(used if key == "store" else other, log=used if key == "source" else other)
+
+        told = odd.run("check")
+
+        assert told.exit_code == 2
+        assert traces(password, told.output) == []
+
+
 @pytest.mark.postgres
 def test_odd_passwords_are_in_no_output_of_the_daemon_and_of_a_cycle(odd: Odd) -> None:
-    chosen, port = [one for one in PASSWORDS if len(one) > 3][3::5], servers.free_port()
+    chosen, port = [one for one in PASSWORDS if len(one) > 3][3::9], servers.free_port()
     store, *others = chosen
     odd.role("odd_store", store)
     urls = {}
@@ -187,7 +213,10 @@ def test_odd_passwords_are_in_no_output_of_the_daemon_and_of_a_cycle(odd: Odd) -
         health = httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=30).text
         page = running.page()
         assert running.stop()[0] == 0
-    said = cycled.output + running.log_file.read_text(encoding="utf-8") + health + page
+    odd.role("odd_store", "another")
+    without_store = odd.run("cycle")
+    said = cycled.output + without_store.output + running.log_file.read_text(encoding="utf-8") + health + page
 
-    assert cycled.exit_code == 1
+    assert (cycled.exit_code, without_store.exit_code) == (1, 1)
+    assert "authentication failed" in without_store.stderr
     assert {password: traces(password, said) for password in chosen} == {key: [] for key in chosen}
