@@ -15,7 +15,7 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 HIDDEN = "***"
 SHORTEST = 4
 """Characters from which on a secret is hidden wherever it stands: shorter ones stand in every second word."""
-_MOST = 1_000  # secrets that are kept: one that changes by the minute must not fill the memory
+_MOST = 200  # secrets that are kept: one that changes by the minute must not fill the memory
 _CUT = "…"  # ends a text of ours that was too long
 _SPLIT = re.compile(r"[\s@:/?#&=;,'\"]")  # where a parser may split what it takes for something else
 _ENDS = 8  # parsers split at the first or the last such signs

@@ -120,17 +120,17 @@ def _fault_behind(engine: str, rest: str) -> str | None:
         return _SQLITE
     if engine in _FILES:
         return None
-    account, at, _ = rest.partition("@")
-    if rest.count("@") > 1 or (at and re.search("[/?]", account)):
+    account, at, behind = rest.rpartition("@")
+    if at and re.search("[@/?]", account):
         return _AT
-    return (
-        None if engine in _SPARK else _fault_of_host(re.split("[/?]", rest.rpartition("@")[2], maxsplit=1)[0])
-    )
+    return None if engine in _SPARK else _fault_of_host(re.split("[/?]", behind, maxsplit=1)[0])
 
 
 def learn_secrets(url: str) -> None:
     """Hide the password of a database URL, and the secrets of its parameters, from now on."""
-    secrets.learn(_password_of(url), pieces=True)
+    password = _password_of(url)
+    for written in (password, unquote(password)):
+        secrets.learn(written, pieces=True)
     for name, value in _PARAMETER.findall(url):
         if is_secret(name):
             secrets.learn(value)
@@ -152,10 +152,10 @@ def _password_of(url: str) -> str:
 
 def learn_channel(url: str) -> None:
     """Hide the address of a channel from now on: whole, its password, its tokens."""
-    secrets.learn(url)
-    for part in _parts_of_channel(url):
-        if len(part) >= _TOKEN:
-            secrets.learn(part)
+    account = url.partition("://")[2].rpartition("@")[0]
+    tokens = (part for part in _parts_of_channel(url) if len(part) >= _TOKEN)
+    for secret in (url, account.partition(":")[2], *tokens):
+        secrets.learn(secret)
 
 
 def without_channel(text: str, url: str) -> str:

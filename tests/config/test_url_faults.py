@@ -1,14 +1,17 @@
 """URLs that do not parse: a sentence names the key, the rule and what to write, and no part of a password."""
 
 import json
+import re
+from urllib.parse import quote, quote_plus
 
 import pytest
 from configurations import SOURCE, File, model
 from odd_passwords import WORDS, odd_passwords, traces
 
 from monitor.core.errors import ConfigurationError, SourceError, StoreError
+from monitor.core.secrets import hide
 from monitor.sources.address import address_of
-from monitor.specs.urls import fault_of, filled, in_url
+from monitor.specs.urls import fault_of, filled, in_url, learn_secrets
 from monitor.store.connections import parsed
 
 PASSWORDS = [one for one in odd_passwords(70, seed=5) if one not in WORDS]
@@ -86,6 +89,16 @@ def test_a_fault_says_what_to_write(url: str, part: str) -> None:
 )
 def test_a_sound_url_has_no_fault(url: str) -> None:
     assert fault_of(url) is None
+
+
+@pytest.mark.parametrize("password", PASSWORDS)
+def test_what_a_url_holds_is_hidden_raw_encoded_and_in_parts(password: str) -> None:
+    learn_secrets(f"postgresql://ann:{quote(password, safe='')}@db/app?sslpassword={quote_plus(password)}")
+    parts = [part for part in re.split(r"[\s@]", password) if len(part) > 3]
+
+    said = [hide(f"got <{part}>") for part in (password, quote(password), quote_plus(password), *parts)]
+
+    assert [traces(password, text) for text in said] == [[]] * len(said)
 
 
 @pytest.mark.parametrize(
