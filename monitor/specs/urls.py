@@ -112,7 +112,7 @@ def fault_of(url: str) -> str | None:
         return 'a database URL starts as in "sqlite:///monitor.db": got no scheme'
     if any(sign < " " or sign == "\x7f" for sign in url):
         return "a URL is one line without control characters: write a line break as %0A, a tab as %09"
-    return _fault_behind(_engine(scheme), url[scheme.end() :])
+    return _fault_behind(_engine(scheme), _FILE.sub("_", url[scheme.end() :]))
 
 
 def _fault_behind(engine: str, rest: str) -> str | None:

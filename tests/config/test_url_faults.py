@@ -75,6 +75,7 @@ def test_a_fault_says_what_to_write(url: str, part: str) -> None:
         "postgresql://ann@h1,h2/app",
         "postgresql:///app?host=/var/run/postgresql",
         "postgresql://%2Fvar%2Frun/app",
+        "postgresql://ann:${file:/run/a@b}@db/app",
         "postgresql://ann:a:b#c d+e%@db/my app",
         "postgres://bücher.example/app",
         "mariadb+pymysql://ann:x@db_1:3306/app?charset=utf8mb4",
