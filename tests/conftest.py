@@ -10,6 +10,7 @@ import pytest
 import servers
 from hypothesis import settings
 
+from monitor.core import secrets
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import migrate, open_store
 
@@ -22,6 +23,13 @@ _MEMORY = Path("/dev/shm")  # noqa: S108 (nothing but private directories is mad
 if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= 2 * 2**30:
     os.environ["TMPDIR"] = str(_MEMORY)
     tempfile.tempdir = None  # what was found before
+
+
+@pytest.fixture(autouse=True)
+def unlearned() -> Iterator[None]:
+    """A process keeps the secrets that it has met: those of another test are none here."""
+    yield
+    secrets.forget()
 
 
 @pytest.fixture(scope="session")

@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 
 @dataclass
 class Receiver:
-    """What was posted, and what is answered: statuses one after the other, then 200."""
+    """What was posted, and what is answered: one after the other, then 200."""
 
     port: int = 0
     answers: list[int] = field(default_factory=list)
+    echo: bool = False
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -37,7 +39,8 @@ def receiver(*answers: int) -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(found.take(self.path, dict(self.headers), body))
+            status = found.take(self.path, dict(self.headers), body)
+            self.send_response(status, f"no {unquote(self.path)}" if found.echo else None)
             self.send_header("Location", "/elsewhere")
             self.send_header("Content-Length", "0")
             self.end_headers()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
 from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
+from monitor.core.secrets import SHORTEST
 from monitor.sources.explain import Query
 from monitor.specs.settings import HttpSpec, Settings
+from monitor.specs.urls import filled, has_short_password
 from monitor.web.files import certificate, secrets
 from monitor.web.guard import exposed
 
@@ -43,8 +46,10 @@ def run_check(
                 settings, path.parent, system_clock(), faulty=examined.faulty, explain=explain
             )
             checked = replace(checked, faults=(*_of_files(settings.http, path.parent), *checked.faults))
-        if settings is not None and (warning := exposed(settings.http)):
-            checked = replace(checked, warnings=(Finding(None, warning), *checked.warnings))
+        if settings is not None:
+            found = [exposed(settings.http) or "", *_of_passwords(settings)]
+            said = (Finding(None, warning) for warning in found if warning)
+            checked = replace(checked, warnings=(*said, *checked.warnings))
     except ConfigurationError as error:
         of_file = tuple(Finding(None, text) for text in error.faults)
     faults, warnings = ([], []) if settings is None else check_channels(settings)
@@ -92,6 +97,18 @@ def _of_rules(settings: Settings) -> Iterator[Finding]:
     for model in settings.models:
         for rule, reason in never_judged(model):
             yield Finding(model.name, f'rule "{rule}" can never be judged: {reason}')
+
+
+def _of_passwords(settings: Settings) -> Iterator[str]:
+    """Warnings of passwords that messages may show."""
+    urls = {"store": settings.store_url} | {f"sources.{one.name}": one.url for one in settings.sources}
+    for key, url in urls.items():
+        with suppress(ValueError):  # a file that cannot be read is told of where it is needed
+            if has_short_password(filled(url)):
+                yield (
+                    f"{key}.url: a password of less than {SHORTEST} characters is hidden in URLs alone, "
+                    "not wherever a message quotes it: take a longer one"
+                )
 
 
 def _of_files(http: HttpSpec, base: Path) -> Iterator[Finding]:

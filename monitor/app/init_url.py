@@ -1,9 +1,9 @@
 """A database URL as it may be written down: its secrets as places to fill, and what fills them."""
 
 import re
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
-from monitor.config.urls import is_secret
+from monitor.specs.urls import is_secret
 
 _PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*:)(.*)(@)", re.DOTALL)
 _PLACE = re.compile(r"\$\{[^{}]*\}")
@@ -51,5 +51,5 @@ def _parameter(text: str, name: str, values: dict[str, str]) -> str:
     if not mark or not is_secret(key) or _PLACE.fullmatch(value):
         return text
     place = f"{name}_{re.sub(r'[^A-Za-z0-9]+', '_', key).upper()}"
-    values[place] = value
+    values[place] = unquote_plus(value)
     return f"{key}=${{{place}}}"

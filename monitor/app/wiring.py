@@ -16,6 +16,7 @@ from monitor.app.references import NO_SEGMENTS, choose, made_of, not_over, of_ve
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import SECOND, floor_to, to_iso
 from monitor.core.errors import ConfigurationError, LeaseLost, SourceError, StoreError
+from monitor.core.secrets import hide
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import Counting
@@ -240,7 +241,7 @@ class App:
             if not reference.n:
                 return self._none(spec, without_rows(given))
             if self.keeps:
-                self.store.save_reference(choice.key, spec.name, reference, made_of(given, choice.key))
+                self.store.save_reference(choice.key, spec.name, reference, hide(made_of(given, choice.key)))
         return reference, choice.key
 
     def _none(self, spec: ModelSpec, warning: str) -> tuple[None, str]:

@@ -1,6 +1,7 @@
 """The commands. Exit codes: 0 done, 1 something failed, 2 usage or configuration."""
 
 import gc
+import logging
 import os
 import signal
 import sys
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 def main() -> None:
     """Watch deployed models: still as good as they were, and still fed as they were."""
     gc.set_threshold(20_000)  # thousands of small rows a cycle: the default costs 5 % of a replay
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(options.Hiding())
 
 
 @main.command()
@@ -70,8 +73,10 @@ def run(path: Path) -> None:
     with _kept():
         from monitor.app.serve import serve
         from monitor.app.wiring import opened
+        from monitor.daemon.log import log_threads
 
         settings = read_settings(path)
+    log_threads()
     with opened(settings, path.parent) as app:
         sys.exit(serve(app, reread=lambda: read_settings(path)))
 

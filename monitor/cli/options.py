@@ -1,7 +1,9 @@
 """What commands have in common: options, how failures are told."""
 
+import logging
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from getpass import getuser
@@ -11,12 +13,21 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import click
 
 from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.core.secrets import hide
 
 if TYPE_CHECKING:
     from monitor.specs.settings import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class Hiding(logging.Formatter):
+    """Lines of libraries that no log was set up for, without secrets."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a line."""
+        return hide(super().format(record))
 
 
 def told(command: Callable[P, R]) -> Callable[P, R]:
@@ -32,6 +43,11 @@ def told(command: Callable[P, R]) -> Callable[P, R]:
             sys.exit(2)
         except MonitorError as error:
             click.echo(f"monitor: {error}", err=True)
+            sys.exit(1)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except Exception:  # noqa: BLE001 -- Python would print it with whatever its texts quote
+            click.echo(hide(traceback.format_exc()), err=True)
             sys.exit(1)
 
     return run

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from monitor.config.faults import Fault
 from monitor.config.places import Loc
-from monitor.specs.urls import in_url, text_of
+from monitor.core.secrets import Secrets, hide, learn
+from monitor.specs.urls import in_url, learn_channel, learn_secrets, text_of
 
 _FILE = "${file:"
 _PLACE = re.compile(r"(\$?)\$\{([^{}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SHORTEST_SECRET = 4  # shorter ones are hidden nowhere: they would blank half of every message
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Filling:
     faults
         places that could not be filled.
     secrets
-        (value, place as written) of the others.
+        values of the others, in whose places messages show the place as written.
     in_models
         those of them that are values of models.
     written
@@ -34,8 +34,8 @@ class Filling:
 
     environ: Mapping[str, str]
     faults: list[Fault] = field(default_factory=list)
-    secrets: dict[str, str] = field(default_factory=dict, repr=False)
-    in_models: dict[str, str] = field(default_factory=dict, repr=False)
+    secrets: Secrets = field(default_factory=Secrets, repr=False)
+    in_models: Secrets = field(default_factory=Secrets, repr=False)
     written: dict[Loc, str] = field(default_factory=dict, repr=False)
 
     def fill(self, value: object, loc: Loc = ()) -> object:
@@ -52,17 +52,19 @@ class Filling:
 
     def hide(self, message: str) -> str:
         """Put the places as written where a message holds their values."""
-        return _replaced(message, self.secrets)
+        return hide(self.secrets.hide(message))
 
     def hide_models(self, text: str) -> str:
         """Do so in a text of a model, where what was filled in elsewhere is a coincidence."""
-        return _replaced(text, self.in_models)
+        return self.in_models.hide(text)
 
     def _text(self, text: str, loc: Loc) -> str:
         before = len(self.faults)
         filled = _PLACE.sub(self._place(text, loc), text)
         if len(self.faults) > before:
             return text
+        if loc[-1:] == ("url",):
+            (learn_channel if loc[0] == "notify" else learn_secrets)(filled)
         left = _PLACE.sub(self._place(text, loc, but_files=True), text)
         if left.count(_FILE) == text.count(_FILE) > 0 and "$$" not in text:  # what is left means the same
             self.written[loc] = left
@@ -80,9 +82,7 @@ class Filling:
                 self.faults.append(Fault(loc, str(error)))
                 return place[0]
             self._remember(value, place[0], loc)
-            encoded = in_url(value, text, place.span())
-            self._remember(encoded, place[0], loc)
-            return encoded
+            return in_url(value, text, place.span())
 
         return value_of
 
@@ -95,16 +95,13 @@ class Filling:
             )
         if name not in self.environ:
             raise ValueError(f"the environment variable {name} is not set")
-        return self.environ[name]
+        if any("\ud800" <= sign <= "\udfff" for sign in self.environ[name]):
+            raise ValueError(f"the environment variable {name} is not UTF-8 text")
+        return self.environ[name].rstrip("\r\n")
 
     def _remember(self, value: str, place: str, loc: Loc) -> None:
-        if len(value) >= _SHORTEST_SECRET:
-            self.secrets.setdefault(value, place)
-            if loc and loc[0] in ("models", "defaults"):
-                self.in_models.setdefault(value, place)
-
-
-def _replaced(text: str, secrets: Mapping[str, str]) -> str:
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, secrets[secret])
-    return text
+        self.secrets.learn(value, place)
+        if loc and loc[0] in ("models", "defaults"):
+            self.in_models.learn(value, place)
+        if loc[-1:] in (("where",), ("query",), ("file",)):
+            learn(value, place)  # databases quote what they are asked

@@ -2,12 +2,11 @@
 
 import re
 
-HIDDEN = "***"
+from monitor.core.secrets import HIDDEN
+from monitor.specs.urls import is_secret
+
 # up to the last @: a password that was not percent-encoded may hold one itself
 _PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*):.*@", re.DOTALL)
-_SECRET = re.compile(
-    r"pass(word|wd)?$|passphrase|pwd|secret|token|key|credential|odbc_connect", re.IGNORECASE
-)
 
 
 def shown(url: str) -> str:
@@ -23,11 +22,6 @@ def shown(url: str) -> str:
     rest, mark, query = _PASSWORD.sub(rf"\1:{HIDDEN}@", url).partition("?")
     rest = ";".join(map(_parameter, rest.split(";")))  # as those of Spark Connect
     return rest + mark + "&".join(map(_parameter, query.split("&")))
-
-
-def is_secret(parameter: str) -> bool:
-    """Whether the value of a query parameter is not shown."""
-    return _SECRET.search(parameter) is not None
 
 
 def _parameter(text: str) -> str:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
 from monitor.records.values import canonical
+from monitor.specs.urls import fault_of
 from monitor.windows.earlier import PREVIOUS, WEEK
 from monitor.windows.units import LONGEST
 
@@ -100,9 +101,8 @@ def _zone(value: object) -> object:
 
 
 def _url(value: object) -> object:
-    if isinstance(value, str) and not re.match(r"[a-z][a-z0-9_+.]*://", value):
-        got = "no scheme" if "://" not in value else quoted(value)
-        raise ValueError(f'a database URL starts as in "sqlite:///monitor.db": got {got}')
+    if isinstance(value, str) and (fault := fault_of(value)):
+        raise ValueError(fault)
     return value
 
 

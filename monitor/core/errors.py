@@ -15,17 +15,22 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
+from monitor.core.secrets import hide
+
 
 class MonitorError(Exception):
-    """Anything this project raises on purpose."""
+    """Anything this project raises on purpose. Its text holds no secret that the process knows."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(hide(message))
 
 
 class ConfigurationError(MonitorError):
     """Faults of a configuration, each with its path in the file."""
 
     def __init__(self, faults: Sequence[str]) -> None:
-        super().__init__("\n".join(faults))
-        self.faults = tuple(faults)
+        self.faults = tuple(map(hide, faults))
+        super().__init__("\n".join(self.faults))
 
 
 class SourceError(MonitorError):

@@ -4,6 +4,7 @@ import traceback
 from pathlib import Path
 
 from monitor.core.errors import MonitorError, without_quotes
+from monitor.core.secrets import hide
 
 
 def described(error: Exception) -> str:
@@ -16,7 +17,7 @@ def described(error: Exception) -> str:
     >>> described(ValueError("could not convert string to float: 'Jane Doe'"))
     'ValueError: could not convert string to float: ***'
     """
-    first = (str(error).splitlines() or [""])[0]
+    first = (hide(str(error)).splitlines() or [""])[0]
     if isinstance(error, MonitorError):
         return first or type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)

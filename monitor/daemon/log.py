@@ -3,12 +3,15 @@
 import logging
 import re
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
+
+from monitor.core.secrets import HIDDEN, hide
 
 _QUIET = {
     "apscheduler": logging.ERROR,  # we tell of ticks left out ourselves
@@ -23,10 +26,8 @@ _TELLING = {  # below these they log the rows that are read, and addresses that 
     "sqlalchemy": logging.INFO,
     "urllib3": logging.INFO,
 }
-_URL_PASSWORD = re.compile(r"(://[^\s:/@]*):[^\s'\"]*@")
-_PARAMETER = re.compile(r"(?i)\b(password|passwd|pwd|secret|token|api_?key)=([^\s&;,'\"]+)")
 _SECRET_KEY = re.compile(r"(?i)password|passwd|secret|token|api_?key")
-_MASK = "***"
+_PLAIN_KEYS = ("level", "logger", "timestamp", "model", "channel", "_record", "_from_structlog")
 
 
 class LogFormat(StrEnum):
@@ -67,8 +68,8 @@ def configure(log_format: LogFormat, level: str = "info", stream: TextIO | None 
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
         processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             hide_secrets,
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             _renderer(log_format, stream or sys.stderr),
         ],
     )
@@ -76,24 +77,39 @@ def configure(log_format: LogFormat, level: str = "info", stream: TextIO | None 
 
 
 def hide_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Mask passwords in URLs and parameters, and values whose key says that they are secret."""
-    return {key: _MASK if _SECRET_KEY.search(key) else _masked(value) for key, value in event.items()}
+    """Hide secrets in what libraries say and in what we quote, and values whose key says so.
+
+    The words of our own events stand as they are: a password "cycle" shall not rename what is searched for.
+    """
+    ours = event.get("_from_structlog") is True and str(event.get("logger")).startswith("monitor.")
+    plain = (*_PLAIN_KEYS, "event") if ours else _PLAIN_KEYS
+    return {key: value if key in plain else _hidden(key, value) for key, value in event.items()}
 
 
-def _masked(value: Any) -> Any:
+def log_threads() -> None:
+    """Log what ends a thread: Python would print it, with all that its texts quote."""
+    threading.excepthook = _ended
+
+
+def _ended(ended: threading.ExceptHookArgs) -> None:
+    log, error = structlog.stdlib.get_logger("monitor.daemon"), ended.exc_value
+    log.error("a thread ended", thread=ended.thread.name if ended.thread else None, exc_info=error)
+
+
+def _hidden(key: str, value: Any) -> Any:
+    if _SECRET_KEY.search(key):
+        return HIDDEN
     match value:
         case None | bool() | int() | float():
             return value
         case str():
-            return _PARAMETER.sub(rf"\1={_MASK}", _URL_PASSWORD.sub(rf"\1:{_MASK}@", value))
+            return hide(value)
         case Mapping():
-            return {
-                key: _MASK if _SECRET_KEY.search(str(key)) else _masked(inner) for key, inner in value.items()
-            }
+            return {name: _hidden(str(name), inner) for name, inner in value.items()}
         case Sequence() | set() | frozenset():
-            return [_masked(inner) for inner in value]
+            return [_hidden("", inner) for inner in value]
         case _:
-            return _masked(str(value))
+            return hide(str(value))
 
 
 def _renderer(log_format: LogFormat, stream: TextIO) -> Processor:

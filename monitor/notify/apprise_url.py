@@ -1,21 +1,19 @@
 """Whatever Apprise knows: chats, e-mail, pagers, text messages."""
 
 import logging
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 from monitor.core.errors import NotificationError
 from monitor.specs.rows import WaitingNotice
+from monitor.specs.urls import without_channel
 
 MISSING = "needs Apprise: pip install 'monitor[notify]'"
 _LOG = "apprise"
 _SAID: ContextVar[list[str] | None] = ContextVar("said", default=None)  # Apprise may send in another thread
-_SHORTEST_SECRET = 4  # parts of a URL from this length on are hidden in what is told of a failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,8 @@ class AppriseUrl:
             except Exception as error:  # noqa: BLE001 -- a plug-in's text may quote the URL
                 raise NotificationError(f"Apprise failed: {type(error).__name__}") from None
         if not taken:
-            raise NotificationError(_without_parts(said[-1] if said else "Apprise did not send it", self.url))
+            told = said[-1] if said else "Apprise did not send it"
+            raise NotificationError(without_channel(told, self.url)[:200])
 
 
 def known_service(url: str) -> str | None:
@@ -125,13 +124,3 @@ class _Heard(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if _SAID.get() is self._said:
             self._said.append(record.getMessage())
-
-
-def _without_parts(text: str, url: str) -> str:
-    """Text without what stands in a URL behind its scheme: rather too much is hidden than too little."""
-    behind = url.partition("://")[2]
-    for part in sorted({*re.split(r"[/:@?&=#,+]", behind)}, key=len, reverse=True):
-        for form in (part, unquote(part)):
-            if len(form) >= _SHORTEST_SECRET:
-                text = text.replace(form, "***")
-    return text[:200]

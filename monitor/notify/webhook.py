@@ -13,6 +13,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from monitor.core.errors import NotificationError
 from monitor.specs.rows import WaitingNotice
+from monitor.specs.urls import without_channel
 
 _TIMEOUT = 10.0  # seconds, for each step of an answer
 SCHEMES = ("http", "https")
@@ -65,12 +66,15 @@ class Webhook:
                 return
         except HTTPError as error:
             error.close()
-            raise NotificationError(f"the receiver answered {error.code} {error.reason}"[:200]) from None
+            raise self._failed(f"the receiver answered {error.code} {error.reason}") from None
         except OSError as error:
             reason = getattr(error, "reason", None) or error
-            raise NotificationError(f"the receiver does not answer: {reason}"[:200]) from None
+            raise self._failed(f"the receiver does not answer: {reason}") from None
         except (HTTPException, ValueError) as error:
             raise NotificationError(f"the receiver's answer is no HTTP: {type(error).__name__}") from None
+
+    def _failed(self, said: str) -> NotificationError:
+        return NotificationError(without_channel(said, self.url)[:200])
 
     def _address(self) -> str:
         parts = urlsplit(self.url)

@@ -1,6 +1,5 @@
 """Which reader a database URL asks for, and what each reader is handed."""
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +10,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.sources.columnar import EXTRAS
-from monitor.specs.urls import filled, has_files
+from monitor.specs.urls import fault_of, filled, has_files
 
 
 class How(StrEnum):
@@ -57,20 +56,10 @@ class Address:
         if not self.written:
             return self.url
         try:
-            found = make_url(filled(self.written))
-        except (ArgumentError, ValueError) as error:
-            raise SourceUnavailable(f"{self.shown}: {_of_places(error)}") from None
+            found = _url_of(self.written)
+        except ValueError as error:
+            raise SourceUnavailable(f"{self.shown}: {error}") from None
         return found.difference_update_query(["reader"])
-
-    def hide(self, text: str) -> str:
-        """Text of a driver without the password, should it hold it."""
-        passwords = {self.url.password}
-        with suppress(SourceUnavailable):
-            passwords.add(self.now().password)
-        for password in passwords:
-            if password:
-                text = text.replace(password, "***").replace(quote(password, safe=""), "***")
-        return text
 
 
 def address_of(url: str, *, store_url: str | None = None, reader: str | None = None) -> Address:
@@ -123,22 +112,28 @@ def sqlite_uri(file: Path) -> str:
 
 
 def libpq_uri(url: URL) -> str:
-    """URI for libpq: no driver name, and an application name."""
-    plain = url.set(drivername="postgresql")
-    if "application_name" not in plain.query:
-        plain = plain.update_query_dict({"application_name": "monitor"})
-    if "connect_timeout" not in plain.query:
-        plain = plain.update_query_dict({"connect_timeout": "10"})
-    return plain.render_as_string(hide_password=False)
+    """URI for libpq: no driver name, an application name, everything encoded as libpq reads it.
+
+    SQLAlchemy leaves spaces as they are, at which libpq refuses a URI and quotes it, or writes them as +,
+    which means itself to libpq.
+    """
+    query = {"application_name": "monitor", "connect_timeout": "10", **url.query}
+    values = {name: (value,) if isinstance(value, str) else value for name, value in sorted(query.items())}
+    pairs = (f"{quote(name, safe='')}={quote(one, safe='')}" for name in values for one in values[name])
+    account = "" if url.username is None else quote(url.username, safe="")
+    account += "" if url.password is None else f":{quote(url.password, safe='')}"
+    host = f"[{url.host}]" if ":" in (url.host or "") else url.host or ""
+    port = "" if url.port is None else f":{url.port}"
+    name = "" if url.database is None else quote(url.database, safe="")
+    return f"postgresql://{account}{'@' if account else ''}{host}{port}/{name}?{'&'.join(pairs)}"
 
 
 def _parse(url: str) -> URL:
     try:
-        text = filled(url)
+        parsed = _url_of(url)
     except ValueError as error:
-        raise SourceError(str(error)) from None
+        raise SourceError(f"the URL of a source: {error}") from None
     try:
-        parsed = make_url(text)
         parsed.get_dialect()
     except NoSuchModuleError:
         shown, kind = parsed.set(query={}).render_as_string(hide_password=True), parsed.drivername
@@ -150,5 +145,19 @@ def _parse(url: str) -> URL:
     return parsed
 
 
-def _of_places(error: ArgumentError | ValueError) -> str:
-    return "what its files hold makes no URL" if isinstance(error, ArgumentError) else str(error)
+def _url_of(written: str) -> URL:
+    """Read a URL, with what its files hold now.
+
+    Raises
+    ------
+    ValueError
+        if a file cannot be read, or what is there makes no URL; no part of it is told.
+    """
+    text = filled(written)
+    if fault := fault_of(text):
+        raise ValueError(fault)
+    try:
+        found = make_url(text)
+    except (ArgumentError, ValueError):
+        raise ValueError("it is no database URL: dialect://user@host/name") from None
+    return found.set(drivername="postgresql") if found.drivername == "postgres" else found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from monitor.core.clock import DAY, floor_to
+from monitor.core.secrets import hide
 from monitor.sources.dialects import Dialect
 from monitor.sources.plans import Plan, Planned
 from monitor.sources.source import SqlSource
@@ -137,8 +138,8 @@ def _queries(step: _Step, source: SqlSource) -> Iterator[Query]:
     planning = _PlanReader(source.reader)
     step.run(SqlSource(planning))
     for plan in planning.found:
-        lines = tuple(_line(plan.dialect, row) for row in plan.rows)
-        yield Query(step.purpose, step.every, plan.sql, lines)
+        lines = tuple(hide(_line(plan.dialect, row)) for row in plan.rows)
+        yield Query(step.purpose, step.every, hide(plan.sql), lines)
 
 
 def _line(dialect: str, row: tuple[Any, ...]) -> str:

@@ -4,6 +4,7 @@ from typing import assert_never
 
 from monitor.core.clock import format_duration
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble, without_quotes
+from monitor.core.secrets import hide
 from monitor.sources.address import Address
 from monitor.sources.mysql import unreachable_code
 
@@ -43,7 +44,7 @@ def unavailable(
     limit
         microseconds that a query may take.
     """
-    told = reason(address, error)
+    told = reason(error)
     match trouble:
         case Trouble.NO_ANSWER:
             said = f"does not answer: {told}"
@@ -61,7 +62,7 @@ def unavailable(
 
 def refused(address: Address, error: BaseException) -> SourceError:
     """The database does not run a statement, or a part of it that a note of the error names."""
-    told = reason(address, error)
+    told = reason(error)
     if _may_quote_values(address, error):
         told = without_quotes(told)
     part = next(iter(getattr(error, "__notes__", ())), "a query")
@@ -81,7 +82,7 @@ def _may_quote_values(address: Address, error: BaseException) -> bool:
     return of_data or (state or "").startswith(_DATA)
 
 
-def reason(address: Address, error: BaseException) -> str:
-    """First line of a driver's message."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return address.hide(lines[0])
+def reason(error: BaseException) -> str:
+    """First line of a driver's message; a secret may go over several."""
+    lines = hide(str(error)).strip().splitlines() or [type(error).__name__]
+    return lines[0]

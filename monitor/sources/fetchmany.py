@@ -86,7 +86,7 @@ class FetchmanyReader:
             self._engine = _engine(address, spec.max_connections)
         except (SQLAlchemyError, ImportError) as error:
             hint = ": install monitor[mariadb]" if mysql.is_mysql(address.dialect) else ""
-            raise SourceError(f"{address.shown}: {address.hide(str(error))}{hint}") from error
+            raise SourceError(f"{address.shown}: {error}{hint}") from error
 
     @contextmanager
     def session(self) -> Iterator[FetchmanySession]:
@@ -165,16 +165,18 @@ def _engine(address: Address, connections: int) -> sa.Engine:
         pool_timeout=600,
         connect_args=arguments,
     )
-    if address.written:
-        sa.event.listen(engine, "do_connect", partial(_connect_anew, address))
+    if address.written or engine.dialect.driver == "pymysql":
+        sa.event.listen(engine, "do_connect", partial(_connect, address))
     return engine
 
 
-def _connect_anew(
+def _connect(
     address: Address, dialect: sa.Dialect, _record: object, _args: object, parameters: dict[str, Any]
 ) -> Any:
-    """Connect with what the files of the URL hold now."""
+    """Connect with what the files of the URL hold now; PyMySQL would send a password as Latin-1."""
     positional, named = dialect.create_connect_args(address.now())
+    if dialect.driver == "pymysql" and "password" in named:
+        named["password"] = str(named["password"]).encode()
     return dialect.connect(*positional, **{**parameters, **named})
 
 

@@ -1,22 +1,53 @@
-"""Database URLs with places `${file:/path}`: filled anew for each connection, as passwords are rotated."""
+"""URLs: their rules, what is filled into them, which parts are secret.
+
+A place `${file:/path}` is filled anew for each connection, as passwords are rotated.
+"""
 
 import re
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
+
+from monitor.core import secrets
 
 _FILE = re.compile(r"\$\{file:([^{}]*)\}")
-_UP_TO_PASSWORD = re.compile(r"\w[\w+.]*://[^:/@]*:")
+_PLACE = re.compile(r"\$\{[^{}]*\}")
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://")
+_SECRET = re.compile(
+    r"pass(word|wd)?$|passphrase|pwd|secret|token|key|credential|odbc_connect", re.IGNORECASE
+)
+_PARAMETER = re.compile(r"[?&;]([^?&;=]*)=([^&;]*)")
+_PASSWORD = re.compile(r"[^:@]*:(.*)@", re.DOTALL)
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%\w]+\]|[\w.,~%-]*)(?::([0-9]{0,5}))?")
+_SPARK = ("sc", "spark", "k8s", "yarn", "local")  # several hosts, or none
+_FILES = ("sqlite", "duckdb", "chdb")  # a path may hold any sign
+_LAST_PORT = 65_535
+_TOKEN = 12  # characters of a part of a channel's address from which on it is taken for a secret
+_SQLITE = 'the file of a SQLite URL follows three slashes, its whole path four, as in "sqlite:///monitor.db"'
+_AT = (
+    'the sign "@" stands once in a URL, between password and host: write it as %40 anywhere else, '
+    "and in user and password / as %2F, ? as %3F"
+)
+_PORT = (
+    "behind the host of a URL stands its port, a number from 1 to 65535, as in "
+    '"postgresql://db.example:5432/name"; in user and password write @ as %40, : as %3A, / as %2F'
+)
+_IN_BRACKETS = (
+    'the host of a URL is a name, or an IPv6 address in brackets, as in "[::1]:5432"; '
+    "in user and password write @ as %40, : as %3A, / as %2F"
+)
 
 
 def filled(url: str) -> str:
-    """URL with the texts that its files hold now.
+    """URL with the texts that its files hold now; its secrets are hidden from now on.
 
     Raises
     ------
     ValueError
         if a file cannot be read; names it.
     """
-    return _FILE.sub(lambda place: in_url(text_of(place[1]), url, place.span()), url)
+    found = _FILE.sub(lambda place: in_url(text_of(place[1]), url, place.span()), url)
+    learn_secrets(found)
+    return found
 
 
 def has_files(url: str) -> bool:
@@ -36,12 +67,120 @@ def text_of(path: str) -> str:
         return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ValueError(f"the file {path} cannot be read: {why}") from error
+        raise ValueError(f"the file {path} cannot be read: {why}") from None
 
 
 def in_url(value: str, text: str, span: tuple[int, int]) -> str:
-    """Write a value as it stands at a place of a text: percent-encoded in (or as) the password of a URL."""
-    head = _UP_TO_PASSWORD.match(text)
+    """Write a value as it stands at a place of a text.
+
+    Between `://` and `@` of a URL, and as a secret of its query string, a value is taken as it would be typed
+    at a prompt, and percent-encoded. What stands for user and password together is parted at its first colon.
+    Anywhere else, as for a whole URL, it is written as it is.
+
+    >>> in_url("a b", "db://ann:${PW}@host/x", (9, 14)), in_url("ann:a@b", "db://${BOTH}@host", (5, 12))
+    ('a%20b', 'ann:a%40b')
+    """
     start, end = span
-    in_password = head is not None and head.end() <= start and "@" not in text[:start] and "@" in text[end:]
-    return quote(value, safe="") if in_password else value
+    written = _PLACE.sub(lambda place: "_" * len(place[0]), text)  # a place may hold any sign itself
+    scheme = _SCHEME.match(written)
+    if scheme is None:
+        return value
+    account = re.match(r"[^@/?#]*(?=@)", written[scheme.end() :])
+    if account is not None and scheme.end() <= start and end <= scheme.end() + account.end():
+        user, colon, password = value.partition(":") if ":" not in account[0] else (value, "", "")
+        return quote(user, safe="") + colon + quote(password, safe="")
+    parameters = _PARAMETER.finditer(written)
+    of_secret = (is_secret(one[1]) and one.start(2) <= start and end <= one.end(2) for one in parameters)
+    return quote(value, safe="") if any(of_secret) else value
+
+
+def is_secret(parameter: str) -> bool:
+    """Whether the value of a query parameter is not shown."""
+    return _SECRET.search(parameter) is not None
+
+
+def fault_of(url: str) -> str | None:
+    """What is wrong with a database URL: a sentence that holds nothing of what stands behind its scheme.
+
+    >>> fault_of("postgresql://ann:a%40b@db.example:5432/app") is None
+    True
+    >>> fault_of("sqlite://monitor.db")
+    'the file of a SQLite URL follows three slashes, its whole path four, as in "sqlite:///monitor.db"'
+    """
+    scheme = _SCHEME.match(url)
+    if scheme is None:
+        return 'a database URL starts as in "sqlite:///monitor.db": got no scheme'
+    if any(sign < " " or sign == "\x7f" for sign in url):
+        return "a URL is one line without control characters: write a line break as %0A, a tab as %09"
+    return _fault_behind(_engine(scheme), _FILE.sub("_", url[scheme.end() :]))
+
+
+def _fault_behind(engine: str, rest: str) -> str | None:
+    if engine == "sqlite" and rest[:1] not in ("", "/", "?"):
+        return _SQLITE
+    if engine in _FILES:
+        return None
+    account, at, behind = rest.rpartition("@")
+    if at and re.search("[@/?]", account):
+        return _AT
+    return None if engine in _SPARK else _fault_of_host(re.split("[/?]", behind, maxsplit=1)[0])
+
+
+def learn_secrets(url: str) -> None:
+    """Hide the password of a database URL, and the secrets of its parameters, from now on."""
+    password = _password_of(url)
+    for written in (password, unquote(password)):
+        secrets.learn(written, pieces=True)
+    for name, value in _PARAMETER.findall(url):
+        if is_secret(name):
+            secrets.learn(value)
+
+
+def has_short_password(url: str) -> bool:
+    """Whether the password of a database URL is too short to be hidden wherever it stands."""
+    return 0 < len(unquote(_password_of(url))) < secrets.SHORTEST
+
+
+def _password_of(url: str) -> str:
+    """Password as it is written, up to the last `@`; empty: there is none."""
+    scheme = _SCHEME.match(url)
+    if scheme is None or _engine(scheme) in _FILES:
+        return ""
+    found = _PASSWORD.match(url, scheme.end())
+    return found[1] if found else ""
+
+
+def learn_channel(url: str) -> None:
+    """Hide the address of a channel from now on: whole, its password, its tokens."""
+    account = url.partition("://")[2].rpartition("@")[0]
+    tokens = (part for part in _parts_of_channel(url) if len(part) >= _TOKEN)
+    for secret in (url, account.partition(":")[2], *tokens):
+        secrets.learn(secret)
+
+
+def without_channel(text: str, url: str) -> str:
+    """What a channel's receiver said, without any part of its address: rather too much is hidden."""
+    own = secrets.Secrets()
+    for part in _parts_of_channel(url):
+        own.learn(part)
+    return secrets.hide(own.hide(text))
+
+
+def _parts_of_channel(url: str) -> list[str]:
+    """Account, path and query of a channel, whole and in parts; of no webhook its host."""
+    scheme, _, behind = url.partition("://")
+    account, _, address = behind.rpartition("@")
+    told = address.partition("/")[2] if scheme.lower() in ("http", "https") else address
+    return [part for text in (account, told) for part in (text, *re.split(r"[/:@?&=#,+]", text))]
+
+
+def _engine(scheme: re.Match[str]) -> str:
+    return re.split(r"[+:]", scheme[0], maxsplit=1)[0]
+
+
+def _fault_of_host(host: str) -> str | None:
+    found = _HOST.fullmatch(host)
+    if found is None:
+        return _IN_BRACKETS if host.count(":") != 1 else _PORT
+    port = found[1]
+    return _PORT if port and not 0 < int(port) <= _LAST_PORT else None

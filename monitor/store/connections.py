@@ -21,7 +21,8 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from monitor.core.errors import StoreError
-from monitor.specs.urls import filled, has_files
+from monitor.core.secrets import hide
+from monitor.specs.urls import fault_of, filled, has_files
 
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BUSY_MS = 30_000
@@ -46,12 +47,14 @@ def parsed(url: str) -> URL:
         text = filled(url)
     except ValueError as error:
         raise StoreError(f"the store's URL: {error}") from None
+    if fault := fault_of(text):
+        raise StoreError(f"the store's URL: {fault}")
     try:
         found = make_url(text)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError):
         raise StoreError(
             'a store\'s URL is like "sqlite:///monitor.db" or "postgresql://host/name"'
-        ) from error
+        ) from None
     match found.get_backend_name():
         case "sqlite":
             return found
@@ -126,7 +129,7 @@ def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        what = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+        what = hide(str(getattr(error, "orig", None) or error)).strip().partition("\n")[0]
         raise StoreError(f"store {shown(engine.url)}: {what}") from error
 
 

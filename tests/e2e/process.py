@@ -1,6 +1,7 @@
 """The real daemon in a process of its own."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -31,12 +32,18 @@ class Process:
     port: int
     log_file: Path
     process: subprocess.Popen[bytes] | None = field(default=None)
+    environ: Mapping[str, str] = field(default_factory=dict)
 
     def start(self) -> None:
         """Start it; the log goes on where it ended."""
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                self.command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.log_file.parent
+                self.command,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                cwd=self.log_file.parent,
+                env={**os.environ, **self.environ},
             )
 
     def started(self) -> None:
@@ -136,9 +143,10 @@ def monitor(*arguments: str) -> list[str]:
 
 
 @contextmanager
-def daemon(config: Path, port: int) -> Iterator[Process]:
+def daemon(config: Path, port: int, environ: Mapping[str, str] | None = None) -> Iterator[Process]:
     """`monitor run`, not yet started; ended afterwards."""
-    running = Process(monitor("run", "--config", str(config)), port, config.with_name("daemon.log"))
+    command = monitor("run", "--config", str(config))
+    running = Process(command, port, config.with_name("daemon.log"), environ=environ or {})
     try:
         yield running
     finally:

@@ -4,6 +4,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from urllib.parse import unquote
 
 import pytest
 from receivers import receiver
@@ -65,6 +66,20 @@ def test_any_other_answer_than_2xx_is_a_failure_that_tells_no_address(status: in
 
     assert "tokentoken" not in str(raised.value)
     assert found.paths == ["/hook/tokentoken"]
+
+
+@pytest.mark.parametrize("token", ["t0ken", "T0000/B000/x-long-one", "ab12%2Fsl%20ash", "odd'one"])
+def test_what_a_receiver_says_of_the_address_is_not_told(token: str) -> None:
+    with receiver(404) as found:
+        found.echo = True
+        channel = open_channel(found.url(f"/hook/{token}?key=s3cr3t"))
+
+        with pytest.raises(NotificationError) as raised:
+            channel.send(NOTICE)
+
+    assert "answered 404" in str(raised.value)
+    for part in (token, unquote(token), "s3cr3t", *unquote(token).split("/")):
+        assert part not in str(raised.value)
 
 
 def test_a_receiver_that_is_not_there_is_a_failure() -> None:

@@ -242,7 +242,7 @@ def test_the_url_chooses_the_reader(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "reader", "told"),
     [
-        ("no url", None, "is no database URL"),
+        ("no url", None, "got no scheme"),
         ("sqlite://", None, "a source on SQLite is a file"),
         ("mysql://h/d", "adbc", r'the reader is "adbc" .* or "fetchmany": got "adbc"'),
         ("sqlite:///a.db?reader=pandas", None, 'got "pandas"'),

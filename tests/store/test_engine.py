@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_opened_is_a_store_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "message"), [("mysql://a/b", "SQLite or PostgreSQL: got mysql"), ("%", "URL is like")]
+    ("url", "message"), [("mysql://a/b", "SQLite or PostgreSQL: got mysql"), ("%", "got no scheme")]
 )
 def test_other_databases_are_refused(url: str, message: str) -> None:
     with pytest.raises(StoreError, match=message):
