@@ -109,13 +109,13 @@ _CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}
 _FAMILIES = {family: at for at, family in enumerate(Family)}
 _SUBJECTS = ("", "score", "prediction", "label")
 _AGAINST = ("", "reference", "previous")
-_AGAINST = ("", "reference", "previous")
 
 
 def _place(shown: Shown) -> tuple[object, ...]:
     model, as_of, row = shown
     length = 0 if row.window in ("", CUMULATIVE) else nominal_length(row.window)
-    window = (length, row.window, row.window_end, as_of, row.truth, row.version or "", row.segment or "")
+    end = row.window_end if row.window else 0  # figures of the log have moments of their own, and no window
+    window = (length, row.window, end, as_of, row.truth, row.version or "", row.segment or "")
     measure = BY_NAME.get(row.measure)
     family = len(_FAMILIES) if measure is None else _FAMILIES[measure.family]
     subject = _SUBJECTS.index(row.subject) if row.subject in _SUBJECTS else len(_SUBJECTS)
