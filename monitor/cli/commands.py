@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="monitor")
-def main() -> None:
+@click.option("--debug", is_flag=True, help="Print the traceback of a failure that nobody expected.")
+def main(**_debug: bool) -> None:
     """Watch deployed models: still as good as they were, and still fed as they were."""
     gc.set_threshold(20_000)  # thousands of small rows a cycle: the default costs 5 % of a replay
 

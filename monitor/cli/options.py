@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import click
 
 from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.daemon.described import described
 
 if TYPE_CHECKING:
     from monitor.specs.settings import Settings
+
+_OF_CLICK = (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError)
+_UNEXPECTED = "a fault of this program"
+_HOW = "`monitor --debug` and the same command print where: please report it"
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def told(command: Callable[P, R]) -> Callable[P, R]:
-    """Print expected failures as lines on standard error, and exit with their code."""
+    """Print failures as lines on standard error, and exit with their code.
+
+    A failure that nobody expected is a fault of this program: its line says so, and how to see its traceback.
+    """
 
     @wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> R:
@@ -32,6 +40,13 @@ def told(command: Callable[P, R]) -> Callable[P, R]:
             sys.exit(2)
         except MonitorError as error:
             click.echo(f"monitor: {error}", err=True)
+            sys.exit(1)
+        except _OF_CLICK:
+            raise
+        except Exception as error:
+            if click.get_current_context().find_root().params.get("debug"):
+                raise
+            click.echo(f"monitor: {_UNEXPECTED}: {described(error)}; {_HOW}", err=True)
             sys.exit(1)
 
     return run

@@ -68,6 +68,17 @@ class CodecError(MonitorError):
     """A stored blob cannot be read."""
 
 
+DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+)  # what reading leads to of bytes, JSON or a row that are not what was written
+
+
 def without_quotes(message: str) -> str:
     """Message up to its first quotation, which may be a value of somebody's row.
 

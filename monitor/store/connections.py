@@ -22,9 +22,12 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from monitor.core.errors import StoreError
 from monitor.specs.urls import filled, has_files
+from monitor.store.damage import REMEDY
 
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BUSY_MS = 30_000
+_LONGEST = 500  # characters of a message of the database
+_OF_LOST_TABLES = ("no such table", "no such column", "table ", "cannot modify ", "Could not decode")
 _RETRY = 0.01  # seconds: here SQLite does not wait for the timeout above
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
@@ -125,9 +128,18 @@ def writing(engine: Engine) -> Iterator[Connection]:
 def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
-    except SQLAlchemyError as error:
-        what = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-        raise StoreError(f"store {shown(engine.url)}: {what}") from error
+    except (SQLAlchemyError, UnicodeError) as error:  # SQLite's driver reads names and messages as UTF-8
+        whole = getattr(error, "orig", None) or error
+        what = str(whole).strip().partition("\n")[0][:_LONGEST]
+        remedy = f"; {REMEDY}" if _is_damage(whole) else ""
+        raise StoreError(f"store {shown(engine.url)}: {what}{remedy}") from error
+
+
+def _is_damage(error: object) -> bool:
+    """Whether the file itself is damaged, or is no database."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    lost = isinstance(error, sqlite3.Error) and str(error).startswith(_OF_LOST_TABLES)
+    return isinstance(error, UnicodeError) or lost or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _connect_anew(

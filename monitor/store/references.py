@@ -12,6 +12,7 @@ from monitor.records.reference import Reference
 from monitor.specs.rows import KeptReference
 from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata
+from monitor.store.damage import damaged
 from monitor.store.statements import add, database_now
 from monitor.store.tables import references
 
@@ -28,13 +29,18 @@ def read(connection: Connection, key: str) -> Reference | None:
     found = connection.execute(select(*columns).where(references.c.key == key)).first()
     if found is None:
         return None
-    counting = counting_of(found.counting)
-    records, segments = _parted(found.records, counting.records)
+    try:
+        return _reference(*found)
+    except CodecError as error:
+        raise damaged(f"table references_, key {key}", error) from error
+
+
+def _reference(grids: str, text: str, of_records: bytes, of_labels: bytes) -> Reference:
+    counting = counting_of(text)
+    records, segments = _parted(of_records, counting.records)
     # A version that counted labels otherwise kept it: what it counted of them is not known here.
-    same = found.hash == counting.hash
-    labels, labelled = (
-        _parted(found.labels, counting.labels) if same else (Counters.empty(counting.labels), {})
-    )
+    same = grids == counting.hash
+    labels, labelled = _parted(of_labels, counting.labels) if same else (Counters.empty(counting.labels), {})
     return Reference(counting, records, labels, segments, labelled)
 
 

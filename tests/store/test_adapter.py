@@ -6,7 +6,7 @@ import store_examples as examples
 from sqlalchemy import select
 from store_examples import START, commit, pane, row
 
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import DAY, HOUR, LAST
 from monitor.core.errors import CodecError, LeaseLost, StoreError
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
@@ -56,7 +56,7 @@ def test_a_state_comes_back_as_it_went_in(store: SqlStore) -> None:
         oldest=-3,
         logged_cursor=4,
         reported_cursor=None,
-        audited_as_of=2**62,
+        audited_as_of=LAST,
         seen_again=((-(2**60), 3), (2**60, 1)),
     )
 
