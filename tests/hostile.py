@@ -14,30 +14,35 @@ LONGEST = 2_000  # characters of a line
 _BUG = re.compile(r"Traceback|a fault of this program|\(\w+\.py:\d+\)")
 VALUES = (
     "0", "-1", "1", "true", "nan", "inf", "-inf", "1e400", "9" * 30, "9" * 5_000, "-0.0", "0x" + "f" * 40,
-    '""', '" "', '"\\u0000"', '"\\u007f"', '"a\\nb"', '"${NONE}"', '"${file:/none}"', '"${"', '"$${"', "'''x'''",
-    '"' + "x" * 3_000 + '"', '"é☃\\U0001F600"', '"a.b"', '"%"', '"feature:*"', '"../.."', '"/"', '"\\\\"',
-    "1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00",
-    "[]", "{}", "[[]]", "[{}]", '[""]', "[1, 'a', 2.5]", "{ a = { b = { c = 1 } } }", '{ "" = "" }', "[0, 1]", "[1, 0]",
-    '"1d"', '"0d"', '"99999999999999999999d"', '"١d"', '"1h"', '"month"', '"7x"', "['1d', '1d']", "[nan, inf]",
-    '"sqlite://"', '"sqlite:///"', '"sqlite:////"', '"sqlite:///none/x.db"', '"sqlite:///."', '"http://[::1"',
-    '"postgresql://h:p@:x/y"', '"postgresql://127.0.0.1:1/x"', '"mysql://"', '"://"', '"nonsense"', '"spark://x"',
-    '"sqlite:///log.db?mode=ro&uri=true&x=y"', '"sqlite:///file:log.db?uri=true"', '"sqlite:///\\u0000"',
-    '"UTC"', '"Europe/Vienna"', '"../UTC"', '"Mars/Phobos"', '"0001-01-01"', '"9999-12-31"', '"2024-03-01"',
-    '"score"', '"id"', '"event_time"', '"group"', '"late"', '"predictions"', '"labels"', '"binary"', '"regression"',
-    '"SELECT 1"', '"SELECT * FROM predictions"', '"DROP TABLE predictions"', '"1 = 1; --"', '"("', "12", "0.5",
+    '""', '" "', '"\\u0000"', '"\\u007f"', '"a\\nb"', '"${NONE}"', '"${file:/none}"', '"${"', '"$${"',
+    "'''x'''", '"' + "x" * 3_000 + '"', '"é☃\\U0001F600"', '"a.b"', '"%"', '"feature:*"', '"../.."', '"/"',
+    '"\\\\"', "1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-14:00", "[]", "{}", "[[]]", "[{}]", '[""]', "[1, 'a', 2.5]",
+    "{ a = { b = { c = 1 } } }", '{ "" = "" }', "[0, 1]", "[1, 0]", '"1d"', '"0d"',
+    '"99999999999999999999d"', '"\u0661d"', '"1h"', '"month"', '"7x"', "['1d', '1d']", "[nan, inf]",
+    '"sqlite://"', '"sqlite:///"', '"sqlite:////"', '"sqlite:///none/x.db"', '"sqlite:///."',
+    '"http://[::1"', '"postgresql://h:p@:x/y"', '"postgresql://127.0.0.1:1/x"', '"mysql://"', '"://"',
+    '"nonsense"', '"spark://x"', '"sqlite:///log.db?mode=ro&uri=true&x=y"',
+    '"sqlite:///file:log.db?uri=true"', '"sqlite:///\\u0000"', '"UTC"', '"Europe/Vienna"', '"../UTC"',
+    '"Mars/Phobos"', '"0001-01-01"', '"9999-12-31"', '"2024-03-01"', '"score"', '"id"', '"event_time"',
+    '"group"', '"late"', '"predictions"', '"labels"', '"binary"', '"regression"', '"SELECT 1"',
+    '"SELECT * FROM predictions"', '"DROP TABLE predictions"', '"1 = 1; --"', '"("', "12", "0.5",
 )  # fmt: skip
 LINES = (
-    "[store]", "[http]", "[log]", "[daemon]", "[defaults]", "[sources.log]", "[sources]", "[[sources.log]]", "[models]",
-    "[[models]]", "[[models.alerts]]", "[models.predictions]", "[models.labels]", "[models.reference]", "[[notify]]",
-    "[models.features]", "[models.control]", "[models.challenger]", "[models.profit]", "[models.classes]", "[",
-    '[models."a.b"]', "[models.reference.versions.x]", '[models.reference.versions."a\\u0001"]', "= 1", "a", '"', "'''",
-    'include = ["*.toml"]', 'include = ["part.toml"]', 'include = ["part.d/*"]', 'include = ["/"]', 'include = ["**"]',
-    'include = ["secret.toml"]', 'include = ["bytes.toml"]', 'include = ["directory.toml"]', 'include = ["../../../../*"]',
-    'include = ["[", "a\\u0000b"]', "x = " + "[" * 3_000, "x = " + "{a=" * 500, "a" + ".a" * 2_000 + " = 1", "a.a = 1",
-    'segments = ["nothing"]', 'segments = ["group"]', "default_alerts = true", 'against = ["previous"]',
-    'default_alerts = { above = 1 }', 'windows = ["1d", { length = "3d", step = "1d" }, "month"]', "resamples = 1",
-    'from = "2024-03-01"', 'to = "2024-03-02"', 'file = "reference.csv"', 'file = "."', 'file = "log.db"', "table = 'none'",
-    'horizon = "100000000d"', 'pane = "1s"', 'every = "1s"', "scale = 1e-300", "level = 1e-300", 'retention = "1s"',
+    "[store]", "[http]", "[log]", "[daemon]", "[defaults]", "[sources.log]", "[sources]", "[[sources.log]]",
+    "[models]", "[[models]]", "[[models.alerts]]", "[models.predictions]", "[models.labels]",
+    "[models.reference]", "[[notify]]", "[models.features]", "[models.control]", "[models.challenger]",
+    "[models.profit]", "[models.classes]", "[", '[models."a.b"]', "[models.reference.versions.x]",
+    '[models.reference.versions."a\\u0001"]', "= 1", "a", '"', "'''", 'include = ["*.toml"]',
+    'include = ["part.toml"]', 'include = ["part.d/*"]', 'include = ["/"]', 'include = ["**"]',
+    'include = ["secret.toml"]', 'include = ["bytes.toml"]', 'include = ["directory.toml"]',
+    'include = ["../../../../*"]', 'include = ["[", "a\\u0000b"]', "x = " + "[" * 3_000,
+    "x = " + "{a=" * 500, "a" + ".a" * 2_000 + " = 1", "a.a = 1", 'segments = ["nothing"]',
+    'segments = ["group"]', "default_alerts = true", 'against = ["previous"]',
+    "default_alerts = { above = 1 }", 'windows = ["1d", { length = "3d", step = "1d" }, "month"]',
+    "resamples = 1", 'from = "2024-03-01"', 'to = "2024-03-02"', 'file = "reference.csv"', 'file = "."',
+    'file = "log.db"', "table = 'none'", 'horizon = "100000000d"', 'pane = "1s"', 'every = "1s"',
+    "scale = 1e-300", "level = 1e-300", 'retention = "1s"',
 )  # fmt: skip
 
 
@@ -164,15 +169,15 @@ def _cut(text: bytes, rng: random.Random) -> bytes:
 
 def _whole(text: bytes, rng: random.Random) -> bytes:
     """What is hardly a configuration any more."""
-    choices = (b"\xef\xbb\xbf" + text, text.decode("utf-8", "replace").encode("utf-16"), b"", b"\0" * 100,
-               text.replace(b"\n", b"\r\n"), text.replace(b"\n", b"\r"), text + text, rng.randbytes(300))  # fmt: skip
-    return rng.choice(choices)
+    mixed, utf_16 = rng.randbytes(300), text.decode("utf-8", "replace").encode("utf-16")
+    lines = text.replace(b"\n", b"\r\n"), text.replace(b"\n", b"\r")
+    return rng.choice((b"\xef\xbb\xbf" + text, utf_16, b"", b"\0" * 100, *lines, text + text, mixed))
 
 
 _CHANGES: Sequence[Callable[[bytes, random.Random], bytes]] = (
-    _value, _value, _value, _value, _nested_value, _nested_value, _nested_value, _token, _token,
-    _alike, _alike, _alike, _alike, _alike, _alike, _alike, _line(_dropped), _line(_dropped), _line(_doubled), _line(_moved), _line(_added), _line(_added), _line(_added),
-    _bytes, _cut, _whole,
+    _value, _value, _value, _value, _nested_value, _nested_value, _nested_value, _token, _token, _alike,
+    _alike, _alike, _alike, _alike, _alike, _alike, _line(_dropped), _line(_dropped), _line(_doubled),
+    _line(_moved), _line(_added), _line(_added), _line(_added), _bytes, _cut, _whole,
 )  # fmt: skip
 
 

@@ -12,11 +12,13 @@ TABLES = (
     "configurations", "leases", "daemons", "events", "alerts", "outbox", "alembic_version",
 )  # fmt: skip
 VALUES = (
-    "NULL", "''", "'x'", "-1", "0", "1", "1.5", "9223372036854775807", "-9223372036854775808", "9e999", "-9e999",
-    "1e300", "x'00ff'", "x''", "CAST(x'ff41fe' AS TEXT)", "CAST(x'00' AS TEXT)", "'{'", "'[]'", "'{}'", "'null'",
-    "'[[1]]'", "'{\"columns\":[1],\"rows\":[[[]]]}'", "'{\"columns\":[\"a\"],\"rows\":[[1,2]]}'", "'{\"outcome\":\"x\"}'",
-    "'[1e999]'", "'[\"a\"]'", "'{\"format\":1}'", "zeroblob(100)", "randomblob(300)", "'99999999999999999999d'", "'0d'",
-    "hex(randomblob(2000))", "'settled'", "'late'", "'live'", "'\U0001f600 \u2028'", "253402300800000000", "17040672",
+    "NULL", "''", "'x'", "-1", "0", "1", "1.5", "9223372036854775807", "-9223372036854775808", "9e999",
+    "-9e999", "1e300", "x'00ff'", "x''", "CAST(x'ff41fe' AS TEXT)", "CAST(x'00' AS TEXT)", "'{'", "'[]'",
+    "'{}'", "'null'", "'[[1]]'", "'{\"columns\":[1],\"rows\":[[[]]]}'",
+    "'{\"columns\":[\"a\"],\"rows\":[[1,2]]}'", "'{\"outcome\":\"x\"}'", "'[1e999]'", "'[\"a\"]'",
+    "'{\"format\":1}'", "zeroblob(100)", "randomblob(300)", "'99999999999999999999d'", "'0d'",
+    "hex(randomblob(2000))", "'settled'", "'late'", "'live'", "'\U0001f600 \u2028'", "253402300800000000",
+    "17040672",
 )  # fmt: skip
 
 
@@ -26,7 +28,9 @@ def _values(file: Path, rng: random.Random) -> None:
         for _ in range(rng.choice((1, 1, 2, 5))):
             table = rng.choice(TABLES)
             column = rng.choice(_columns(connection, table))
-            some = rng.choice(("1", "rowid % 3 = 0", "random() % 5 = 0", f'"{column}" = (SELECT "{column}" FROM {table})'))
+            some = rng.choice(
+                ("1", "rowid % 3 = 0", "random() % 5 = 0", f'"{column}" = (SELECT "{column}" FROM {table})')
+            )
             value = rng.choice((*VALUES, f"(SELECT {rng.choice(_columns(connection, table))} FROM {table})"))
             _run(connection, f'UPDATE OR IGNORE {table} SET "{column}" = {value} WHERE {some}')
 
@@ -37,7 +41,9 @@ def _blobs(file: Path, rng: random.Random) -> None:
         table, column = rng.choice((("panes", "blob"), ("references_", "records"), ("references_", "labels")))
         at = rng.randrange(1, 60)
         before, after = f"substr({column}, 1, {at})", f"substr({column}, {at + 2})"
-        made = rng.choice((before, f"CAST({before} || x'{rng.randrange(256):02x}' || {after} AS BLOB)", after))
+        made = rng.choice(
+            (before, f"CAST({before} || x'{rng.randrange(256):02x}' || {after} AS BLOB)", after)
+        )
         _run(connection, f"UPDATE {table} SET {column} = CAST({made} AS BLOB)")
 
 
@@ -46,6 +52,7 @@ def _tables(file: Path, rng: random.Random) -> None:
     with _opened(file) as connection:
         table = rng.choice(TABLES)
         column = rng.choice(_columns(connection, table))
+        replaced = ("DROP TABLE", "ALTER TABLE copied RENAME TO")
         changes = (
             (f"DROP TABLE {table}",),
             (f"ALTER TABLE {table} RENAME TO gone",),
@@ -53,7 +60,7 @@ def _tables(file: Path, rng: random.Random) -> None:
             (f"DROP TABLE {table}", f"CREATE TABLE {table} (x)"),
             (f"ALTER TABLE {table} RENAME TO kept", f"CREATE VIEW {table} AS SELECT * FROM kept"),
             (f"ALTER TABLE {table} RENAME TO kept", f"CREATE VIEW {table} AS SELECT 1 AS one"),
-            (f"CREATE TABLE copied AS SELECT * FROM {table}", f"DROP TABLE {table}", f"ALTER TABLE copied RENAME TO {table}"),
+            (f"CREATE TABLE copied AS SELECT * FROM {table}", *(f"{one} {table}" for one in replaced)),
             (f'ALTER TABLE {table} RENAME COLUMN "{column}" TO other',),
             (f'ALTER TABLE {table} DROP COLUMN "{column}"',),
             (f"CREATE TRIGGER no BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'no'); END",),
@@ -67,7 +74,9 @@ def _schema(file: Path, rng: random.Random) -> None:
     with _opened(file) as connection:
         _run(connection, "PRAGMA writable_schema = ON")
         column, value = rng.choice(("sql", "name", "tbl_name", "rootpage")), rng.choice(VALUES)
-        _run(connection, f"UPDATE sqlite_master SET {column} = {value} WHERE tbl_name = '{rng.choice(TABLES)}'")
+        _run(
+            connection, f"UPDATE sqlite_master SET {column} = {value} WHERE tbl_name = '{rng.choice(TABLES)}'"
+        )
 
 
 def _pages(file: Path, rng: random.Random) -> None:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from monitor.alerts.rules import Series
 from monitor.core.clock import to_iso
-from monitor.core.errors import DAMAGE, CodecError
+from monitor.core.errors import DAMAGE, damaged
 
 ACCEPTED = "accepted"  # kind of event, and first word of what rows of the accepted window are against
 ACKNOWLEDGED = "acknowledged"  # kind of event: somebody has seen an alert
@@ -77,5 +77,5 @@ def _acceptance(text: str) -> Acceptance:
         for moment in (one.start, one.end, one.since, one.until or 0):
             to_iso(moment)
     except DAMAGE as error:
-        raise CodecError(f"an event of an accepted change is damaged: {type(error).__name__}") from error
+        raise damaged("table events, an accepted change", repr(error)) from error
     return one

@@ -18,6 +18,7 @@ from monitor.app.progress import progress
 from monitor.cli import options
 from monitor.cli.options import read_settings, told
 from monitor.core.clock import floor_to, to_iso
+from monitor.core.words import brief
 
 if TYPE_CHECKING:
     from monitor.specs.protocols import CycleReport
@@ -330,7 +331,7 @@ def as_planned(report: "CycleReport") -> str:
 
 def failure(report: "CycleReport") -> str:
     """One line on a cycle that failed."""
-    return f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}'
+    return brief(f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}')
 
 
 def _last(reports: "Iterator[CycleReport]", name: str, length: int) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import click
 
 from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.core.words import brief
 from monitor.daemon.described import described
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ def told(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **options)
         except ConfigurationError as error:
             for fault in error.faults:
-                click.echo(fault, err=True)
+                click.echo(brief(fault), err=True)
             sys.exit(2)
         except MonitorError as error:
-            click.echo(f"monitor: {error}", err=True)
+            click.echo(brief(f"monitor: {error}"), err=True)
             sys.exit(1)
         except _OF_CLICK:
             raise

@@ -1,4 +1,6 @@
-"""Numbers and durations as people read them."""
+"""Numbers and durations as people read them, lines that stay lines."""
+
+_LONGEST = 1_000
 
 
 def number(value: float | None) -> str:
@@ -26,3 +28,12 @@ def duration(seconds: float) -> str:
         if whole:
             return f"{sign}{whole}{name} {rest}{below}"
     return f"{sign}{size:.3g}s"
+
+
+def brief(line: str) -> str:
+    """A line whose end is left out where it is too long: it may name anything, of any length.
+
+    >>> len(brief("x" * 100_000)), brief("monitor: no such table")
+    (1000, 'monitor: no such table')
+    """
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

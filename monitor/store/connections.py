@@ -20,9 +20,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
-from monitor.core.errors import StoreError
+from monitor.core.errors import REMEDY, StoreError
 from monitor.specs.urls import filled, has_files
-from monitor.store.damage import REMEDY
 
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BUSY_MS = 30_000

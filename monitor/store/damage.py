@@ -12,9 +12,8 @@ from sqlalchemy import BigInteger, Dialect, Double, Integer, LargeBinary, MetaDa
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from monitor.core.clock import FIRST, LAST
-from monitor.core.errors import DAMAGE, CodecError
+from monitor.core.errors import DAMAGE, damaged
 
-REMEDY = 'restore a backup: see "A broken store" in docs/operations.md'
 _KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
     BigInteger: ("a whole number", (int,)),
     Integer: ("a whole number", (int,)),
@@ -22,11 +21,6 @@ _KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
     Text: ("text", (str,)),
     LargeBinary: ("bytes", (bytes, memoryview)),
 }
-
-
-def damaged(what: str, why: object) -> CodecError:
-    """Error of something in the store that cannot be read."""
-    return CodecError(f"the store is damaged: {what}: {why}; {REMEDY}")
 
 
 @contextmanager

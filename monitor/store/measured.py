@@ -6,11 +6,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Table
 
-from monitor.core.errors import DAMAGE
+from monitor.core.errors import DAMAGE, damaged
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.specs.rows import MeasurementRow, Truth
-from monitor.store.damage import damaged
 
 COLUMNS = (
     "window", "window_end", "truth", "version", "segment", "measure", "subject", "against", "value", "reason",
@@ -101,7 +100,7 @@ def row_of(found: Sequence[Any]) -> MeasurementRow:
         return _row_of(found)
     except DAMAGE as error:
         window, measure = found[0], found[_MEASURE]
-        raise damaged(f'a measurement "{measure}" of the window "{window}"', error) from error
+        raise damaged(f'a measurement "{measure}" of the window "{window}"', repr(error)) from error
 
 
 def _row_of(found: Sequence[Any]) -> MeasurementRow:

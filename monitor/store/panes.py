@@ -6,14 +6,14 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, delete, select
 
 from monitor.core.clock import to_iso
-from monitor.core.errors import CodecError
+from monitor.core.errors import CodecError, damaged
 from monitor.records import codec
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.specs.rows import PaneFacts, Part
 from monitor.states.counters import Layout
 from monitor.states.strata import Strata
-from monitor.store.damage import damaged, understood
+from monitor.store.damage import understood
 from monitor.store.statements import put
 from monitor.store.tables import panes, waiting
 

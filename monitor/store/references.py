@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from sqlalchemy import Connection, select
 
-from monitor.core.errors import CodecError
+from monitor.core.errors import CodecError, damaged
 from monitor.records.codec import decode, encode_strata
 from monitor.records.counting import Counting
 from monitor.records.counting_json import counting_of, counting_text
@@ -12,7 +12,6 @@ from monitor.records.reference import Reference
 from monitor.specs.rows import KeptReference
 from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata
-from monitor.store.damage import damaged
 from monitor.store.statements import add, database_now
 from monitor.store.tables import references
 

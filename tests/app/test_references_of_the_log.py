@@ -12,7 +12,10 @@ START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 LATE = model(options='every = "1h"\nwindows = ["1d"]\nsettle_after = "1d"\nsegments = ["grupe"]\n').replace(
     'table = "reference"', 'from = "2024-03-01"\nto = "2024-03-02"'
 )
-SAID = 'the reference from 2024-03-01T00:00:00Z to 2024-03-02T00:00:00Z has no column "grupe" (segment); did you mean "group"?'
+SAID = (
+    "the reference from 2024-03-01T00:00:00Z to 2024-03-02T00:00:00Z "
+    'has no column "grupe" (segment); did you mean "group"?'
+)
 
 
 def test_a_segment_that_the_range_of_the_log_has_not_is_named(tmp_path: Path) -> None:
@@ -26,8 +29,5 @@ def test_a_segment_that_the_range_of_the_log_has_not_is_named(tmp_path: Path) ->
         1,
         f'monitor: model "late" as of 2024-03-03T00:00:00Z: {SAID}\n',
     )
-    assert (checked.exit_code, checked.stderr) == (
-        2,
-        'warning: model "late": table "predictions" has no column "grupe" (segment); did you mean "group"?\n'
-        f'model "late": {SAID}\n',
-    )
+    warned = 'model "late": table "predictions" has no column "grupe" (segment); did you mean "group"?'
+    assert (checked.exit_code, checked.stderr) == (2, f'warning: {warned}\nmodel "late": {SAID}\n')

@@ -18,7 +18,8 @@ from monitor.core.clock import from_iso
 ROOT = Path(__file__).parents[2]
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OWN = model(
-    options='every = "1h"\nwindows = ["1d", "month"]\nsettle_after = "1d"\nresamples = 20\nsegments = ["pred"]\n'
+    options='every = "1h"\nwindows = ["1d", "month"]\nsettle_after = "1d"\nresamples = 20\n'
+    'segments = ["pred"]\n'
     'against = ["previous"]\ndefault_alerts = true\n'
     '[[models.alerts]]\nname = "busy"\nmeasure = "records"\nabove = 10\nwindow = "1d"\n'
     '[models.control]\narm_column = "group"\ncontrol_value = "a"\ntreatment_value = "b"\n'
@@ -30,9 +31,10 @@ OTHERS = (
     *(ROOT / "tests" / "e2e").glob("*.toml"),
 )
 COMMANDS = (
-    ("check", "--offline"), ("check", "--offline", "--format", "json"), ("check",), ("check", "--explain"), ("run",),
-    ("cycle", "--as-of", "2024-03-03"), ("cycle", "--dry-run", "--as-of", "2024-03-03"), ("show",), ("show", "--all"),
-    ("alerts",), ("export-rules",), ("migrate",), ("backtest", "--from", "2024-03-01", "--to", "2024-03-02"),
+    ("check", "--offline"), ("check", "--offline", "--format", "json"), ("check",), ("check", "--explain"),
+    ("run",), ("cycle", "--as-of", "2024-03-03"), ("cycle", "--dry-run", "--as-of", "2024-03-03"),
+    ("show",), ("show", "--all"), ("alerts",), ("export-rules",), ("migrate",),
+    ("backtest", "--from", "2024-03-01", "--to", "2024-03-02"),
 )  # fmt: skip
 CHEAP = (("check", "--offline"), ("show",), ("export-rules",))
 
@@ -78,7 +80,8 @@ def attacked(
     directory: Path, written: list[bytes], seed: int, cases: int
 ) -> list[tuple[int, tuple[str, ...], Answer]]:
     """Answers that are not right, of so many cases."""
-    wrong, codes = [], Counter[int]()
+    wrong: list[tuple[int, tuple[str, ...], Answer]] = []
+    codes = Counter[int]()
     for case in range(cases):
         rng = random.Random(f"{seed}/{case}")  # noqa: S311 -- not for secrets
         (directory / "attacked.toml").write_bytes(mutated(rng.choice(written), rng))
