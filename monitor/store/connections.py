@@ -27,6 +27,10 @@ _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BUSY_MS = 30_000
 _LONGEST = 500  # characters of a message of the database
 _OF_LOST_TABLES = ("no such table", "no such column", "table ", "cannot modify ", "Could not decode")
+_OF_SQLITE = (
+    UnicodeError,
+    OverflowError,
+)  # its driver's: of names that are no UTF-8, of sums of large counts
 _RETRY = 0.01  # seconds: here SQLite does not wait for the timeout above
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
@@ -127,7 +131,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
 def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
-    except (SQLAlchemyError, UnicodeError) as error:  # SQLite's driver reads names and messages as UTF-8
+    except (SQLAlchemyError, *_OF_SQLITE) as error:
         whole = getattr(error, "orig", None) or error
         what = str(whole).strip().partition("\n")[0][:_LONGEST]
         remedy = f"; {REMEDY}" if _is_damage(whole) else ""
@@ -138,7 +142,7 @@ def _is_damage(error: object) -> bool:
     """Whether the file itself is damaged, or is no database."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     lost = isinstance(error, sqlite3.Error) and str(error).startswith(_OF_LOST_TABLES)
-    return isinstance(error, UnicodeError) or lost or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return isinstance(error, _OF_SQLITE) or lost or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _connect_anew(

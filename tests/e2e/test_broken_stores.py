@@ -156,6 +156,26 @@ def test_what_is_damaged_is_named_and_what_to_do(
     assert 'restore a backup: see "A broken store" in docs/operations.md' in answer.stderr
 
 
+def test_a_damaged_pane_is_deleted_and_counted_again(directory: Path) -> None:
+    """As docs/operations.md says."""
+    harmed(directory / "sound.db", directory / "monitor.db", random.Random(0))  # noqa: S311 -- not for secrets
+    copy(directory / "sound.db", directory / "monitor.db")
+    first, last = (to_iso(END - DAY), to_iso(END))
+    recount = ("recount", "--model", "late", "--from", first, "--to", last, "--config", "config.toml")
+    with closing(sqlite3.connect(directory / "monitor.db", isolation_level=None)) as connection:
+        sound = set(connection.execute("SELECT start, part, rows, checksum FROM panes"))
+        chosen = f"start = {END - 5 * HOUR}"
+        connection.execute(f"UPDATE panes SET blob = x'01' WHERE {chosen}")
+        damaged = invoke(*recount)
+        connection.execute(f"DELETE FROM panes WHERE {chosen}")
+        counted = invoke(*recount)
+        found = set(connection.execute("SELECT start, part, rows, checksum FROM panes"))
+
+    assert (damaged.code, counted) == (1, Answer(0, "", ""))
+    assert f'pane {to_iso(END - 5 * HOUR)} of "late"' in damaged.stderr
+    assert found == sound
+
+
 def test_a_model_whose_rows_are_damaged_does_not_stop_the_daemon_or_the_others(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
