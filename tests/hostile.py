@@ -2,6 +2,8 @@
 
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -76,6 +78,18 @@ def invoke(*arguments: str) -> Answer:
     if b"Traceback" in done.stdout_bytes:
         return Answer(done.exit_code, done.stdout, "a traceback on standard output")
     return answered(done.exit_code, done.stderr, done.stdout)
+
+
+def spawned(directory: Path, *arguments: str) -> Answer:
+    """Run a command in a process of its own; a daemon that serves is ended after a while."""
+    command, serves = [sys.executable, "-m", "monitor.cli", *arguments], arguments[0] == "run"
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=10 if serves else 120, cwd=directory, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        return answered(0 if serves else -1, (error.stderr or b"").decode())
+    return answered(done.returncode, done.stderr.decode(), done.stdout.decode())
 
 
 def mutated(text: bytes, rng: random.Random) -> bytes:

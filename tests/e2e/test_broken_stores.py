@@ -1,18 +1,15 @@
 """Whatever happened to the store's file, commands end with 0, 1 or 2 and a sentence, not with a traceback."""
 
-import os
 import random
 import socket
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from shutil import copy
 
 import pytest
-from hostile import Answer, answered, invoke
+from hostile import Answer, invoke, spawned
 from process import daemon
 from serving import model, predictions, sqlite_bench
 from stores import harmed
@@ -203,24 +200,9 @@ def test_a_model_whose_rows_are_damaged_does_not_stop_the_daemon_or_the_others(t
 def test_processes_answer_broken_stores_by_sentences(directory: Path) -> None:
     rng = random.Random(11)  # noqa: S311 -- not for secrets
     wrong = []
-    for at in range(2 * len(COMMANDS)):
+    for command in (*COMMANDS, *COMMANDS):
         harmed(directory / "sound.db", directory / "monitor.db", rng)
-        command = [
-            sys.executable,
-            "-m",
-            "monitor.cli",
-            *COMMANDS[at % len(COMMANDS)],
-            "--config",
-            "config.toml",
-        ]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, timeout=20, cwd=directory, env=os.environ, check=False
-            )
-            answer = answered(done.returncode, done.stderr.decode())
-        except subprocess.TimeoutExpired as error:
-            assert "run" in command  # a daemon that serves
-            answer = answered(0, (error.stderr or b"").decode())
+        answer = spawned(directory, *command, "--config", "config.toml")
         if answer.wrong:
             wrong.append((command, answer))
 
