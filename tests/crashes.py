@@ -173,6 +173,7 @@ class Crashes:
         command = [sys.executable, "-m", "monitor.cli", "replay", "--config", str(config), "--run", REPLAY]
         engine = sa.create_engine(self.store_url, isolation_level="AUTOCOMMIT")
         query = sa.select(sa.func.max(tables.models.c.as_of)).where(tables.models.c.run == REPLAY)
+        sent = False
         with (
             engine.connect() as connection,
             log_file.open("wb") as log,
@@ -182,14 +183,15 @@ class Crashes:
                 if (connection.scalar(query) or 0) >= moment:
                     time.sleep(stop.later)
                     process.send_signal(stop.by)
+                    sent = True
                     break
                 time.sleep(0.005)
         engine.dispose()
         told = log_file.read_text(encoding="utf-8")
-        if process.returncode == 1 and "Aborted!" in told:
-            return -signal.SIGINT
-        assert process.returncode in (0, -signal.SIGTERM, -signal.SIGKILL) or "has the run" in told, told
-        return process.returncode
+        if "has the run" in told:
+            return 1
+        assert process.returncode == 0 or (stop and sent), told
+        return -int(stop.by) if stop and process.returncode else 0
 
     @property
     def as_of(self) -> int:
