@@ -4,12 +4,14 @@ On a SQLite and on a PostgreSQL store of its own, the command `monitor run` catc
 and labels come late: each one runs the ticks that were missed, and is killed within a second of its first
 cycle, the last one when nothing is left to do. Panes, current values, snapshots and all else that is kept are
 compared, with ==, with those of a process that nobody disturbed. Ends with 1 where they differ. A kill takes
-some three seconds of CPU, most of them for the start.
+some three seconds of CPU, most of them for the start. So is a replay into each store, which is stopped at
+random ticks by INT, TERM and KILL, and goes on.
 python benchmarks/sim_crashes.py [KILLS]
 """
 
 import contextlib
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -19,12 +21,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import servers
-from crashes import EVERY, Crashes, contents, differences, write_log
+from crashes import EVERY, Crashes, Stop, contents, differences, write_log
 
 KILLS = 200
 SEED = 20_241_122
 TICKS_A_KILL = 1.4  # enough on a fast machine: many of the kills come before a commit
 MOST_TICKS = 140  # those of a day: none is older than `catch_up`
+STOPS, TICKS = 10, 29  # of a replay
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -57,7 +61,17 @@ def one_round(kills: int, rng: random.Random) -> tuple[int, bool]:
                 f"{rows:,} rows kept: {f'different rows: {found}' if found else 'equal'}",
                 flush=True,
             )
+            equal &= stopped_replay(engine, one, whole, rng)
     return total, equal
+
+
+def stopped_replay(engine: str, one: Crashes, whole: Crashes, rng: random.Random) -> bool:
+    """Stop a replay again and again; whether it leaves what one leaves that nobody disturbs."""
+    ticks = sorted(rng.randrange(TICKS) for _ in range(STOPS))
+    stops = [Stop(at, rng.uniform(0.0, 0.3), rng.choice(SIGNALS)) for at in ticks]
+    found = differences(whole.replayed(one.first, ()), one.replayed(one.first, stops))
+    print(f"{engine}: a replay, stopped: {f'different rows: {found}' if found else 'equal'}", flush=True)
+    return not found
 
 
 def main(kills: int) -> int:

@@ -1,10 +1,11 @@
 """`monitor run`, killed at random moments while it runs missed ticks, and what its store holds."""
 
 import random
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -15,10 +16,12 @@ from serving import Bench, Database, model
 
 from monitor.app.clocks import system_clock
 from monitor.app.running import cycle_once
-from monitor.core.clock import HOUR, MINUTE, floor_to
+from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, to_iso
 from monitor.store import tables
+from monitor.store.engine import migrate
 
 EVERY = 10 * MINUTE
+REPLAY = "again"
 PATIENCE = 180.0
 HISTORY = (
     *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
@@ -48,6 +51,11 @@ severity = "critical"
 name = "busy"
 measure = "panes_waiting"
 above = 1
+[[models.alerts]]
+name = "lost"
+measure = "orphan_labels"
+above = 0
+for = "2h"
 """
 CHANNEL = '[[notify]]\nname = "dead"\nurl = "http://127.0.0.1:9/nobody"\n'
 
@@ -83,6 +91,14 @@ def contents(url: str, run: str = "live") -> Contents:
 
 def _left_out(table: sa.Table) -> set[str]:
     return OF_ITS_OWN | OF_DELIVERY if table is tables.outbox else OF_ITS_OWN
+
+
+class Stop(NamedTuple):
+    """Of a replay: after so many ticks and seconds, by a signal."""
+
+    ticks: int
+    later: float
+    by: signal.Signals
 
 
 @dataclass(slots=True)
@@ -138,6 +154,44 @@ class Crashes:
                 self._killed(connection, rng.uniform(0.0, self.longest) if self.kills < most else PATIENCE)
             yield self.kills
         engine.dispose()
+
+    def replayed(self, until: int, stops: Iterable["Stop"], every: int = HOUR) -> Contents:
+        """What a replay leaves that is stopped, goes on, is stopped again, and comes to its end at last."""
+        start = floor_to(self.first - DAY, every) - 5 * HOUR
+        options = ["--from", to_iso(start), "--to", to_iso(until), "--every", f"{every // MINUTE}m"]
+        migrate(self.store_url)
+        for stop in (*stops, None):
+            while (done := self._replay(options, stop, start + every * (stop.ticks if stop else 0))) == 1:
+                time.sleep(0.2)  # the lease of one that was killed is not over yet
+            self.kills += done != 0
+            assert stop or done == 0
+        return contents(self.store_url, REPLAY)
+
+    def _replay(self, options: Sequence[str], stop: "Stop | None", moment: int) -> int:
+        """Replay, stopped so many seconds after the cycle of a moment; the exit code, 1 if it was refused."""
+        config, log_file = self.directory / "config.toml", self.directory / "replay.log"
+        command = [sys.executable, "-m", "monitor.cli", "replay", "--config", str(config), "--run", REPLAY]
+        engine = sa.create_engine(self.store_url, isolation_level="AUTOCOMMIT")
+        query = sa.select(sa.func.max(tables.models.c.as_of)).where(tables.models.c.run == REPLAY)
+        sent = False
+        with (
+            engine.connect() as connection,
+            log_file.open("wb") as log,
+            subprocess.Popen([*command, *options], stdout=log, stderr=log) as process,
+        ):
+            while stop is not None and process.poll() is None:
+                if (connection.scalar(query) or 0) >= moment:
+                    time.sleep(stop.later)
+                    process.send_signal(stop.by)
+                    sent = True
+                    break
+                time.sleep(0.005)
+        engine.dispose()
+        told = log_file.read_text(encoding="utf-8")
+        if "has the run" in told:
+            return 1
+        assert process.returncode == 0 or (stop and sent), told
+        return -int(stop.by) if stop and process.returncode else 0
 
     @property
     def as_of(self) -> int:

@@ -123,7 +123,7 @@ def row(
 def commit(
     as_of: int = START,
     *,
-    current: tuple[MeasurementRow, ...] | None = (row(),),
+    current: tuple[MeasurementRow, ...] = (row(),),
     snapshots: tuple[MeasurementRow, ...] = (row(),),
     windows: tuple[WindowState, ...] = (),
     entries: tuple[Entry, ...] = (),

@@ -72,7 +72,7 @@ def test_commands_and_their_options_in_the_pages_exist(path: Path) -> None:
         (command, option) for command, rest in calls for option in re.findall(r"(?<= )--[a-z-]+", rest)
     }
 
-    assert {command for command, _ in calls} - {*main.commands, "--version", "--help"} == set()
+    assert {command for command, _ in calls} - {*main.commands, "--version", "--help", "--debug"} == set()
     assert {(command, option) for command, option in options if option not in _options(command)} == set()
 
 

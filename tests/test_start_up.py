@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from serving import model, predictions, sqlite_bench
 
+from monitor.core.clock import DAY, from_iso
 from monitor.store.engine import migrate
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +33,18 @@ HEAVY = {
     "scipy.stats",
     "sqlalchemy.dialects.postgresql",
 }
+WITHOUT_PANDAS = """
+import sys
+
+class Nowhere:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+sys.meta_path.insert(0, Nowhere)
+import monitor.cli
+monitor.cli.main()
+"""
 OF_THE_DAEMON = {"apscheduler", "starlette", "uvicorn"}
 LIBRARIES = {"numpy", "pyarrow", "pydantic", "sqlalchemy"}
 
@@ -73,3 +87,34 @@ def test_importing_imports_nothing_that_is_needed_later_if_at_all(module: str, n
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
     assert not set(ended.stdout.split()) & not_needed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("init", "--url", "sqlite:///log.db", "--predictions", "predictions"), ("check",),
+        ("cycle", "--as-of", "2024-03-04"), ("show",), ("alerts",), ("export", "kept.csv"),
+        ("export", "kept.parquet"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_commands_do_without_pandas(command: tuple[str, ...], logged: Path) -> None:
+    """A frame is what notebooks take: where pandas is not installed everything else works."""
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PANDAS, *command],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=logged,
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Directory of a configuration, and of a log of three days."""
+    directory, start = tmp_path_factory.mktemp("logged"), from_iso("2024-03-01")
+    rows = predictions(100, start, start + 3 * DAY)
+    sqlite_bench(directory, rows, model(options='windows = ["1d"]\n'), labelled=start + 4 * DAY)
+    return directory

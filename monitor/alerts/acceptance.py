@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from monitor.alerts.rules import Series
+from monitor.core.clock import to_iso
+from monitor.core.errors import DAMAGE, damaged
 
 ACCEPTED = "accepted"  # kind of event, and first word of what rows of the accepted window are against
 ACKNOWLEDGED = "acknowledged"  # kind of event: somebody has seen an alert
@@ -62,9 +64,18 @@ def read(texts: Iterable[str], at: int) -> dict[Series, Acceptance]:
     """What is accepted at a moment, of events' details in their order: of a series the last one counts."""
     found: dict[Series, Acceptance] = {}
     for text in texts:
-        plain = json.loads(text)
-        series = Series(*plain.pop("series"))
-        one = Acceptance(series=series, **plain)
+        one = _acceptance(text)
         if one.since < at:
-            found[series] = one
+            found[one.series] = one
     return {series: one for series, one in found.items() if one.until is None or at < one.until}
+
+
+def _acceptance(text: str) -> Acceptance:
+    try:
+        plain = json.loads(text)
+        one = Acceptance(series=Series(*map(str, plain.pop("series"))), **plain)
+        for moment in (one.start, one.end, one.since, one.until or 0):
+            to_iso(moment)
+    except DAMAGE as error:
+        raise damaged("table events, an accepted change", repr(error)) from error
+    return one

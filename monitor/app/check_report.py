@@ -17,6 +17,7 @@ from monitor.config.load import examine
 from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
+from monitor.core.words import brief
 from monitor.sources.explain import Query
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.specs.urls import filled, has_short_password
@@ -141,9 +142,9 @@ def _indented(query: Query) -> Iterator[str]:
 
 def _say(path: Path, checked: Checked, models: int, *, explain: bool) -> None:
     for warning in checked.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        click.echo(brief(f"warning: {warning}"), err=True)
     for fault in checked.faults:
-        click.echo(str(fault), err=True)
+        click.echo(brief(str(fault)), err=True)
     for model in checked.models if explain else ():
         click.echo("\n".join(explained(model)))
     if checked.faults:

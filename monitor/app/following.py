@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from monitor.app.wiring import App
-from monitor.core.errors import StoreError
+from monitor.core.errors import CodecError, StoreError
 
 EVERY = 2.0  # seconds
 
@@ -40,7 +40,7 @@ class Following:
     def restore(self) -> None:
         """Publish all models, and follow them from now on."""
         for name in self.app.names():
-            self.show(name)
+            self._show_if_sound(name)
         threading.Thread(target=self._run, name="following", daemon=True).start()
 
     def stop(self) -> None:
@@ -56,10 +56,19 @@ class Following:
                 continue
             others = now != before and now[1] != self.app.owner
             if others or name in self._unshown:
-                self.show(name)
+                self._show_if_sound(name)
             if others and (before is None or now[0] != before[0]):
                 self.followed(name)
             self._seen[name] = now
+
+    def _show_if_sound(self, name: str) -> None:
+        """Publish a model; one whose rows are damaged stops no other, and is looked at when they are new."""
+        try:
+            self.show(name)
+        except CodecError as error:
+            self._unshown.discard(name)
+            log = structlog.stdlib.get_logger(__name__)
+            log.warning("what is kept cannot be shown", model=name, reason=str(error))
 
     def _run(self) -> None:
         log = structlog.stdlib.get_logger(__name__)

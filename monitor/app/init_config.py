@@ -50,7 +50,8 @@ class Draft:
 def config_text(draft: Draft) -> str:
     """TOML of a draft."""
     return "\n".join(
-        [
+        _visible(line)
+        for line in [
             f"# Written by `monitor init`: {draft.looked}.",
             "# Every guess says why; what is not known is commented out. Every key: config.example.toml.",
             "",
@@ -69,9 +70,19 @@ def config_text(draft: Draft) -> str:
     )
 
 
+def _visible(line: str) -> str:
+    """A line whose comment, which may name anything, holds nothing that TOML or a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
 def quoted(text: str) -> str:
     """Text as TOML writes it, places for secrets excepted."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f").replace("${", "$${")
+    return _escaped(text).replace("${", "$${")
+
+
+def _escaped(text: str) -> str:
+    plain = json.dumps(text, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in plain)
 
 
 def missing_roles(roles: Roles) -> list[str]:
@@ -88,7 +99,7 @@ def missing_roles(roles: Roles) -> list[str]:
 
 def _source(draft: Draft) -> Iterator[str]:
     yield f"[sources.{draft.source}]"
-    yield f"url = {json.dumps(draft.url, ensure_ascii=False)}"
+    yield f"url = {_escaped(draft.url)}"
     if draft.naive:
         yield '# timezone = "Europe/Vienna"  # FILL IN if times without a zone are not UTC'
 

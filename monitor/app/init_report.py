@@ -7,6 +7,7 @@ import click
 
 from monitor.app.init import FirstConfig, first_config
 from monitor.core.errors import MonitorError
+from monitor.core.words import brief
 
 
 def run_init(
@@ -35,7 +36,7 @@ def run_init(
         _write(output, found.text)
         click.echo(f"{output} is written", err=True)
     for line in _left_to_do(found):
-        click.echo(line, err=True)
+        click.echo(brief(line), err=True)
     return 1 if found.missing or found.faults else 0
 
 

@@ -144,7 +144,8 @@ def replay_model(
     """Moments of a replay that are still to come, and the cycles at them; it stops at a failure.
 
     Nobody is told of alerts of the past; of a replay into the live history the last tick tells of those that
-    fire then. Current rows, which the next tick replaces, are written with every hundredth and the last tick.
+    fire then. Current rows of windows, which the next tick replaces, are written with every hundredth and
+    the last one.
     """
     done = app.store.state(name).as_of
     moments = [

@@ -176,7 +176,7 @@ def _publish(app: App, exposition: Exposition, name: str) -> None:
     spec = app.spec(name)
     rows = app.store.current(name, reads(spec))
     if rows:
-        as_of = rows[0][1]
+        as_of = min(row[1] for row in rows)  # a replay that was stopped leaves older rows beside newer ones
         alerts = [alert for _, alert in app.store.alerts(name)]
         accepted = accepted_changes(app.store, spec, as_of)
         exposition.publish(name, as_of, [row for _, _, row in rows], alerts, accepted)

@@ -19,6 +19,7 @@ from monitor.app.progress import progress
 from monitor.cli import options
 from monitor.cli.options import read_settings, told
 from monitor.core.clock import floor_to, to_iso
+from monitor.core.words import brief
 
 if TYPE_CHECKING:
     from monitor.specs.protocols import CycleReport
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="monitor")
-def main() -> None:
+@click.option("--debug", is_flag=True, help="Print the traceback of a failure that nobody expected.")
+def main(**_debug: bool) -> None:
     """Watch deployed models: still as good as they were, and still fed as they were."""
     gc.set_threshold(20_000)  # thousands of small rows a cycle: the default costs 5 % of a replay
     if logging.lastResort is not None:
@@ -334,7 +336,7 @@ def as_planned(report: "CycleReport") -> str:
 
 def failure(report: "CycleReport") -> str:
     """One line on a cycle that failed."""
-    return f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}'
+    return brief(f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}')
 
 
 def _last(reports: "Iterator[CycleReport]", name: str, length: int) -> bool:

@@ -14,9 +14,15 @@ import click
 
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.core.secrets import hide
+from monitor.core.words import brief
+from monitor.daemon.described import described
 
 if TYPE_CHECKING:
     from monitor.specs.settings import Settings
+
+_OF_CLICK = (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError)
+_UNEXPECTED = "a fault of this program"
+_HOW = "`monitor --debug` and the same command print where: please report it"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,7 +37,10 @@ class Hiding(logging.Formatter):
 
 
 def told(command: Callable[P, R]) -> Callable[P, R]:
-    """Print expected failures as lines on standard error, and exit with their code."""
+    """Print failures as lines on standard error, and exit with their code.
+
+    A failure that nobody expected is a fault of this program: its line says so, and how to see its traceback.
+    """
 
     @wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> R:
@@ -39,15 +48,17 @@ def told(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **options)
         except ConfigurationError as error:
             for fault in error.faults:
-                click.echo(fault, err=True)
+                click.echo(brief(fault), err=True)
             sys.exit(2)
         except MonitorError as error:
-            click.echo(f"monitor: {error}", err=True)
+            click.echo(brief(f"monitor: {error}"), err=True)
             sys.exit(1)
-        except (click.ClickException, click.Abort, click.exceptions.Exit):
+        except _OF_CLICK:
             raise
-        except Exception:  # noqa: BLE001 -- Python would print it with whatever its texts quote
-            click.echo(hide(traceback.format_exc()), err=True)
+        except Exception as error:  # noqa: BLE001 -- a line for people, with secrets hidden
+            if click.get_current_context().find_root().params.get("debug"):
+                click.echo(hide(traceback.format_exc()), err=True)  # Python would print it with its secrets
+            click.echo(f"monitor: {_UNEXPECTED}: {described(error)}; {_HOW}", err=True)
             sys.exit(1)
 
     return run

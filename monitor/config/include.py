@@ -13,6 +13,8 @@ from monitor.config.places import Loc
 from monitor.core.errors import ConfigurationError
 
 _HELD = ("models", "sources")
+_DEEPEST = 32  # tables and lists within one another
+_TOO_DEEP = f"at most {_DEEPEST} tables and lists may stand within one another"
 _MODEL = re.compile(r"\bmodels\[(\d+)\]")
 
 
@@ -79,13 +81,28 @@ def document_of(path: Path) -> dict[str, Any]:
     """
     try:
         with path.open("rb") as file:
-            return tomllib.load(file)
+            return _not_too_deep(tomllib.load(file))
     except OSError as error:
         raise ConfigurationError([f"{path}: cannot be read: {error.strerror}"]) from error
+    except RecursionError as error:
+        raise ConfigurationError([f"{path}: {_TOO_DEEP}"]) from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError([f"{path}: not valid TOML: {error}"]) from error
     except UnicodeDecodeError as error:
         raise ConfigurationError([f"{path}: not valid TOML: it is not UTF-8 text"]) from error
+    except ValueError as error:  # of Python, not of TOML
+        raise ConfigurationError([f"{path}: not valid TOML: a number has too many digits"]) from error
+
+
+def _not_too_deep(document: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what functions that call themselves could not walk through: `RecursionError`."""
+    level: list[Any] = [document]
+    for _ in range(_DEEPEST):
+        inner = [table.values() if isinstance(table, dict) else table for table in level]
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+    if level:
+        raise RecursionError
+    return document
 
 
 def _matching(base: Path, pattern: str) -> list[Path]:

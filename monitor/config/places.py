@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from monitor.config.messages import quoted
 
 Loc: TypeAlias = tuple[str | int, ...]
+_LONGEST = 80  # characters of a key that is no key of ours
 
 
 def step_into(value: object, step: str | int) -> Any:
@@ -51,7 +52,8 @@ def printed(loc: Loc, document: Mapping[str, Any]) -> str:
         if isinstance(step, int):
             text += f"[{step}]{_name_of(place[: at + 1], document)}"
         else:
-            key = step if step.replace("_", "").replace("-", "").isalnum() else quoted(step)
+            plain = len(step) <= _LONGEST and step.replace("_", "").replace("-", "").isalnum()
+            key = step if plain else quoted(step)
             text += f".{key}" if text else key
     return text
 

@@ -16,6 +16,7 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST, LAST = -719_162 * DAY, 2_932_897 * DAY - 1  # of the years 1 to 9999
 _UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 

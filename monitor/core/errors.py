@@ -8,7 +8,7 @@ MonitorError
 │   └── LeaseLost           another process took this model over; nothing was written
 ├── NotificationError       a channel took no notice, or cannot be used as it is configured
 ├── GridMismatch            two states counted on different grids were to be merged
-└── CodecError              a stored blob cannot be read by this version
+└── CodecError              what is stored cannot be read: damaged, or of another version
 """
 
 import re
@@ -70,7 +70,24 @@ class GridMismatch(MonitorError):  # noqa: N818 -- reads as a sentence where it 
 
 
 class CodecError(MonitorError):
-    """A stored blob cannot be read."""
+    """What is stored cannot be read."""
+
+
+REMEDY = 'restore a backup: see "A broken store" in docs/operations.md'
+DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+)  # what reading leads to of bytes, JSON or a row that are not what was written
+
+
+def damaged(what: str, why: object) -> CodecError:
+    """Error of something in the store that cannot be read."""
+    return CodecError(f"the store is damaged: {what}: {why}; {REMEDY}")
 
 
 def without_quotes(message: str) -> str:

@@ -52,7 +52,7 @@ def run_cycle(
     stopping
         asked between chunks.
     shown
-        False: the current rows are not written, as a later tick is about to replace them.
+        False: current rows of windows are not written, as a later tick is about to replace them.
 
     Raises
     ------
@@ -95,8 +95,8 @@ def _concluded(
     provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
     events = newly_seen(monitored, as_of)
     entered = enter(monitored, state, truth, lacking)
-    figures = [*entered.rows, *audited.rows, *cycle_rows(monitored, as_of, changes, waiting)]
-    rows = [*measured.current, *figures]
+    figures = [*audited.rows, *cycle_rows(monitored, as_of, changes, waiting)]
+    rows = [*measured.current, *entered.rows, *figures]
     kept = [*measured.snapshots, *entered.kept]
     judged, cited = alerted(monitored, measured.settled, [*measured.watched, *rows], kept, as_of)
     snapshots = [*kept, *cited]
@@ -104,7 +104,8 @@ def _concluded(
         monitored.name,
         Commit(
             state=state,
-            current=rows if shown else None,
+            current=rows if shown else figures,
+            whole=shown,
             provenance=provenance,
             snapshots=snapshots,
             windows=measured.windows,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from monitor.core.errors import CodecError
+from monitor.core.errors import DAMAGE, CodecError
 from monitor.records.pane import PanePart
 from monitor.records.varints import pack_many, unpack
 from monitor.states.counters import Counters, Layout
@@ -86,6 +86,12 @@ def _open(blob: bytes) -> tuple[list[tuple[str | None, str | None, int]], memory
         plain = memoryview(zlib.decompress(memoryview(blob)[1:]))
         end = _HEAD + int.from_bytes(plain[:_HEAD], "little")
         named: list[Any] = json.loads(bytes(plain[_HEAD:end]))
-        return [(version, segment, int(count)) for version, segment, count in named], plain[end:]
-    except (zlib.error, ValueError, TypeError) as error:
+        return [_named(*one) for one in named], plain[end:]
+    except (zlib.error, *DAMAGE) as error:
         raise CodecError(f"damaged blob: {error}") from error
+
+
+def _named(version: Any, segment: Any, count: Any) -> tuple[str | None, str | None, int]:
+    if not (isinstance(version, str | None) and isinstance(segment, str | None) and int(count) >= 0):
+        raise ValueError("a stratum is a version, a segment and the number of its counters")
+    return version, segment, int(count)

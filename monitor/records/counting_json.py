@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from monitor.core.errors import CodecError
+from monitor.core.errors import DAMAGE, CodecError
 from monitor.records.counting import Counting
 from monitor.records.reading import Arms, Challenger, Reading, Serving, Task
 from monitor.states import grids
@@ -51,8 +51,8 @@ def counting_of(text: str) -> Counting:
             scale=plain["scale"],
             segments=_tuples(plain.get("segments", [])),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise CodecError(f"reference: damaged: {error!r}") from error
+    except DAMAGE as error:
+        raise CodecError(f"reference: damaged: {type(error).__name__}") from error
 
 
 def _score(plain: dict[str, object] | None) -> NumericGrid | None:

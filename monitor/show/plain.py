@@ -4,13 +4,15 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from monitor.core.clock import to_iso
 from monitor.core.measurement import Detail
 from monitor.measures.catalogue import BY_NAME, Family
-from monitor.specs.rows import CUMULATIVE, MeasurementRow
+from monitor.specs.rows import MeasurementRow
 from monitor.windows.ends import nominal_length
 
 Shown: TypeAlias = tuple[str, int, MeasurementRow]
@@ -109,16 +111,24 @@ _CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}
 _FAMILIES = {family: at for at, family in enumerate(Family)}
 _SUBJECTS = ("", "score", "prediction", "label")
 _AGAINST = ("", "reference", "previous")
-_AGAINST = ("", "reference", "previous")
 
 
 def _place(shown: Shown) -> tuple[object, ...]:
     model, as_of, row = shown
-    length = 0 if row.window in ("", CUMULATIVE) else nominal_length(row.window)
-    window = (length, row.window, row.window_end, as_of, row.truth, row.version or "", row.segment or "")
+    length = _length(row.window)
+    end = row.window_end if row.window else 0  # figures of the log have moments of their own, and no window
+    window = (length, row.window, end, as_of, row.truth, row.version or "", row.segment or "")
     measure = BY_NAME.get(row.measure)
     family = len(_FAMILIES) if measure is None else _FAMILIES[measure.family]
     subject = _SUBJECTS.index(row.subject) if row.subject in _SUBJECTS else len(_SUBJECTS)
     against = _AGAINST.index(row.against) if row.against in _AGAINST else len(_AGAINST)
     measured = (_CATALOGUED.get(row.measure, 0), row.measure, against, row.against)
     return (model, *window, family, subject, row.subject, *measured)
+
+
+@lru_cache
+def _length(window: str) -> int:
+    """Length of a window by its name; 0 of figures without one, and of a name that no window has."""
+    with suppress(ValueError):
+        return nominal_length(window)
+    return 0

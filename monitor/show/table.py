@@ -66,9 +66,9 @@ class Line:
 
 
 def lines_of(rows: Iterable[Shown]) -> list[Line]:
-    """Rows in order; what is against another moment stands with the value that it compares."""
+    """Rows in order, each heading once; what is against another moment stands with what it compares."""
     compared: dict[tuple[object, ...], list[MeasurementRow]] = {}
-    lines = []
+    lines: list[Line] = []
     for model, as_of, row in ordered(rows):
         place = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
         key = (*place, row.measure, row.subject)
@@ -76,7 +76,8 @@ def lines_of(rows: Iterable[Shown]) -> list[Line]:
             compared[key].append(row)
         else:
             lines.append(Line(model, as_of, row, compared.setdefault(key, [])))
-    return lines
+    headings: dict[str, int] = {}
+    return sorted(lines, key=lambda line: headings.setdefault(line.heading, len(headings)))
 
 
 def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:

@@ -1,9 +1,10 @@
 """Words for people: aligned columns, signs, bounds, moments."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 
-from monitor.core.clock import SECOND, to_iso
+from monitor.core.clock import FIRST, LAST, SECOND, to_iso
 from monitor.core.interval import Interval
 from monitor.core.words import number
 
@@ -45,7 +46,8 @@ def moment(seconds: float) -> str:
     >>> moment(1_356_998_400.0)
     '2013-01-01T00:00:00Z'
     """
-    return to_iso(round(seconds) * SECOND)
+    us = round(seconds) * SECOND if math.isfinite(seconds) else LAST + 1
+    return to_iso(us) if FIRST <= us <= LAST else number(seconds)
 
 
 def _is_number(text: str) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from monitor.core.clock import to_iso
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
 from monitor.sources import casts, features, history
@@ -133,7 +134,12 @@ def _from_log(
         model = _with_features(
             model, source, [Candidate(name, table[f"feature:{name}"], types[name]) for name in names]
         )
-    return history.read_history(model, source, span), model.reading
+    table = history.read_history(model, source, span)
+    for name in model.reading.segments:
+        if f"segment:{name}" not in table.column_names:
+            title = f"from {to_iso(span[0])} to {to_iso(span[1])}"
+            raise _missing(title, name, "segment", tuple(source.columns(model)))
+    return table, model.reading
 
 
 def _with_features(model: ModelSpec, source: Source, candidates: Sequence[Candidate]) -> ModelSpec:

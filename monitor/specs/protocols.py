@@ -113,7 +113,9 @@ class Commit:
     state
         the model's new state.
     current
-        replaces the model's current rows; None leaves them as they are.
+        replaces the model's current rows.
+    whole
+        False: `current` holds, and replaces, figures of no window only: the next cycle goes on from them.
     snapshots
         (provenance, rows) appended; a key that is there already is left as it is.
     windows
@@ -130,10 +132,11 @@ class Commit:
     """
 
     state: ModelState
-    current: Sequence[MeasurementRow] | None
+    current: Sequence[MeasurementRow]
     provenance: Provenance
     snapshots: Sequence[MeasurementRow]
     windows: Sequence[WindowState]
+    whole: bool = True
     events: Sequence[Event] = ()
     entries: Sequence[Entry] = ()
     alerts: Sequence[Alert] = ()

@@ -137,8 +137,7 @@ class SqlStore:
         with self._fenced(model, token) as connection:
             as_of = commit.provenance.as_of
             states.write(connection, self.run, model, commit.state)
-            if commit.current is not None:
-                current.replace(connection, self.run, model, as_of, commit.current)
+            current.replace(connection, self.run, model, as_of, commit.current, whole=commit.whole)
             snapshots.append(connection, self.run, model, commit.provenance, commit.snapshots)
             states.write_windows(connection, self.run, model, commit.windows)
             events.append(connection, self.run, commit.events)

@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Connection, RowMapping, Select, bindparam, de
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.store.damage import understood
 from monitor.store.measured import detail_of, text_of
 from monitor.store.statements import put
 from monitor.store.tables import alerts
@@ -48,7 +49,8 @@ def read(
     given = {"run": run, "model": model, "as_of": as_of}
     asked = {name: value for name, value in given.items() if value is not None}
     found = connection.execute(_query(tuple(asked), ended=ended), asked)
-    return [(row["model"], _alert(row)) for row in found.mappings()]
+    with understood("table alerts"):
+        return [(row["model"], _alert(row)) for row in found.mappings()]
 
 
 @lru_cache(maxsize=8)

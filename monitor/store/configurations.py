@@ -1,8 +1,11 @@
 """Configurations of models by their hash: kept for ever, so that a number's configuration can be read."""
 
+import json
+
 from sqlalchemy import Connection, select
 
 from monitor.specs.rows import KeptConfiguration
+from monitor.store.damage import understood
 from monitor.store.statements import add, database_now
 from monitor.store.tables import configurations
 
@@ -17,4 +20,8 @@ def read(connection: Connection, key: str) -> KeptConfiguration | None:
     """Return the configuration of a hash, if it is kept."""
     columns = [configurations.c[name] for name in KeptConfiguration.__dataclass_fields__]
     found = connection.execute(select(*columns).where(configurations.c.hash == key)).mappings().first()
-    return None if found is None else KeptConfiguration(**found)
+    if found is None:
+        return None
+    with understood(f"table configurations, hash {key}"):
+        json.loads(found["content"])
+    return KeptConfiguration(**found)

@@ -20,12 +20,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
-from monitor.core.errors import StoreError
+from monitor.core.errors import REMEDY, StoreError
 from monitor.core.secrets import hide
 from monitor.specs.urls import fault_of, filled, has_files
 
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BUSY_MS = 30_000
+_LONGEST = 500  # characters of a message of the database
+_OF_LOST_TABLES = ("no such table", "no such column", "table ", "cannot modify ", "Could not decode")
+_OF_SQLITE = (
+    UnicodeError,
+    OverflowError,
+)  # its driver's: of names that are no UTF-8, of sums of large counts
 _RETRY = 0.01  # seconds: here SQLite does not wait for the timeout above
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
@@ -128,9 +134,18 @@ def writing(engine: Engine) -> Iterator[Connection]:
 def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
-    except SQLAlchemyError as error:
-        what = hide(str(getattr(error, "orig", None) or error)).strip().partition("\n")[0]
-        raise StoreError(f"store {shown(engine.url)}: {what}") from error
+    except (SQLAlchemyError, *_OF_SQLITE) as error:
+        whole = getattr(error, "orig", None) or error
+        what = hide(str(whole)).strip().partition("\n")[0][:_LONGEST]
+        remedy = f"; {REMEDY}" if _is_damage(whole) else ""
+        raise StoreError(f"store {shown(engine.url)}: {what}{remedy}") from error
+
+
+def _is_damage(error: object) -> bool:
+    """Whether the file itself is damaged, or is no database."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    lost = isinstance(error, sqlite3.Error) and str(error).startswith(_OF_LOST_TABLES)
+    return isinstance(error, _OF_SQLITE) or lost or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _connect_anew(

@@ -12,9 +12,12 @@ from monitor.store.statements import write_many
 from monitor.store.tables import current
 
 
-def replace(connection: Connection, run: str, model: str, as_of: int, rows: Sequence[MeasurementRow]) -> None:
-    """Put the rows in place of the model's current ones."""
-    connection.execute(delete(current).where(current.c.run == run, current.c.model == model))
+def replace(
+    connection: Connection, run: str, model: str, as_of: int, rows: Sequence[MeasurementRow], *, whole: bool
+) -> None:
+    """Put the rows in place of the model's current ones; not whole: of those that no window has."""
+    replaced = delete(current).where(current.c.run == run, current.c.model == model)
+    connection.execute(replaced if whole else replaced.where(current.c.window == ""))
     write_many(connection, current, [values_of(run, model, as_of, row) for row in rows])
 
 

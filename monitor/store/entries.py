@@ -3,9 +3,10 @@
 import json
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, RowMapping, select
 
 from monitor.specs.rows import Entry
+from monitor.store.damage import understood
 from monitor.store.statements import add
 from monitor.store.tables import entries
 
@@ -34,16 +35,19 @@ def read(connection: Connection, run: str, model: str) -> list[Entry]:
     """Entries of a model, by comparison, key and start."""
     chosen = select(entries).where(entries.c.run == run, entries.c.model == model)
     found = connection.execute(chosen.order_by(entries.c.comparison, entries.c.key, entries.c.start))
-    return [
-        Entry(
-            comparison=row["comparison"],
-            key=row["key"],
-            start=row["start"],
-            end=row["until"],
-            as_of=row["as_of"],
-            entered=tuple(json.loads(row["entered"])),
-            total=tuple(json.loads(row["total"])),
-            most=row["most"],
-        )
-        for row in found.mappings()
-    ]
+    with understood(f'table entries, comparisons of "{model}"'):
+        return [_entry(row) for row in found.mappings()]
+
+
+def _entry(row: RowMapping) -> Entry:
+    entered, total = (tuple(map(int, json.loads(row[name]))) for name in ("entered", "total"))
+    return Entry(
+        comparison=row["comparison"],
+        key=row["key"],
+        start=row["start"],
+        end=row["until"],
+        as_of=row["as_of"],
+        entered=entered,
+        total=total,
+        most=row["most"],
+    )

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Table
 
+from monitor.core.errors import DAMAGE, damaged
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.specs.rows import MeasurementRow, Truth
@@ -68,7 +69,13 @@ def detail_of(text: str | None) -> Detail | None:
     if text is None:
         return None
     plain = json.loads(text)
-    return Detail(tuple(plain["columns"]), tuple(tuple(row) for row in plain["rows"]))
+    columns, rows = tuple(plain["columns"]), tuple(tuple(row) for row in plain["rows"])
+    cells = (cell for row in (columns, *rows) for cell in row)
+    if not all(cell is None or isinstance(cell, str | int | float) for cell in cells):
+        raise ValueError("plain values expected")
+    if not all(len(row) == len(columns) for row in rows):
+        raise ValueError(f"rows of {len(columns)} cells expected")
+    return Detail(columns, rows)
 
 
 def key_of(found: Sequence[Any]) -> tuple[int, str, str]:
@@ -82,7 +89,21 @@ def is_sure_or_absent(found: Sequence[Any]) -> bool:
 
 
 def row_of(found: Sequence[Any]) -> MeasurementRow:
-    """Row of the values of COLUMNS."""
+    """Row of the values of COLUMNS.
+
+    Raises
+    ------
+    CodecError
+        if they are not those of a row.
+    """
+    try:
+        return _row_of(found)
+    except DAMAGE as error:
+        window, measure = found[0], found[_MEASURE]
+        raise damaged(f'a measurement "{measure}" of the window "{window}"', repr(error)) from error
+
+
+def _row_of(found: Sequence[Any]) -> MeasurementRow:
     (
         window, end, truth, version, segment, measure, subject, against, value, reason,
         n, lower, upper, level, resolution, coverage, warning, detail,

@@ -11,6 +11,7 @@ from monitor.core.clock import DAY
 from monitor.specs.rows import WaitingNotice
 from monitor.states.grids import content_hash
 from monitor.store.connections import reading, writing
+from monitor.store.damage import understood
 from monitor.store.statements import add, database_now
 from monitor.store.tables import outbox
 
@@ -65,7 +66,8 @@ class SqlOutbox:
             wait = (outbox.c.next_at - database_now(connection)).label("wait")
             order = outbox.c.as_of, outbox.c.model, outbox.c.rule, outbox.c.kind
             found = connection.execute(select(outbox, wait).where(self._of(channel)).order_by(*order))
-            return [_waiting(row) for row in found.mappings()]
+            with understood("table outbox"):
+                return [_waiting(row) for row in found.mappings()]
 
     def claim(self, notice: WaitingNotice, wait: int) -> bool:
         """Have a notice for `wait` microseconds; False: another process has it, or it waits no more.

@@ -1,17 +1,19 @@
 """Counted parts of panes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, select
 
 from monitor.core.clock import to_iso
-from monitor.core.errors import CodecError
+from monitor.core.errors import CodecError, damaged
 from monitor.records import codec
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.specs.rows import PaneFacts, Part
 from monitor.states.counters import Layout
 from monitor.states.strata import Strata
+from monitor.store.damage import understood
 from monitor.store.statements import put
 from monitor.store.tables import panes, waiting
 
@@ -96,6 +98,11 @@ def facts(connection: Connection, run: str, model: str, since: int) -> list[Pane
         .where(panes.c.run == run, panes.c.model == model, panes.c.start >= since)
         .order_by(panes.c.part, panes.c.start)
     )
+    with understood(f'table panes, panes of "{model}"'):
+        return _facts(found)
+
+
+def _facts(found: Iterable[Sequence[Any]]) -> list[PaneFacts]:
     return [
         PaneFacts(
             start=start,
@@ -143,7 +150,7 @@ def _decode(blob: bytes, layout: Layout, where: str) -> Strata:
     try:
         return codec.decode(blob, layout)
     except CodecError as error:
-        raise CodecError(f"{where}: {error}") from error
+        raise damaged(where, error) from error
 
 
 def _chunks(starts: Sequence[int]) -> Iterator[list[int]]:

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from sqlalchemy import Connection, select
 
-from monitor.core.errors import CodecError
+from monitor.core.errors import CodecError, damaged
 from monitor.records.codec import decode, encode_strata
 from monitor.records.counting import Counting
 from monitor.records.counting_json import counting_of, counting_text
@@ -28,13 +28,18 @@ def read(connection: Connection, key: str) -> Reference | None:
     found = connection.execute(select(*columns).where(references.c.key == key)).first()
     if found is None:
         return None
-    counting = counting_of(found.counting)
-    records, segments = _parted(found.records, counting.records)
+    try:
+        return _reference(*found)
+    except CodecError as error:
+        raise damaged(f"table references_, key {key}", error) from error
+
+
+def _reference(grids: str, text: str, of_records: bytes, of_labels: bytes) -> Reference:
+    counting = counting_of(text)
+    records, segments = _parted(of_records, counting.records)
     # A version that counted labels otherwise kept it: what it counted of them is not known here.
-    same = found.hash == counting.hash
-    labels, labelled = (
-        _parted(found.labels, counting.labels) if same else (Counters.empty(counting.labels), {})
-    )
+    same = grids == counting.hash
+    labels, labelled = _parted(of_labels, counting.labels) if same else (Counters.empty(counting.labels), {})
     return Reference(counting, records, labels, segments, labelled)
 
 

@@ -7,6 +7,7 @@ from dataclasses import fields
 from sqlalchemy import Connection, bindparam, select
 
 from monitor.specs.rows import ModelState, SeenAgain, WindowState
+from monitor.store.damage import understood
 from monitor.store.statements import put
 from monitor.store.tables import models, windows
 
@@ -42,7 +43,10 @@ def read(connection: Connection, run: str, model: str) -> ModelState:
 
 
 def _seen_again(text: str | None) -> SeenAgain:
-    return None if text is None else tuple((start, count) for start, count in json.loads(text))
+    if text is None:
+        return None
+    with understood("table models, columns seen_again and rows_seen_again"):
+        return tuple((int(start), int(count)) for start, count in json.loads(text))
 
 
 def write(connection: Connection, run: str, model: str, state: ModelState) -> None:

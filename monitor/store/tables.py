@@ -24,6 +24,8 @@ from sqlalchemy import (
     Text,
 )
 
+from monitor.store.damage import guarded
+
 NAMES = {
     "pk": "pk_%(table_name)s",
     "fk": "fk_%(table_name)s_%(referred_table_name)s",
@@ -334,3 +336,5 @@ outbox = Table(
     Index(None, "run", "channel", "as_of"),
     comment="notices of alerts to channels: written with the alerts, delivered at least once",
 )
+
+guarded(METADATA, outer=frozenset({leases.name}))

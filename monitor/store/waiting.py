@@ -1,11 +1,13 @@
 """Panes that changed in the source and are not yet counted again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, select
 
 from monitor.specs.rows import Part, WaitingPane
+from monitor.store.damage import understood
 from monitor.store.statements import Insert, insert_of
 from monitor.store.tables import waiting
 
@@ -49,6 +51,11 @@ def _noted(dialect: str) -> Insert:
 def read(connection: Connection, run: str, model: str) -> list[WaitingPane]:
     """Panes that wait, longest waiting first."""
     found = connection.execute(_WAITING, {"run": run, "model": model})
+    with understood(f'table waiting, panes of "{model}"'):
+        return _panes(found)
+
+
+def _panes(found: Iterable[Sequence[Any]]) -> list[WaitingPane]:
     return [
         WaitingPane(start=start, part=Part(part), since=since, labels=labels)
         for start, part, since, labels in found

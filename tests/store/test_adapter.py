@@ -6,7 +6,7 @@ import store_examples as examples
 from sqlalchemy import select
 from store_examples import START, commit, pane, row
 
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import DAY, HOUR, LAST
 from monitor.core.errors import CodecError, LeaseLost, StoreError
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
@@ -56,7 +56,7 @@ def test_a_state_comes_back_as_it_went_in(store: SqlStore) -> None:
         oldest=-3,
         logged_cursor=4,
         reported_cursor=None,
-        audited_as_of=2**62,
+        audited_as_of=LAST,
         seen_again=((-(2**60), 3), (2**60, 1)),
     )
 
@@ -226,12 +226,13 @@ def test_an_empty_version_is_not_the_whole(store: SqlStore) -> None:
     assert found == {(None, None, 0.75), ("(empty)", None, 0.1), (None, "(empty)", 0.2)}
 
 
-def test_current_rows_stay_where_a_commit_has_none(store: SqlStore) -> None:
-    store.commit("late", commit(current=(row("a"),)))
+def test_figures_of_no_window_are_replaced_alone_where_a_commit_holds_no_more(store: SqlStore) -> None:
+    orphans, waiting = (row(name, window="", truth=Truth.NONE) for name in ("orphans", "panes_waiting"))
+    store.commit("late", commit(current=(row("a"), orphans, waiting)))
 
-    store.commit("late", commit(START + HOUR, current=None))
+    store.commit("late", replace(commit(START + HOUR, current=(orphans,)), whole=False))
 
-    assert store.current() == [("late", START, row("a"))]
+    assert store.current() == [("late", START + HOUR, orphans), ("late", START, row("a"))]
 
 
 def test_committing_twice_changes_nothing(store: SqlStore) -> None:
