@@ -56,7 +56,8 @@ def told(command: Callable[P, R]) -> Callable[P, R]:
         except _OF_CLICK:
             raise
         except Exception as error:  # noqa: BLE001 -- a line for people, with secrets hidden
-            if click.get_current_context().find_root().params.get("debug"):
+            context = click.get_current_context(silent=True)
+            if context is not None and context.find_root().params.get("debug"):
                 click.echo(hide(traceback.format_exc()), err=True)  # Python would print it with its secrets
             click.echo(f"monitor: {_UNEXPECTED}: {described(error)}; {_HOW}", err=True)
             sys.exit(1)
