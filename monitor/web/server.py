@@ -87,7 +87,7 @@ def make_app(
     async def show_index(_request: Request) -> Response:
         return HTMLResponse(_INDEX)
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", show_index),
             Route("/metrics", show_metrics),
@@ -96,6 +96,8 @@ def make_app(
         ],
         middleware=[Middleware(Guard, secrets=secrets)],
     )
+    app.router.redirect_slashes = False  # it would redirect to whichever host the client names
+    return app
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
