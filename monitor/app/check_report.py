@@ -1,20 +1,19 @@
 """How `monitor check` says what it found: lines for people, JSON for programs, an exit code."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-
 from monitor.app.check_channels import check_channels
 from monitor.app.checks import Checked, CheckedModel, Finding, check_tables
 from monitor.app.clocks import system_clock
+from monitor.app.saying import say, say_lines
 from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
 from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
+from monitor.core.text import json_text
 from monitor.sources.explain import Query
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.web.files import certificate, secrets
@@ -55,7 +54,7 @@ def run_check(
         warnings=(*of_rules, *checked.warnings, *(Finding(None, text) for text in warnings)),
     )
     if form == "json":
-        click.echo(json.dumps(as_object(path, checked), indent=2, ensure_ascii=False))
+        say_lines(json_text(as_object(path, checked), indent=2))
     else:
         _say(path, checked, models, explain=explain)
     if checked.faults:
@@ -124,19 +123,19 @@ def _indented(query: Query) -> Iterator[str]:
 
 def _say(path: Path, checked: Checked, models: int, *, explain: bool) -> None:
     for warning in checked.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     for fault in checked.faults:
-        click.echo(str(fault), err=True)
+        say(str(fault), err=True)
     for model in checked.models if explain else ():
-        click.echo("\n".join(explained(model)))
+        say_lines("\n".join(explained(model)))
     if checked.faults:
         return
     for model in checked.models:
         if model.found:
             numeric, categorical = (_listed(names) for names in (model.numeric, model.categorical))
-            click.echo(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
+            say(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
     warned = counted(len(checked.warnings), "warning")
-    click.echo(f"{path}: {counted(models, 'model')}, no faults, {warned}")
+    say(f"{path}: {counted(models, 'model')}, no faults, {warned}")
 
 
 def _listed(names: Iterable[str]) -> str:

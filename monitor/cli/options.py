@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
+from monitor.app.saying import say
 from monitor.core.errors import ConfigurationError, MonitorError
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ def told(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **options)
         except ConfigurationError as error:
             for fault in error.faults:
-                click.echo(fault, err=True)
+                say(fault, err=True)
             sys.exit(2)
         except MonitorError as error:
-            click.echo(f"monitor: {error}", err=True)
+            say(f"monitor: {error}", err=True)
             sys.exit(1)
 
     return run

@@ -10,6 +10,8 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from monitor.core.text import readable, readable_lines
+
 _QUIET = {
     "apscheduler": logging.ERROR,  # we tell of ticks left out ourselves
     "uvicorn": logging.WARNING,
@@ -27,6 +29,7 @@ _URL_PASSWORD = re.compile(r"(://[^\s:/@]*):[^\s'\"]*@")
 _PARAMETER = re.compile(r"(?i)\b(password|passwd|pwd|secret|token|api_?key)=([^\s&;,'\"]+)")
 _SECRET_KEY = re.compile(r"(?i)password|passwd|secret|token|api_?key")
 _MASK = "***"
+_OF_SEVERAL_LINES = ("exception", "stack")
 
 
 class LogFormat(StrEnum):
@@ -69,6 +72,7 @@ def configure(log_format: LogFormat, level: str = "info", stream: TextIO | None 
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             hide_secrets,
+            show_what_acts,
             _renderer(log_format, stream or sys.stderr),
         ],
     )
@@ -94,6 +98,32 @@ def _masked(value: Any) -> Any:
             return [_masked(inner) for inner in value]
         case _:
             return _masked(str(value))
+
+
+def show_what_acts(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Make every text one line that acts on no terminal; the lines of a traceback cannot pass for others."""
+    return {
+        readable(key): _indented(value) if key in _OF_SEVERAL_LINES else _seen(value)
+        for key, value in event.items()
+    }
+
+
+def _seen(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case Mapping():
+            return {readable(str(key)): _seen(inner) for key, inner in value.items()}
+        case str():
+            return readable(value)
+        case Sequence() | set() | frozenset():
+            return [_seen(inner) for inner in value]
+        case _:
+            return readable(str(value))
+
+
+def _indented(value: Any) -> Any:
+    return readable_lines(str(value)).replace("\n", "\n  | ")
 
 
 def _renderer(log_format: LogFormat, stream: TextIO) -> Processor:

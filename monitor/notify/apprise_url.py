@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from monitor.core.errors import NotificationError
+from monitor.core.text import readable
+from monitor.notify.markup import spoken
 from monitor.specs.rows import WaitingNotice
 
 MISSING = "needs Apprise: pip install 'monitor[notify]'"
@@ -64,18 +66,23 @@ class AppriseUrl:
         apprise = _imported()
         sender = apprise.Apprise()
         sender.add(self._service)
-        with _heard() as said:
+        said = notice.payload
+        runbook = readable(said.get("annotations", {}).get("runbook_url", ""))
+        title, text = spoken(self.url, said["title"], said["text"], runbook)
+        with _heard() as warned:
             try:
                 taken = sender.notify(
-                    body=f"{notice.payload['text']}\n\n(notice {notice.key})",
-                    title=notice.payload["title"],
+                    body=f"{text}\n\n(notice {notice.key})",
+                    title=title,
                     notify_type=_type(notice),
                     body_format="text",
                 )
             except Exception as error:  # noqa: BLE001 -- a plug-in's text may quote the URL
                 raise NotificationError(f"Apprise failed: {type(error).__name__}") from None
         if not taken:
-            raise NotificationError(_without_parts(said[-1] if said else "Apprise did not send it", self.url))
+            raise NotificationError(
+                _without_parts(warned[-1] if warned else "Apprise did not send it", self.url)
+            )
 
 
 def known_service(url: str) -> str | None:

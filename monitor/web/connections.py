@@ -147,7 +147,8 @@ class PatientProtocol(H11Protocol):
             self._refuse(431, "request header fields too large")
         else:
             super().data_received(bytes(self._head[before:size]))
-            self._lingering.waits |= len(self._head) > size or getattr(self.cycle, "more_body", True)
+            unread = len(self._head) > size or getattr(self.cycle, "more_body", True)
+            self._lingering.waits |= self._read and unread
 
     def send_400_response(self, _msg: str) -> None:
         """Refuse what is no HTTP."""
