@@ -11,7 +11,7 @@ from monitor.core.text import readable, readable_lines
 
 Markup = Callable[[str], str]
 
-_ADDRESS = re.compile(r"://|\bwww\.", re.IGNORECASE)
+_ADDRESS = re.compile(r"://|www\.", re.IGNORECASE)
 _LINK = re.compile(r"\](?=[(\[])")
 _EMPHASIS = re.compile(r"(?<![^\W_])_|_(?![^\W_])")  # within a word, as in roc_auc, it means nothing
 _SIGNS = str.maketrans("@<>`*~|#", "＠＜＞｀＊～｜＃")  # noqa: RUF001 -- that is what they are for
