@@ -101,6 +101,7 @@ class Hostile:
             log.execute(f"CREATE TABLE predictions ({ids}, {outputs}, version TEXT, {features})")
             log.execute("CREATE TABLE labels (id TEXT, late INTEGER)")
             log.execute(f'CREATE TABLE reference ({outputs}, {features}, "{GONE}" REAL)')
+            log.execute(f'CREATE INDEX "ix\n{FORGED}\x1b[2J" ON predictions (event_time)')
             rows = predictions(len(NAMES) * 12, self.end - 10 * DAY, self.end)
             made = [
                 (one["id"], one["event_time"], one["score"], one["pred"], name, one["amount"], name)

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import logging
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 
@@ -110,6 +112,16 @@ def test_faults_of_a_configuration_are_quiet(hostile: Hostile) -> None:
             assert done.exit_code == 2
             assert_quiet(done.stdout)
             assert_quiet(done.stderr)
+
+
+def test_warnings_and_failures_that_nobody_expected_are_quiet() -> None:
+    said = f"from monitor.app.saying import tell_python; tell_python(); name = 'x\\x1b[2J\\n{FORGED}\\u202e'"
+    for fails in ("import warnings; warnings.warn(name)", "raise KeyError(name)", "raise ValueError(name)"):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{said}; {fails}"], capture_output=True, text=True, check=False
+        )
+        assert_quiet(done.stderr)
+        assert FORGED in done.stderr
 
 
 def test_cells_of_an_exported_csv_are_no_formulas_and_its_numbers_are_numbers(hostile: Hostile) -> None:

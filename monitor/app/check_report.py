@@ -115,7 +115,7 @@ def _reads(model: CheckedModel) -> Iterator[str]:
 
 
 def _indented(query: Query) -> Iterator[str]:
-    for line in query.sql.splitlines():
+    for line in query.sql.split("\n"):
         yield f"     {line}"
     for line in query.plan:
         yield f"       plan: {line}"
@@ -126,8 +126,8 @@ def _say(path: Path, checked: Checked, models: int, *, explain: bool) -> None:
         say(f"warning: {warning}", err=True)
     for fault in checked.faults:
         say(str(fault), err=True)
-    for model in checked.models if explain else ():
-        say_lines("\n".join(explained(model)))
+    for line in (line for model in checked.models if explain for line in explained(model)):
+        say(line)
     if checked.faults:
         return
     for model in checked.models:

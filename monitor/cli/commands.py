@@ -15,7 +15,7 @@ import click
 
 from monitor.app.arguments import Moment, Span
 from monitor.app.progress import progress
-from monitor.app.saying import say, say_lines
+from monitor.app.saying import say, say_lines, tell_python
 from monitor.cli import options
 from monitor.cli.options import read_settings, told
 from monitor.core.clock import floor_to, to_iso
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.version_option(package_name="monitor")
 def main() -> None:
     """Watch deployed models: still as good as they were, and still fed as they were."""
+    tell_python()
     gc.set_threshold(20_000)  # thousands of small rows a cycle: the default costs 5 % of a replay
 
 
