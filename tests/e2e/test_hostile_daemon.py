@@ -1,5 +1,6 @@
 """The real daemon, on a log of hostile names: its log, its page."""
 
+import socket
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,16 @@ from hostile import FORGED, assert_quiet
 from hostile_log import Hostile
 
 from monitor.daemon.log import LogFormat
+
+GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
+NONSENSE = (
+    *(
+        GET + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"\x1b[2J\x00\r\n\r\n",
+        b"GET /a\x1b[2J HTTP/1.1\r\n\r\n",
+    ),
+    *(GET + b"X: " + b"x" * 100_000 + b"\r\n\r\n", (GET + b"\r\n") * 1_000, b"POST / HTTP/1.1\r\n\r\n"),
+)
 
 
 @pytest.mark.promtool
@@ -22,7 +33,15 @@ def test_the_daemons_log_and_page_are_quiet(form: LogFormat, tmp_path: Path) -> 
         running.wait(lambda: running.status("/readyz") == 200, "readiness")
         running.wait(lambda: "columns are missing" in running.log_file.read_text(encoding="utf-8"), "a cycle")
         page = running.page()
-        running.stop()
+        before = len(running.log_file.read_bytes())
+        for nonsense in NONSENSE:
+            with socket.create_connection(("127.0.0.1", made.port), timeout=process.PATIENCE) as one:
+                one.sendall(nonsense)
+                assert one.recv(100).startswith(b"HTTP/1.1 ")
+        assert running.status("/metrics") == 200
+        added = running.log_file.read_bytes()[before:]
+        assert [word for word in (b"Traceback", b"uvicorn", b"asyncio", b"HTTP") if word in added] == []
+        assert running.stop()[0] == 0
 
     log = running.log_file.read_text(encoding="utf-8")
     assert_quiet(log)
