@@ -79,9 +79,9 @@ class Settings(uvicorn.Config):
 
 
 class Lingering(asyncio.Transport):
-    """A transport that is closed after its client: what was left unread would take back the answer.
+    """A transport that is closed at once, or, if it `waits`, a moment later.
 
-    TLS knows no half of a connection that is closed: there only `waits` makes it wait.
+    Closed beside something that is still unread, it would take back the answer.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
@@ -96,16 +96,15 @@ class Lingering(asyncio.Transport):
         return self._ending or self._transport.is_closing()
 
     def close(self) -> None:
-        """Say no more; the client has a moment to close too."""
+        """Say no more."""
         if self.is_closing():
             return
         self._ending = True
-        if self._transport.can_write_eof():
-            self._transport.write_eof()
-        elif not self.waits:
+        if self.waits:
+            self._transport.resume_reading()
+            asyncio.get_running_loop().call_later(LINGERING, self._transport.close)
+        else:
             self._transport.close()
-        self._transport.resume_reading()
-        asyncio.get_running_loop().call_later(LINGERING, self._transport.close)
 
 
 class PatientProtocol(H11Protocol):
@@ -168,9 +167,9 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     def on_response_complete(self) -> None:
-        """Give the client time to read."""
+        """Give the client time to read; one that sent more than it may makes room before others."""
         super().on_response_complete()
-        if not self._real.is_closing():
+        if not self._real.is_closing() and not self._lingering.waits:
             self._crowd.progress(self._real)
 
     def connection_lost(self, exc: Exception | None) -> None:
