@@ -1,16 +1,19 @@
-"""A webhook's receiver on loopback, for tests of channels."""
+"""Receivers on loopback, for tests of channels: of a webhook, of mail."""
 
 import json
+import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
 
-@dataclass
+@dataclass(repr=False)
 class Receiver:
     """What was posted, and what is answered: one after the other, then 200."""
 
@@ -42,8 +45,9 @@ def receiver(*answers: int) -> Iterator[Receiver]:
             status = found.take(self.path, dict(self.headers), body)
             self.send_response(status, f"no {unquote(self.path)}" if found.echo else None)
             self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", "2")
             self.end_headers()
+            self.wfile.write(b"ok")  # Slack's own answer
 
         def log_message(self, *_arguments: Any) -> None:
             pass
@@ -58,3 +62,52 @@ def receiver(*answers: int) -> Iterator[Receiver]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@dataclass(repr=False)
+class Mailbox:
+    """Mails that came."""
+
+    port: int = 0
+    mails: list[EmailMessage] = field(default_factory=list)
+
+
+@contextmanager
+def mailbox() -> Iterator[Mailbox]:
+    """A mail server that takes everything."""
+    found = Mailbox()
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self._say(220)
+            while line := self.rfile.readline():
+                match line.split()[0].upper():
+                    case b"DATA":
+                        self._say(354)
+                        found.mails.append(self._mail())
+                        self._say(250)
+                    case b"QUIT":
+                        self._say(221)
+                        return
+                    case _:
+                        self._say(250)
+
+        def _mail(self) -> EmailMessage:
+            lines = list(iter(self.rfile.readline, b".\r\n"))
+            whole = b"".join(line.removeprefix(b".") for line in lines)
+            mail = message_from_bytes(whole, policy=policy.default)
+            assert isinstance(mail, EmailMessage)
+            return mail
+
+        def _say(self, code: int) -> None:
+            self.wfile.write(f"{code} well\r\n".encode())
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        found.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield found
+        finally:
+            server.shutdown()
+            thread.join()

@@ -13,6 +13,7 @@ from monitor.alerts.phrases import beyond, measured, worded
 from monitor.alerts.rules import EVERY, Rule, Series, Severity
 from monitor.alerts.verdicts import excess
 from monitor.core.clock import SECOND, to_iso
+from monitor.core.text import readable
 from monitor.core.words import duration
 from monitor.measures.catalogue import BY_NAME
 
@@ -168,7 +169,7 @@ def title(model: str, kind: Kind, group: Sequence[Alert]) -> str:
     what = f"{len(group)} alerts" if len(group) > 1 else place
     window = f" ({first.series.window})" if first.series.window else ""
     about = f", {what}" if what else ""
-    return f"{_word(kind, group)} {first.severity}: {model} {first.series.rule}{about}{window}"
+    return readable(f"{_word(kind, group)} {first.severity}: {model} {first.series.rule}{about}{window}")
 
 
 def _word(kind: Kind, group: Sequence[Alert]) -> str:
@@ -178,7 +179,7 @@ def _word(kind: Kind, group: Sequence[Alert]) -> str:
 
 
 def text(model: str, rule: Rule | None, kind: Kind, group: Sequence[Alert], others: int, at: int) -> str:
-    """Body of a message: plain lines that read well in any font."""
+    """Body of a message: plain lines that read well in any font; no name brings a line of its own."""
     notes = {} if rule is None else _annotations(rule, group[0])
     lines = list(_headline(rule, kind, group, notes))
     lines += ["", f"Model {model}, rule {group[0].series.rule}, {group[0].severity}."]
@@ -194,7 +195,7 @@ def text(model: str, rule: Rule | None, kind: Kind, group: Sequence[Alert], othe
     if kind is Kind.FIRING:
         lines += cause_lines(rule, group)
         lines += _advice(notes)
-    return "\n".join(lines).rstrip("\n")
+    return "\n".join(map(readable, lines)).rstrip("\n")
 
 
 def _headline(
@@ -202,12 +203,12 @@ def _headline(
 ) -> Iterator[str]:
     if kind is Kind.FIRING:
         what = notes.get("summary") or measured(rule, group[0].breach)
-        yield what if len(group) == 1 else f"{_named(group[0].series)}: {what}"
+        yield from (what if len(group) == 1 else f"{readable(_named(group[0].series))}: {what}").split("\n")
         return
     reasons = dict.fromkeys(_ENDED[alert.ended] for alert in group if alert.ended is not None)
     yield "Ended, " + "; ".join(reasons) + "."
     if rule is not None and notes.get("summary"):
-        yield f"It was: {notes['summary']}"
+        yield from f"It was: {notes['summary']}".split("\n")
 
 
 def _window(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
@@ -246,7 +247,7 @@ def _advice(notes: Mapping[str, str]) -> list[str]:
     lines += [f"Runbook: {notes['runbook_url']}"] if notes.get("runbook_url") else []
     lines += [f"Owner: {notes['owner']}"] if notes.get("owner") else []
     lines += [f"{name}: {value}" for name, value in notes.items() if name not in _OWN]
-    return ["", *lines] if lines else []
+    return ["", *(part for line in lines for part in line.split("\n"))] if lines else []
 
 
 def _annotations(rule: Rule, alert: Alert) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """Rules tried on kept history, before anybody is woken."""
 
-import json
-
 from monitor.alerts.backtest import Summary, backtest, newest, summaries
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.rules import Rule
@@ -10,6 +8,7 @@ from monitor.app.wiring import App
 from monitor.config.messages import did_you_mean
 from monitor.core.clock import format_duration, to_iso
 from monitor.core.errors import ConfigurationError
+from monitor.core.text import json_text
 from monitor.core.words import number
 from monitor.show.alerts import Told, alerts_as_table, plain_alert
 from monitor.show.words import aligned
@@ -68,4 +67,4 @@ def as_plain(model: str, summed: list[Summary], alerts: list[Alert], span: tuple
     ]
     told = [plain_alert(Told(model, alert)) for alert in alerts]
     start, end = map(to_iso, span)
-    return json.dumps({"model": model, "from": start, "to": end, "rules": rules, "alerts": told}, indent=1)
+    return json_text({"model": model, "from": start, "to": end, "rules": rules, "alerts": told}, indent=1)

@@ -1,23 +1,21 @@
 """How `monitor check` says what it found: lines for people, JSON for programs, an exit code."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-
 from monitor.app.check_channels import check_channels
 from monitor.app.checks import Checked, CheckedModel, Finding, check_tables
 from monitor.app.clocks import system_clock
+from monitor.app.saying import say, say_lines
 from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
 from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
-from monitor.core.words import brief
+from monitor.core.text import json_text
 from monitor.sources.explain import Query
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.specs.urls import filled, has_short_password
@@ -61,7 +59,7 @@ def run_check(
         warnings=(*of_rules, *checked.warnings, *(Finding(None, text) for text in warnings)),
     )
     if form == "json":
-        click.echo(json.dumps(as_object(path, checked), indent=2, ensure_ascii=False))
+        say_lines(json_text(as_object(path, checked), indent=2))
     else:
         _say(path, checked, models, explain=explain)
     if checked.faults:
@@ -134,7 +132,7 @@ def _reads(model: CheckedModel) -> Iterator[str]:
 
 
 def _indented(query: Query) -> Iterator[str]:
-    for line in query.sql.splitlines():
+    for line in query.sql.split("\n"):
         yield f"     {line}"
     for line in query.plan:
         yield f"       plan: {line}"
@@ -142,19 +140,19 @@ def _indented(query: Query) -> Iterator[str]:
 
 def _say(path: Path, checked: Checked, models: int, *, explain: bool) -> None:
     for warning in checked.warnings:
-        click.echo(brief(f"warning: {warning}"), err=True)
+        say(f"warning: {warning}", err=True)
     for fault in checked.faults:
-        click.echo(brief(str(fault)), err=True)
-    for model in checked.models if explain else ():
-        click.echo("\n".join(explained(model)))
+        say(str(fault), err=True)
+    for line in (line for model in checked.models if explain for line in explained(model)):
+        say(line)
     if checked.faults:
         return
     for model in checked.models:
         if model.found:
             numeric, categorical = (_listed(names) for names in (model.numeric, model.categorical))
-            click.echo(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
+            say(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
     warned = counted(len(checked.warnings), "warning")
-    click.echo(f"{path}: {counted(models, 'model')}, no faults, {warned}")
+    say(f"{path}: {counted(models, 'model')}, no faults, {warned}")
 
 
 def _listed(names: Iterable[str]) -> str:

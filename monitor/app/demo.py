@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from monitor.app.clocks import paced_clock, standing_clock
 from monitor.app.holding import Held
 from monitor.app.running import chosen_rows, replay_model
+from monitor.app.saying import say, say_lines
 from monitor.app.serve import serve
 from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
@@ -55,18 +54,18 @@ def run_demo(
     directory.mkdir(parents=True, exist_ok=True)
     config, urls = _prepare(directory, source_url, store_url)
     rows = load_logs(urls["MONITOR_DEMO_SOURCE"], flights())
-    click.echo(f"{rows:,} rows of the logs loaded" if rows else "the logs are loaded already", err=True)
+    say(f"{rows:,} rows of the logs loaded" if rows else "the logs are loaded already", err=True)
     migrate(urls["MONITOR_DEMO_STORE"])
     settings = settings_of(config, urls)
     settings = replace(settings, http=replace(settings.http, host=host, port=port))
     with opened(settings, directory) as app, Held(app) as held:
         stop = min(until or END, END)
         _replay(app, stop, progress)
-        click.echo(months(chosen_rows(app, model=MODEL, window="month", history=True)))
-        click.echo(f"ask on: {_further(config, source_url, store_url)}", err=True)
+        say_lines(months(chosen_rows(app, model=MODEL, window="month", history=True)))
+        say(f"ask on: {_further(config, source_url, store_url)}", err=True)
         if leave:
             return 0
-        click.echo(f"metrics: http://{host}:{port}/metrics (Ctrl-C ends)", err=True)
+        say(f"metrics: http://{host}:{port}/metrics (Ctrl-C ends)", err=True)
         now = max(stop, app.store.state(MODEL).as_of or stop)
         if now >= END:
             return serve(app, held=held, clock=standing_clock(END), ticking=False)

@@ -1,5 +1,6 @@
 """Kept measurements for other programs: files of Parquet and CSV, frames of pandas."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from monitor.app.wiring import LIVE
 from monitor.config.urls import shown
 from monitor.core.clock import from_iso
 from monitor.core.errors import ConfigurationError, StoreError
+from monitor.core.text import csv_cell, json_text
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import is_newest, open_store
 from monitor.store.measured import COLUMNS
@@ -182,7 +184,7 @@ def _moment(when: When | None) -> int | None:
 
 
 class _Csv:
-    """CSV with times as ISO-8601 UTC."""
+    """CSV with times as ISO-8601 UTC, and texts that are readable and no formulas."""
 
     def __init__(self, out: BinaryIO) -> None:
         fields = [field.with_type(_TEXT) if field.type == _TIME else field for field in SCHEMA]
@@ -196,12 +198,23 @@ class _Csv:
         self._writer.close()
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        columns = [_iso(column) if column.type == _TIME else column for column in batch.columns]
+        columns = [_cells(field, column) for field, column in zip(SCHEMA, batch.columns, strict=True)]
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
 
-def _iso(moments: pa.Array) -> pa.Array:
-    return pc.strftime(moments, "%Y-%m-%dT%H:%M:%SZ")
+def _cells(field: pa.Field, column: pa.Array) -> pa.Array:
+    if field.type == _TIME:
+        return pc.strftime(column, "%Y-%m-%dT%H:%M:%SZ")
+    if field.type != _TEXT:
+        return column
+    write = _exact if field.name == "detail" else csv_cell
+    encoded = column.dictionary_encode()
+    words = [None if one is None else write(one) for one in encoded.dictionary.to_pylist()]
+    return pc.take(pa.array(words, _TEXT), encoded.indices)
+
+
+def _exact(detail: str) -> str:
+    return json_text(json.loads(detail))
 
 
 def _parquet(out: BinaryIO) -> AbstractContextManager[_Writer]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from monitor.app.saying import say, say_lines
 from monitor.config.messages import listed
 from monitor.core.errors import MonitorError
 from monitor.exposition.forwarding import Forwarding
@@ -27,10 +28,10 @@ def export_rules(settings: Settings, how: Forwarding, output: Path | None, tests
         raise click.UsageError("--tests needs --output: the tests name the file of rules")
     if told := [model.name for model in settings.models if model.rules and settings.recipients(model.name)]:
         twice = "where Prometheus has these rules they arrive twice"
-        click.echo(f"warning: [[notify]] tells of alerts of {listed(told)}: {twice}", err=True)
+        say(f"warning: [[notify]] tells of alerts of {listed(told)}: {twice}", err=True)
     rules = rules_text(settings.models, how)
     if output is None:
-        click.echo(rules, nl=False)
+        say_lines(rules)
         return
     _write(output, rules)
     if tests is not None:
@@ -44,4 +45,4 @@ def _write(file: Path, text: str) -> None:
         part.replace(file)
     except OSError as error:
         raise MonitorError(f"{file} cannot be written: {error.strerror or error}") from error
-    click.echo(f"{file} is written", err=True)
+    say(f"{file} is written", err=True)

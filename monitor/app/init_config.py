@@ -1,11 +1,11 @@
 """The configuration that `monitor init` writes: short, each guess with its evidence. Pure."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from monitor.app.init_guess import Guess, Roles
 from monitor.core.clock import DAY, to_iso
+from monitor.core.text import double_quoted, readable
 
 _WIDTH = 100
 
@@ -48,41 +48,29 @@ class Draft:
 
 
 def config_text(draft: Draft) -> str:
-    """TOML of a draft."""
-    return "\n".join(
-        _visible(line)
-        for line in [
-            f"# Written by `monitor init`: {draft.looked}.",
-            "# Every guess says why; what is not known is commented out. Every key: config.example.toml.",
-            "",
-            *_source(draft),
-            "",
-            *_model(draft),
-            "",
-            *_predictions(draft),
-            *_labels(draft),
-            *_classes(draft.roles),
-            *_reference(draft),
-            *_control(draft.roles),
-            *_serving(draft.roles),
-            "",
-        ]
-    )
-
-
-def _visible(line: str) -> str:
-    """A line whose comment, which may name anything, holds nothing that TOML or a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
+    """TOML of a draft; a name brings no line of its own, in no comment either."""
+    lines = [
+        f"# Written by `monitor init`: {draft.looked}.",
+        "# Every guess says why; what is not known is commented out. Every key: config.example.toml.",
+        "",
+        *_source(draft),
+        "",
+        *_model(draft),
+        "",
+        *_predictions(draft),
+        *_labels(draft),
+        *_classes(draft.roles),
+        *_reference(draft),
+        *_control(draft.roles),
+        *_serving(draft.roles),
+        "",
+    ]
+    return "\n".join(map(readable, lines))
 
 
 def quoted(text: str) -> str:
     """Text as TOML writes it, places for secrets excepted."""
-    return _escaped(text).replace("${", "$${")
-
-
-def _escaped(text: str) -> str:
-    plain = json.dumps(text, ensure_ascii=False)
-    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in plain)
+    return double_quoted(text).replace("${", "$${")
 
 
 def missing_roles(roles: Roles) -> list[str]:
@@ -99,7 +87,7 @@ def missing_roles(roles: Roles) -> list[str]:
 
 def _source(draft: Draft) -> Iterator[str]:
     yield f"[sources.{draft.source}]"
-    yield f"url = {_escaped(draft.url)}"
+    yield f"url = {double_quoted(draft.url)}"
     if draft.naive:
         yield '# timezone = "Europe/Vienna"  # FILL IN if times without a zone are not UTC'
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from monitor.app.init import FirstConfig, first_config
+from monitor.app.saying import say, say_lines
 from monitor.core.errors import MonitorError
-from monitor.core.words import brief
 
 
 def run_init(
@@ -31,12 +31,12 @@ def run_init(
         raise click.UsageError(f"{output} is there already and is not overwritten: name another file")
     found = first_config(url, predictions, labels, name, environ, labels_where=labels_where)
     if output is None:
-        click.echo(found.text, nl=False)
+        say_lines(found.text)
     else:
         _write(output, found.text)
-        click.echo(f"{output} is written", err=True)
+        say(f"{output} is written", err=True)
     for line in _left_to_do(found):
-        click.echo(brief(line), err=True)
+        say(line, err=True)
     return 1 if found.missing or found.faults else 0
 
 

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import click
 
+from monitor.app.saying import say
+
 T = TypeVar("T")
 _TELL = 30.0  # seconds between lines of a log
 
@@ -31,4 +33,4 @@ def progress(
             if not is_terminal and now() - told >= _TELL:
                 told = now()
                 left = timedelta(seconds=round((length - at) * (told - began) / at))
-                click.echo(f"{label}: {at:,} of {length:,}, {rate(at)}, {left} left", err=True)
+                say(f"{label}: {at:,} of {length:,}, {rate(at)}, {left} left", err=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from monitor.core.clock import to_iso
+from monitor.core.text import readable
 from monitor.show import Further, Shown, as_csv, as_json, as_table
 from monitor.specs.rows import Event, KeptConfiguration, KeptReference, Provenance
 from monitor.store.adapter import SqlStore
@@ -117,7 +118,7 @@ def _moment(one: Behind) -> str:
         *(line for key, known in one.references for line in _reference(key, known)),
         ("configuration", data.config),
     ]
-    text = [f"  {name:<15}{value}" for name, value in lines]
+    text = [f"  {name:<15}{readable(value)}" for name, value in lines]
     return "\n".join([f"behind {one.model} as of {to_iso(data.as_of)}", *text])
 
 
@@ -151,7 +152,7 @@ def _configuration(key: str, kept: KeptConfiguration | None) -> str:
 def _event(event: Event) -> str:
     told = [to_iso(event.at), event.model, event.kind, event.subject]
     told += [f"by {event.who}" if event.who else "", event.why, "" if event.detail == "{}" else event.detail]
-    return ", ".join(part for part in told if part)
+    return readable(", ".join(part for part in told if part))
 
 
 def _iso(moment: int | None) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from monitor.app.arguments import Moment
+from monitor.app.saying import say, say_lines
 from monitor.cli import options
 from monitor.cli.options import read_settings, told
 from monitor.core.clock import to_iso
@@ -40,7 +41,7 @@ def alerts(
             text = alerts_as_csv(found)
         case _:
             text = alerts_as_table(found, explain=explain)
-    click.echo(text.rstrip("\n"))
+    say_lines(text)
 
 
 _rule = click.option("--rule", required=True, help="Name of the rule.")
@@ -78,7 +79,7 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 
     with opened(read_settings(path), path.parent, run_name) as app:
         text = accept_alert(app, Decision(system_clock(), who, why), until, **alert)
-    click.echo(text)
+    say(text)
 
 
 @alerts.command()
@@ -93,7 +94,7 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
 
     with opened(read_settings(path), path.parent, run_name) as app:
         text = acknowledge(app, Decision(system_clock(), who, why), **alert)
-    click.echo(text)
+    say(text)
 
 
 @click.command()
@@ -119,4 +120,4 @@ def backtest(
             summed, fired = tried(app, name, rule, (start, end))
             text = as_report(name, summed, fired)
             plain = as_plain(name, summed, fired, (start, end))
-            click.echo(plain if form == "json" else f"{name}\n{text}")
+            say_lines(plain if form == "json" else f"{name}\n{text}")

@@ -16,10 +16,10 @@ import click
 
 from monitor.app.arguments import Moment, Span
 from monitor.app.progress import progress
+from monitor.app.saying import say, say_lines, tell_python
 from monitor.cli import options
 from monitor.cli.options import read_settings, told
 from monitor.core.clock import floor_to, to_iso
-from monitor.core.words import brief
 
 if TYPE_CHECKING:
     from monitor.specs.protocols import CycleReport
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--debug", is_flag=True, help="Print the traceback of a failure that nobody expected.")
 def main(**_debug: bool) -> None:
     """Watch deployed models: still as good as they were, and still fed as they were."""
+    tell_python()
     gc.set_threshold(20_000)  # thousands of small rows a cycle: the default costs 5 % of a replay
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(options.Hiding())
@@ -110,10 +111,10 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
             news = Told.NEWS if run_name == LIVE else Told.NOTHING
             report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, told=news)
             failed |= report.error is not None
-            click.echo(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
+            say(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
         for channel, waiting in {} if dry_run else deliver_once(app, system_clock).items():
             failed = True
-            click.echo(f"channel {channel}: {_counted(waiting, 'notice')} not delivered", err=True)
+            say(f"channel {channel}: {_counted(waiting, 'notice')} not delivered", err=True)
     sys.exit(1 if failed else 0)
 
 
@@ -185,7 +186,7 @@ def show(
         table = partial(with_details if explain else as_table, everything=all_of_them)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
         text = with_provenance(app.store, rows, form, table) if provenance else forms[form](rows)
-    click.echo(text.rstrip("\n"))
+    say_lines(text)
 
 
 @main.command()
@@ -209,7 +210,7 @@ def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
     with opened(read_settings(path), path.parent, run_name) as app:
         refuse_unknown(app, chosen["model"], chosen["window"], chosen["measure"])
         rows = write(app.store, file, Chosen(**chosen))
-    click.echo(f"{file}: {_counted(rows, 'row')}")
+    say(f"{file}: {_counted(rows, 'row')}")
 
 
 @main.command()
@@ -233,7 +234,7 @@ def recount(path: Path, model: str, run_name: str, start: int, end: int, **decid
     settings = read_settings(path)
     with opened(settings, path.parent, run_name) as app:
         _, report = count_again(app, app.spec(model).name, start, end, Decision(system_clock(), **decided))
-    click.echo(as_done(report))
+    say(as_done(report))
 
 
 @main.command()
@@ -256,9 +257,9 @@ def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
         gone = forget_model(app, model, Decision(system_clock(), **decided))
         still = model in app.names()
     rows = _counted(sum(gone.values()), "row")
-    click.echo(f"{model}: {rows} deleted; its configurations, references and events are kept")
+    say(f"{model}: {rows} deleted; its configurations, references and events are kept")
     if still:
-        click.echo(f"{model} is still configured: its next cycle begins anew, with its references", err=True)
+        say(f"{model} is still configured: its next cycle begins anew, with its references", err=True)
 
 
 @main.command()
@@ -271,7 +272,7 @@ def migrate(path: Path) -> None:
 
     settings = read_settings(path)
     migrate_store(settings.store_url)
-    click.echo(f"{shown(settings.store_url)}: the tables are up to date")
+    say(f"{shown(settings.store_url)}: the tables are up to date")
 
 
 @main.command()
@@ -336,16 +337,16 @@ def as_planned(report: "CycleReport") -> str:
 
 def failure(report: "CycleReport") -> str:
     """One line on a cycle that failed."""
-    return brief(f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}')
+    return f'monitor: model "{report.model}" as of {to_iso(report.as_of)}: {report.error}'
 
 
 def _last(reports: "Iterator[CycleReport]", name: str, length: int) -> bool:
     """Follow a replay to its end; whether it failed."""
     last = deque(reports, maxlen=1)
     if not last:
-        click.echo(f"{name}: nothing to do, the run has passed these ticks", err=True)
+        say(f"{name}: nothing to do, the run has passed these ticks", err=True)
         return False
-    click.echo(failure(last[0]) if last[0].error else f"{name}: {_counted(length, 'cycle')} done", err=True)
+    say(failure(last[0]) if last[0].error else f"{name}: {_counted(length, 'cycle')} done", err=True)
     return last[0].error is not None
 
 

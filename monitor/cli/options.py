@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
+from monitor.app.saying import say, say_lines
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.core.secrets import hide
-from monitor.core.words import brief
 from monitor.daemon.described import described
 
 if TYPE_CHECKING:
@@ -48,18 +48,18 @@ def told(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **options)
         except ConfigurationError as error:
             for fault in error.faults:
-                click.echo(brief(fault), err=True)
+                say(fault, err=True)
             sys.exit(2)
         except MonitorError as error:
-            click.echo(brief(f"monitor: {error}"), err=True)
+            say(f"monitor: {error}", err=True)
             sys.exit(1)
         except _OF_CLICK:
             raise
         except Exception as error:  # noqa: BLE001 -- a line for people, with secrets hidden
             context = click.get_current_context(silent=True)
             if context is not None and context.find_root().params.get("debug"):
-                click.echo(hide(traceback.format_exc()), err=True)  # Python would print it with its secrets
-            click.echo(f"monitor: {_UNEXPECTED}: {described(error)}; {_HOW}", err=True)
+                say_lines(hide(traceback.format_exc()), err=True)  # Python would print it with its secrets
+            say(f"monitor: {_UNEXPECTED}: {described(error)}; {_HOW}", err=True)
             sys.exit(1)
 
     return run

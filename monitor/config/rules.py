@@ -1,6 +1,6 @@
 """Rules of alerts: from the file to plain rules, and what is wrong with them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -33,7 +33,7 @@ _OF_STRATA = frozenset(
 _OF_SUBJECTS = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.QUALITY})
 _LABELS = frozenset(
     {"model", "rule", "version", "segment", "window", "subject", "severity", "truth"}
-    | {"job", "instance", "pod"}  # Prometheus' own
+    | {"alertname", "job", "instance", "pod"}  # Prometheus' own
 )
 
 
@@ -57,6 +57,8 @@ def rules_of(model: Model) -> tuple[Rule, ...]:
 
 def rule_faults(model: Model) -> Found:
     """What is wrong with the rules of a model, each with its place."""
+    for name, fault in _labels(model.alert_labels):
+        yield ("alert_labels", name), fault
     seen: set[str] = set()
     for at, alert in enumerate(model.alerts or ()):
         place: Loc = ("alerts", at)
@@ -153,8 +155,17 @@ def _slices(model: Model, alert: Alert) -> Found:
         yield from _of_strata(alert)
     if alert.features is not None and not alert.subject.endswith("*"):
         yield ("features",), f'goes with subject = "feature:*": got {quoted(alert.subject)}'
-    for name in sorted(_LABELS.intersection(alert.labels) | _LABELS.intersection(model.alert_labels)):
-        yield ("labels", name), "is a label that every alert has already"
+    for name, fault in _labels(alert.labels):
+        yield ("labels", name), fault
+
+
+def _labels(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Labels that no alert may be given, and why."""
+    for name in sorted(names):
+        if name in _LABELS:
+            yield name, "is a label that every alert has already"
+        elif name.startswith("__"):
+            yield name, "a label that begins with __ is Prometheus' own"
 
 
 def _of_strata(alert: Alert) -> Found:

@@ -10,6 +10,7 @@ import structlog
 
 from monitor.core.clock import DAY, SECOND, Clock, to_iso
 from monitor.core.errors import MonitorError, NotificationError
+from monitor.core.text import readable
 from monitor.daemon.cycles import back_off
 from monitor.daemon.described import described
 from monitor.specs.protocols import Channel, ChannelReport, Outbox
@@ -96,7 +97,7 @@ class Deliverer:
     def _failed(self, notice: WaitingNotice, error: Exception) -> None:
         self._failures += 1
         self.report = replace(self.report, failed=self.report.failed + 1)
-        reason = str(error) if isinstance(error, NotificationError) else type(error).__name__
+        reason = readable(str(error)) if isinstance(error, NotificationError) else type(error).__name__
         after = back_off(notice.attempts + 1, self.luck())
         self.outbox.undelivered(notice, reason, round(after * SECOND))
         log = structlog.stdlib.get_logger(_LOG)

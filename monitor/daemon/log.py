@@ -12,6 +12,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from monitor.core.secrets import HIDDEN, hide
+from monitor.core.text import readable, readable_lines
 
 _QUIET = {
     "apscheduler": logging.ERROR,  # we tell of ticks left out ourselves
@@ -28,6 +29,7 @@ _TELLING = {  # below these they log the rows that are read, and addresses that 
 }
 _SECRET_KEY = re.compile(r"(?i)password|passwd|secret|token|api_?key")
 _PLAIN_KEYS = ("level", "logger", "timestamp", "model", "channel", "_record", "_from_structlog")
+_OF_SEVERAL_LINES = ("exception", "stack")
 
 
 class LogFormat(StrEnum):
@@ -70,6 +72,7 @@ def configure(log_format: LogFormat, level: str = "info", stream: TextIO | None 
         processors=[
             hide_secrets,
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            show_what_acts,
             _renderer(log_format, stream or sys.stderr),
         ],
     )
@@ -110,6 +113,32 @@ def _hidden(key: str, value: Any) -> Any:
             return [_hidden("", inner) for inner in value]
         case _:
             return hide(str(value))
+
+
+def show_what_acts(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Make every text one line that acts on no terminal; the lines of a traceback cannot pass for others."""
+    return {
+        readable(key): _indented(value) if key in _OF_SEVERAL_LINES else _seen(value)
+        for key, value in event.items()
+    }
+
+
+def _seen(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case Mapping():
+            return {readable(str(key)): _seen(inner) for key, inner in value.items()}
+        case str():
+            return readable(value)
+        case Sequence() | set() | frozenset():
+            return [_seen(inner) for inner in value]
+        case _:
+            return readable(str(value))
+
+
+def _indented(value: Any) -> Any:
+    return readable_lines(str(value)).replace("\n", "\n  | ")
 
 
 def _renderer(log_format: LogFormat, stream: TextIO) -> Processor:

@@ -43,7 +43,7 @@ class Forwarding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alerting:
-    """One alerting rule of Prometheus."""
+    """One alerting rule of Prometheus; its labels and annotations are templates: see `literal`."""
 
     name: str
     expr: str
@@ -64,6 +64,15 @@ class Alerting:
         return told | {"annotations": self.annotations}
 
 
+def literal(text: str) -> str:
+    """Text that Prometheus does not take for a template, in a label or an annotation.
+
+    >>> literal("{{ $value }}")
+    '{{ "{{" }} $value }}'
+    """
+    return text.replace("{{", '{{ "{{" }}')
+
+
 def quoted(text: str) -> str:
     """Text as PromQL writes it."""
     return json.dumps(text, ensure_ascii=False)
@@ -75,9 +84,9 @@ def is_model(model: ModelSpec) -> str:
 
 
 def routed(model: ModelSpec) -> dict[str, str]:
-    """Labels that all alerts of a model have."""
+    """Labels that all alerts of a model have, literally."""
     shared = [set(rule.labels) for rule in model.rules]
-    return dict(sorted(set.intersection(*shared))) if shared else {}
+    return {name: literal(text) for name, text in sorted(set.intersection(*shared))} if shared else {}
 
 
 def stale_after(model: ModelSpec) -> int:

@@ -1,9 +1,10 @@
 """Plain values as YAML that a person reads: mappings, lists, texts, whole numbers."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
+
+from monitor.core.text import double_quoted
 
 Plain: TypeAlias = "str | int | Sequence[Plain] | Mapping[str, Plain]"
 
@@ -35,7 +36,7 @@ def _mapping(value: Mapping[str, Plain]) -> Iterator[str]:
 
 def _entry(head: str, value: Plain) -> Iterator[str]:
     match value:
-        case str() if "\n" in value:
+        case str() if _is_block(value):
             yield f"{head} |-"
             yield from (f"  {line}" for line in value.split("\n"))
         case str() | int():
@@ -63,4 +64,11 @@ def _text(value: str) -> str:
         return value
     if '"' in value and "'" not in value and value.isprintable():
         return f"'{value}'"
-    return json.dumps(value, ensure_ascii=False)
+    return double_quoted(value)
+
+
+def _is_block(value: str) -> bool:
+    """Whether a text reads the same as a block: lines that are seen, and begin and end with a sign."""
+    lines = value.split("\n")
+    ends = (lines[0][:1].strip(), lines[-1].strip())
+    return len(lines) > 1 and all(map(str.isprintable, lines)) and all(ends)

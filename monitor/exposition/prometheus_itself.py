@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 
 from monitor.core.clock import SECOND, format_duration
-from monitor.exposition.forwarding import Alerting, Forwarding, is_model, routed, stale_after, unjudged_after
+from monitor.exposition.forwarding import (
+    Alerting,
+    Forwarding,
+    is_model,
+    literal,
+    routed,
+    stale_after,
+    unjudged_after,
+)
 from monitor.exposition.names import PREFIX, RULE_SERIES
 from monitor.specs.model import ModelSpec
 
@@ -25,7 +33,9 @@ def of_daemons(how: Forwarding) -> Iterator[Alerting]:
     """Alerts about daemons."""
     later = how.trouble_after
     none = "No monitor answers: whether the models are well is not known."
-    yield _own(how, DOWN, none, f"absent({how.of('up')} == 1)", _CRITICAL | {"job": how.job}, how.down_after)
+    yield _own(
+        how, DOWN, none, f"absent({how.of('up')} == 1)", _CRITICAL | {"job": literal(how.job)}, how.down_after
+    )
     one = "The monitor {{ $labels.instance }} "
     yield _own(how, REPLICA_DOWN, f"{one}does not answer.", f"{how.of('up')} == 0", _WARNING, later)
     refused = f"{one}refused its new configuration and runs on with the old one."
@@ -77,5 +87,5 @@ or
 def _own(
     how: Forwarding, name: str, summary: str, expr: str, labels: dict[str, str], hold: int = 0
 ) -> Alerting:
-    told = {"summary": summary, "runbook_url": f"{how.runbook}#{name.lower()}"}
+    told = {"summary": summary, "runbook_url": literal(f"{how.runbook}#{name.lower()}")}
     return Alerting(name=name, expr=expr, labels=labels, annotations=told, hold=hold)

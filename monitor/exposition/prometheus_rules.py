@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from monitor.alerts.defaults import NAMES
 from monitor.alerts.rules import EVERY, Base, Rule
 from monitor.core.clock import SECOND, format_duration
-from monitor.exposition.forwarding import Alerting, Forwarding, is_model, quoted
+from monitor.exposition.forwarding import Alerting, Forwarding, is_model, literal, quoted
 from monitor.exposition.names import ALERT_FIRING, AS_OF
 from monitor.exposition.plain_yaml import Plain, as_yaml
 from monitor.exposition.prometheus_itself import JUDGED, judged, of_cycles, of_daemons
@@ -41,10 +41,10 @@ def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> Alerting:
     anchor = rule.name if rule.name in NAMES else OWN_RULE
     told = {
         "summary": f"{model.name}: {rule.name}{_stratum(rule)}",
-        "description": described(rule),
-        "runbook_url": f"{how.runbook}#{anchor}",
+        "description": literal(described(rule)),
+        "runbook_url": literal(f"{how.runbook}#{anchor}"),
     }
-    given = {name: _literal(text) for name, text in rule.annotations if not _PLACE.search(text)}
+    given = {name: literal(text) for name, text in rule.annotations if not _PLACE.search(text)}
     return Alerting(
         name=ALERT,
         expr=f"{FIRING}{{{is_model(model)}, rule={quoted(rule.name)}}}",
@@ -89,11 +89,6 @@ def _stratum(rule: Rule) -> str:
     return "".join(f" {{{{ $labels.{name} }}}}" for name in told)
 
 
-def _literal(text: str) -> str:
-    """Text that Prometheus does not take for a template."""
-    return text.replace("{{", '{{ "{{" }}')
-
-
 def _of_model(model: ModelSpec, how: Forwarding) -> Mapping[str, Plain]:
     alerts = [forwarded(model, rule, how) for rule in model.rules]
     return _group(
@@ -107,7 +102,7 @@ def unknown(models: Iterable[ModelSpec], how: Forwarding) -> Alerting:
     told = {
         "summary": "{{ $labels.model }}: {{ $labels.rule }}",
         "description": "These rules of Prometheus do not know this rule: write them again.",
-        "runbook_url": f"{how.runbook}#{OWN_RULE}",
+        "runbook_url": literal(f"{how.runbook}#{OWN_RULE}"),
     }
     expr = "\nunless ".join([FIRING, *known])
     return Alerting(name=ALERT, expr=expr, annotations=told, keep=how.keep_firing_for)

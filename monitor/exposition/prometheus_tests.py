@@ -22,6 +22,7 @@ from monitor.specs.model import ModelSpec
 _LONGEST_STEP = 5 * MINUTE  # a series is seen for so long
 _MOST_STEPS = 1_000  # promtool takes seconds for so many
 _LIFE = 10  # steps before something happens
+_TEMPLATE = re.compile(r'\{\{ (?:\$labels\.(\w+)|"\{\{") \}\}')
 _A, _B = "a:9839", "b:9839"  # two replicas
 _Labels = Mapping[str, str]
 
@@ -67,9 +68,10 @@ class _Bench:
 
     def expected(self, alert: Alerting, labels: _Labels) -> Plain:
         """An alert that is expected: of a series with these labels."""
-        given = {name: value for name, value in labels.items() if value}
-        told = given | {"job": self.how.job} | dict(alert.labels)
-        notes = {name: _filled(text, told) for name, text in alert.annotations.items()}
+        there = {**labels, "job": self.how.job}
+        whole = there | {name: _filled(text, there) for name, text in alert.labels.items()}
+        told = {name: value for name, value in whole.items() if value}
+        notes = {name: _filled(text, there) for name, text in alert.annotations.items()}
         return {"exp_labels": told, "exp_annotations": notes}
 
 
@@ -119,8 +121,7 @@ def _labels(model: ModelSpec, rule: Rule) -> dict[str, str]:
 
 def _filled(text: str, labels: _Labels) -> str:
     """Template with its labels, as Prometheus fills it in."""
-    text = re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: labels.get(found[1], ""), text)
-    return text.replace('{{ "{{" }}', "{{")
+    return _TEMPLATE.sub(lambda found: labels.get(found[1], "") if found[1] else "{{", text)
 
 
 def _of_daemons(bench: _Bench) -> Iterator[_Case]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from monitor.core.errors import NotificationError
+from monitor.core.text import readable
+from monitor.notify.markup import spoken
 from monitor.specs.rows import WaitingNotice
 from monitor.specs.urls import without_channel
 
@@ -62,18 +64,21 @@ class AppriseUrl:
         apprise = _imported()
         sender = apprise.Apprise()
         sender.add(self._service)
-        with _heard() as said:
+        said = notice.payload
+        runbook = readable(said.get("annotations", {}).get("runbook_url", ""))
+        title, text = spoken(self.url, said["title"], said["text"], runbook)
+        with _heard() as warned:
             try:
                 taken = sender.notify(
-                    body=f"{notice.payload['text']}\n\n(notice {notice.key})",
-                    title=notice.payload["title"],
+                    body=f"{text}\n\n(notice {notice.key})",
+                    title=title,
                     notify_type=_type(notice),
                     body_format="text",
                 )
             except Exception as error:  # noqa: BLE001 -- a plug-in's text may quote the URL
                 raise NotificationError(f"Apprise failed: {type(error).__name__}") from None
         if not taken:
-            told = said[-1] if said else "Apprise did not send it"
+            told = warned[-1] if warned else "Apprise did not send it"
             raise NotificationError(without_channel(told, self.url)[:200])
 
 

@@ -1,7 +1,6 @@
 """A webhook: the notice as JSON, posted."""
 
 import base64
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from monitor.core.errors import NotificationError
+from monitor.core.text import json_text
 from monitor.specs.rows import WaitingNotice
 from monitor.specs.urls import without_channel
 
@@ -59,7 +59,7 @@ class Webhook:
         NotificationError
             if it was not taken.
         """
-        body = json.dumps(body_of(notice), ensure_ascii=False).encode()
+        body = json_text(body_of(notice)).encode()
         request = Request(self._address(), body, self._headers(notice), method="POST")  # noqa: S310 -- http(s) alone
         try:
             with build_opener(_Unredirected).open(request, timeout=_TIMEOUT):

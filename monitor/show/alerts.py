@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +9,9 @@ from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import Severity
 from monitor.core.clock import to_iso
 from monitor.core.interval import Interval
+from monitor.core.text import json_text, readable
 from monitor.core.words import number
-from monitor.show.plain import records_of
+from monitor.show.plain import flat, records_of
 from monitor.show.words import aligned, between
 
 _HEAD = ("severity", "state", "model", "rule", "of", "window", "value", "interval", "limit", "n", "since", "")
@@ -67,19 +67,16 @@ def plain_alert(told: Told) -> dict[str, object]:
 
 def alerts_as_json(alerts: Iterable[Told]) -> str:
     """JSON list of alerts."""
-    return json.dumps([plain_alert(told) for told in _ordered(alerts)], indent=1)
+    return json_text([plain_alert(told) for told in _ordered(alerts)], indent=1)
 
 
 def alerts_as_csv(alerts: Iterable[Told]) -> str:
     """CSV with a header; what is behind an alert as JSON."""
-    rows = [plain_alert(told) for told in _ordered(alerts)]
     out = io.StringIO()
     names = [*_COLUMNS]
     writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(
-        row | {"cause": None if row["cause"] is None else json.dumps(row["cause"])} for row in rows
-    )
+    writer.writerows(flat(plain_alert(told), "cause") for told in _ordered(alerts))
     return out.getvalue()
 
 
@@ -120,7 +117,7 @@ def _explained(told: Told) -> str:
     rows: Sequence[tuple[float | str | None, ...]] = () if cause is None else cause.rows
     columns = () if cause is None else cause.columns
     body = [tuple(value if isinstance(value, str) else number(value) for value in row) for row in rows]
-    return f"{told.model}, {told.alert.series}:\n{aligned([columns, *body])}"
+    return f"{readable(f'{told.model}, {told.alert.series}')}:\n{aligned([columns, *body])}"
 
 
 def _iso(moment: int | None) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from monitor.core.measurement import Detail
+from monitor.core.text import readable
 from monitor.core.words import number
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.show.plain import Shown, ordered
@@ -72,7 +73,7 @@ def _title(row: MeasurementRow, limit: float | None) -> str:
         "" if limit is None else f"critical value {number(limit)}",
         f"against {row.against}" if row.against else "",
     )
-    return ", ".join(part for part in parts if part)
+    return readable(", ".join(part for part in parts if part))
 
 
 def _table(detail: Detail) -> str:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TypeAlias
 
 from monitor.core.clock import to_iso
 from monitor.core.measurement import Detail
+from monitor.core.text import csv_cell, json_text
 from monitor.measures.catalogue import BY_NAME, Family
 from monitor.specs.rows import MeasurementRow
 from monitor.windows.ends import nominal_length
@@ -90,7 +90,7 @@ def ordered(rows: Iterable[Shown]) -> list[Shown]:
 def as_json(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     """JSON list of rows."""
     found = [plain(*row) | further.values(row[0], row[1]) for row in ordered(rows)]
-    return json.dumps(found, indent=1)
+    return json_text(found, indent=1)
 
 
 def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
@@ -98,13 +98,14 @@ def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, (*FIELDS, *further.names), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_flat(plain(*row)) | further.values(row[0], row[1]) for row in ordered(rows))
+    writer.writerows(flat(plain(*row) | further.values(row[0], row[1]), "detail") for row in ordered(rows))
     return out.getvalue()
 
 
-def _flat(values: dict[str, object]) -> dict[str, object]:
-    """A row for a CSV: its detail as JSON."""
-    return values if values["detail"] is None else values | {"detail": json.dumps(values["detail"])}
+def flat(values: dict[str, object], table: str) -> dict[str, object]:
+    """A row for a CSV: its table as JSON, its texts readable and no formulas."""
+    found = {name: csv_cell(value) for name, value in values.items()}
+    return found if values[table] is None else found | {table: json_text(values[table])}
 
 
 _CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}

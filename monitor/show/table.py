@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.core.clock import to_iso
+from monitor.core.text import readable
 from monitor.core.words import duration, number
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME, Unit
@@ -57,7 +58,7 @@ class Line:
             "" if row.coverage is None else f"coverage {row.coverage:.1%}",
             f"as of {to_iso(self.as_of)}",
         )
-        return ", ".join(part for part in parts if part)
+        return readable(", ".join(part for part in parts if part))
 
     @property
     def family(self) -> str:
@@ -152,7 +153,7 @@ def _one_measure(found: Sequence[Line]) -> str:
     """A line for each row under a title that says what all of them have in common."""
     lines = [_place_in_words(line) for line in found]
     common = [name for name in lines[0] if name not in _MOMENTS and len({line[name] for line in lines}) == 1]
-    title = ", ".join(lines[0][name] for name in common if lines[0][name])
+    title = readable(", ".join(lines[0][name] for name in common if lines[0][name]))
     rest = [name for name in lines[0] if name not in common]
     header = [*rest, "value", "interval", "n", "note"]
     told = [

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 
 from monitor.core.clock import FIRST, LAST, SECOND, to_iso
 from monitor.core.interval import Interval
+from monitor.core.text import readable
 from monitor.core.words import number
 
 _NUMBER = re.compile(r"(-?[\d,.]*|-?\d+[dhm]( \d+[hms])?|-?[\d.]+s)")
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width, numbers to the right."""
+    """Columns of equal width, numbers to the right; every cell is readable."""
+    lines = [[readable(cell) for cell in line] for line in lines]
     widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
     right = [
         all(_is_number(line[at]) for line in lines[1:]) and len(lines) > 1 for at in range(len(lines[0]))

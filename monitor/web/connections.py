@@ -1,19 +1,25 @@
-"""Connections: how long their clients may take, how many there are, how they begin to speak TLS."""
+"""Connections: how long clients may take, how many there are, how much is read, how they begin TLS."""
 
 import asyncio
+import re
 import ssl
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 from uvicorn.server import ServerState
 
 PATIENCE = 30.0
 """Seconds that a client has to send its next request, or to read the answer."""
 MOST = 128
 """Connections at a time."""
+LARGEST = 16 * 1024
+"""Bytes of a request: its line and its headers."""
+LINGERING = 1.0
+"""Seconds in which a client that was answered may still send; what it sends is forgotten."""
+_END = re.compile(rb"\n\r?\n")  # of the headers, as h11 has it
 
 
 class Crowd:
@@ -67,13 +73,46 @@ class Settings(uvicorn.Config):
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=5,
+            headers=[("Connection", "close")],
             timeout_graceful_shutdown=2,
         )
 
 
+class Lingering(asyncio.Transport):
+    """A transport that is closed at once, or, if it `waits`, a moment later.
+
+    Closed beside something that is still unread, it would take back the answer.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__()
+        self.waits = False
+        self._transport, self._ending = transport, False
+        for name in ("write", "abort", "pause_reading", "resume_reading", "get_extra_info"):
+            setattr(self, name, getattr(transport, name))
+
+    def is_closing(self) -> bool:
+        """Whether nothing more is said."""
+        return self._ending or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Say no more."""
+        if self.is_closing():
+            return
+        self._ending = True
+        if self.waits:
+            self._transport.resume_reading()
+            asyncio.get_running_loop().call_later(LINGERING, self._transport.close)
+        else:
+            self._transport.close()
+
+
 class PatientProtocol(H11Protocol):
-    """HTTP/1.1 of a client in a crowd."""
+    """One request of a client in a crowd: its headers are read, and nothing behind them.
+
+    So nothing can be wrong with a body, no header is longer than its bound however it comes, and who asks
+    again and again without reading gets one answer.
+    """
 
     def __init__(
         self,
@@ -84,22 +123,58 @@ class PatientProtocol(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._crowd = _shared(config).crowd
+        self._head = bytearray()
+        self._read = False  # all that is read
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the client's time."""
         if isinstance(transport, asyncio.Transport):  # always, on asyncio's own loop
-            super().connection_made(transport)
+            self._real, self._lingering = transport, Lingering(transport)
+            super().connection_made(self._lingering)
             self._crowd.progress(transport)
 
+    def data_received(self, data: bytes) -> None:
+        """Read the headers; forget what comes behind them."""
+        if self._read:
+            return
+        before = len(self._head)
+        self._head += data
+        end = _END.search(self._head, max(0, before - 2))
+        self._read = end is not None
+        size = len(self._head) if end is None else end.end()
+        if size > LARGEST:
+            self._refuse(431, "request header fields too large")
+        else:
+            super().data_received(bytes(self._head[before:size]))
+            unread = len(self._head) > size or getattr(self.cycle, "more_body", True)
+            self._lingering.waits |= self._read and unread
+
+    def send_400_response(self, _msg: str) -> None:
+        """Refuse what is no HTTP."""
+        self._refuse(400, "this is no HTTP request")
+
+    def _refuse(self, status: int, text: str) -> None:
+        self._read = self._lingering.waits = True
+        if self.transport.is_closing():
+            return
+        lines = [
+            f"HTTP/1.1 {status} {STATUS_PHRASES[status].decode()}",
+            "Content-Type: text/plain; charset=utf-8",
+            f"Content-Length: {len(text) + 1}",
+            "Connection: close",
+        ]
+        self.transport.write("\r\n".join([*lines, "", f"{text}\n"]).encode())
+        self.transport.close()
+
     def on_response_complete(self) -> None:
-        """Give the client time to read and to ask again."""
+        """Give the client time to read; one that sent more than it may makes room before others."""
         super().on_response_complete()
-        if not self.transport.is_closing():
-            self._crowd.progress(self.transport)
+        if not self._real.is_closing() and not self._lingering.waits:
+            self._crowd.progress(self._real)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client."""
-        self._crowd.leave(self.transport)
+        self._crowd.leave(self._real)
         super().connection_lost(exc)
 
 

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from monitor.core.errors import ConfigurationError
+from monitor.core.text import readable_lines
 from monitor.exposition.accept import likes
 from monitor.web.connections import MOST, Settings
 from monitor.web.guard import Guard, Secrets, is_known
@@ -87,7 +88,7 @@ def make_app(
     async def show_index(_request: Request) -> Response:
         return HTMLResponse(_INDEX)
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", show_index),
             Route("/metrics", show_metrics),
@@ -96,6 +97,8 @@ def make_app(
         ],
         middleware=[Middleware(Guard, secrets=secrets)],
     )
+    app.router.redirect_slashes = False  # it would redirect to whichever host the client names
+    return app
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
@@ -110,8 +113,8 @@ def accepts_gzip(accept_encoding: str) -> bool:
 
 def _verdict(fault: str | None, note: str | None, *, known: bool) -> Response:
     if fault is not None:
-        return PlainTextResponse(f"{fault}\n" if known else "not ok\n", status_code=503)
-    return PlainTextResponse(f"ok\n{note}\n" if known and note is not None else "ok\n")
+        return PlainTextResponse(f"{readable_lines(fault)}\n" if known else "not ok\n", status_code=503)
+    return PlainTextResponse(f"ok\n{readable_lines(note)}\n" if known and note is not None else "ok\n")
 
 
 class Server:

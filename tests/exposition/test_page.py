@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 import servers
 from exposition_rows import AS_OF, model, row, typical_rows
+from hostile_texts import CORPUS
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client import parser as text_parser
 from prometheus_client.core import Metric
@@ -108,6 +109,21 @@ def test_label_values_of_any_kind_survive() -> None:
 
     assert value(served, "model_monitor_roc_auc_ratio", segment=nasty) == 0.5
     list(parse_openmetrics(served.render(ASK_OPENMETRICS)[0].decode()))
+
+
+@pytest.mark.promtool
+def test_hostile_names_are_labels_exactly_and_promtool_reads_the_page() -> None:
+    promtool = servers.program("promtool", package="prometheus")
+    served = exposition()
+
+    served.publish("late", AS_OF, [row("records", 1, segment=f"x={name}") for name in CORPUS])
+
+    shown = [one.labels["segment"] for one in samples(served) if one.name == "model_monitor_window_records"]
+    assert sorted(shown) == sorted(f"x={name}" for name in CORPUS)
+    done = subprocess.run(
+        [promtool, "check", "metrics"], input=served.render()[0], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_absent_is_absent_and_counted() -> None:
