@@ -87,9 +87,12 @@ def _service(
     settings, stopping = app.settings, threading.Event()
     ticks = _ticks if ticking else _no_ticks
     every = ticks(settings)
-    health = Health(limits(every, pace), now=time.monotonic)
-    exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time(), app.usage))
-    following = Following(app, partial(_publish, app, exposition), partial(_followed, health, exposition))
+    exposition = Exposition(
+        settings.models, SelfMetrics(version("monitor"), time.time(), partial(_used, app))
+    )
+    following = Following(app, partial(_publish, app, exposition))
+    health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=following.fault)
+    following.followed = partial(_followed, health, exposition)
     notifying = Notifying(app, clock, exposition.notified, lambda: joined is None or joined.why is None)
     owed = Owed(app, last_ticks(app, app.names()) if joined is None else joined.before or {})
     shown = partial(_shown, following, notifying)
@@ -102,6 +105,7 @@ def _service(
         skipped=cycles.skipped,
         idle=health.idle,
         pace=None if pace is None else pace / SECOND,
+        source=partial(_source, app),
     )
     server = _server(app, exposition, health, schedule, joined)
     reloading = Reloading(
@@ -142,6 +146,7 @@ def _cycles(
         exposition=exposition,
         owed=owed,
         aside=(lambda: False) if joined is None else (lambda: joined.aside() is not None),
+        source=partial(_source, owed.app),
         stopping=stopping.is_set,
     )
 
@@ -158,7 +163,7 @@ def _server(
         exposition,
         healthy=lambda: health.fault(ticking=schedule.alive),
         ready=health.unready,
-        noted=lambda: None if joined is None else joined.why,
+        noted=partial(_noted, health, joined),
         secrets=secrets(http, app.base),
     )
     return Server(web, host=http.host, port=http.port, tls=certificate(http, app.base))
@@ -170,6 +175,19 @@ def _ticks(settings: Settings) -> dict[str, int]:
 
 def _no_ticks(_settings: Settings) -> dict[str, int]:
     return {}
+
+
+def _source(app: App, name: str) -> str:
+    return next((model.source for model in app.settings.models if model.name == name), "")
+
+
+def _used(app: App) -> dict[str, tuple[float, int, float]]:
+    return {name: (used.seconds, used.rows, used.silent) for name, used in app.usage().items()}
+
+
+def _noted(health: Health, joined: Joined | None) -> str | None:
+    notes = (None if joined is None else joined.why, health.note())
+    return "\n".join(note for note in notes if note) or None
 
 
 def _publish(app: App, exposition: Exposition, name: str) -> None:

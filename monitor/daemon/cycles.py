@@ -75,6 +75,8 @@ class Cycles:
         ticks of a model up to a moment that were not run yet, oldest first.
     aside
         whether nothing may be claimed now.
+    source
+        name of a model's source.
     stopping
         whether the service ends: a cycle that gives up then has not failed.
     luck
@@ -88,6 +90,7 @@ class Cycles:
     exposition: Observer
     owed: Callable[[str, int], list[int]] = lambda _model, as_of: [as_of]
     aside: Callable[[], bool] = lambda: False
+    source: Callable[[str], str] = lambda _model: ""
     stopping: Callable[[], bool] = lambda: False
     luck: Callable[[], float] = random.random
     lately: dict[str, _Lately] = field(default_factory=dict)
@@ -169,7 +172,7 @@ class Cycles:
             return None
         lately.failures += 1
         after = back_off(lately.failures, self.luck())
-        self._observe(report, None, retry_in=round(after, 1))
+        self._observe(report, None, source=self.source(report.model), retry_in=round(after, 1))
         return after
 
     def _observe(self, report: CycleReport, newest: int | None, **more: object) -> None:

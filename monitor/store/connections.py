@@ -21,8 +21,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from monitor.core.errors import StoreError
+from monitor.specs.deadlines import bound_waits, libpq_options
 from monitor.specs.urls import filled, has_files
 
+SILENT = 120.0  # seconds: a statement of a cycle that takes longer waits for a server that hangs
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BUSY_MS = 30_000
 _RETRY = 0.01  # seconds: here SQLite does not wait for the timeout above
@@ -66,8 +68,14 @@ def shown(url: URL) -> str:
     return url.set(query={}).render_as_string(hide_password=True)
 
 
-def connect(url: str) -> Engine:
-    """Engine of a store; nothing is connected yet. The URL's files are read for each connection."""
+def connect(url: str, *, limit: float | None = SILENT) -> Engine:
+    """Engine of a store; nothing is connected yet. The URL's files are read for each connection.
+
+    Parameters
+    ----------
+    limit
+        seconds until PostgreSQL has to have answered a statement; None: however long it takes.
+    """
     found = parsed(url)
     try:
         if found.get_backend_name() == "sqlite":
@@ -80,8 +88,11 @@ def connect(url: str) -> Engine:
                 "prepare_threshold": None,
                 "application_name": "monitor",
                 "client_encoding": "utf8",
+                **libpq_options(found.query),
             },
         )
+        if limit is not None:
+            event.listen(engine, "connect", partial(bound_waits, limit), insert=True)
     except (ImportError, NoSuchModuleError) as error:
         raise StoreError(f"store {shown(found)}: no driver: {error}") from error
     if has_files(url):
