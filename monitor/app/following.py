@@ -82,8 +82,11 @@ class Following:
             try:
                 self.look()
             except StoreError as error:
-                self._why, self._lost = str(error), isinstance(error, StoreLost)
-                log.debug("the store does not answer", reason=self._why)
+                lost = isinstance(error, StoreLost)
+                if lost and not self._lost:
+                    log.error("the store is lost", reason=str(error))  # noqa: TRY400 -- in one line
+                log.debug("the store does not answer", reason=str(error))
+                self._why, self._lost = str(error), lost
                 continue
             except Exception:
                 log.exception("what others measured was not served")

@@ -15,6 +15,7 @@ from monitor.specs.protocols import CycleReport
 
 _LOG = "monitor.daemon"
 _FIRST, _LONGEST = 1.0, 300.0  # seconds between tries
+_STALL, _LONGER = 5.0, 3.0  # seconds, times the cycle before: one that takes longer has waited for its source
 _BUSY, _ASIDE = 1.0, 10.0  # seconds between looks at a model that another process has, or may claim
 
 
@@ -48,11 +49,16 @@ def back_off(failures: int, luck: float) -> float:
 
 @dataclass(slots=True)
 class _Lately:
-    """Of one model: failures in a row, missed ticks that were run at once, whether ticks came meanwhile."""
+    """Of one model: failures in a row, missed ticks that were run at once, whether ticks came meanwhile.
+
+    `took` is the seconds of the last cycle; `stalled`: a cycle since took many more.
+    """
 
     failures: int = 0
     behind: int | None = None
     overrun: bool = False
+    took: float | None = None
+    stalled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,8 @@ class Cycles:
 
     Missed ticks are run in order, each with its own as of. A model whose cycles take longer than its ticks
     are apart does not fall behind for good: of ticks that came while a cycle in time ran, and of as many
-    missed ones as before or more, only the newest is run.
+    missed ones as before or more, only the newest is run. Where a single cycle stalled, as its source was
+    silent for a while, all that came meanwhile are run.
 
     Parameters
     ----------
@@ -127,6 +134,8 @@ class Cycles:
 
     def _due(self, model: str, owed: list[int], lately: _Lately) -> list[int]:
         log = structlog.stdlib.get_logger(_LOG)
+        if lately.stalled:
+            lately.stalled, lately.overrun, lately.behind = False, False, None
         if lately.overrun:
             owed = owed[-1:]
         if lately.behind is not None and len(owed) >= lately.behind > 0:
@@ -160,6 +169,8 @@ class Cycles:
         if report.error is not None:
             return self._failed(lately, report)
         lately.failures = 0
+        lately.stalled |= lately.took is not None and report.duration > _STALL + _LONGER * lately.took
+        lately.took = report.duration
         self._observe(report, newest)
         return None
 

@@ -23,6 +23,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from monitor.core.errors import StoreError
 from monitor.specs.deadlines import bound_waits, libpq_options
 from monitor.specs.urls import filled, has_files
+from monitor.store.watched_file import WatchedFile
 
 SILENT = 120.0  # seconds: a statement of a cycle that takes longer waits for a server that hangs
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
@@ -157,6 +158,12 @@ def _sqlite(url: URL) -> Engine:
         engine = create_engine(url, hide_parameters=True)
         event.listen(engine, "handle_error", _drop_read_only)
     event.listen(engine, "connect", _prepare)
+    if not in_memory:
+        watched = WatchedFile(url)
+        event.listen(engine, "do_connect", watched.require)
+        event.listen(engine, "connect", watched.opened)
+        event.listen(engine, "begin", watched.require_same)
+        event.listen(engine, "commit", watched.require_same)
     event.listen(engine, "begin", _begin)
     return engine
 
