@@ -71,8 +71,8 @@ class WatchedFile:
         if file == self._file:
             then = f"restore {file} from a backup, and start it again"
         raise StoreLost(
-            f"store {self._shown}: {file} {what} while this process had it open, and nothing is written until "
-            f"it is back. Put the same file back; or stop this process, {then}"
+            f"store {self._shown}: {file} {what} while this process had it open, and nothing is written "
+            f"until it is back. Put the same file back; or stop this process, {then}"
         )
 
 
