@@ -107,6 +107,7 @@ def _service(
         pace=None if pace is None else pace / SECOND,
         source=partial(_source, app),
     )
+    schedule.resumed = cycles.resumed
     server = _server(app, exposition, health, schedule, joined)
     reloading = Reloading(
         app,

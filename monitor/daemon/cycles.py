@@ -51,7 +51,7 @@ def back_off(failures: int, luck: float) -> float:
 class _Lately:
     """Of one model: failures in a row, missed ticks that were run at once, whether ticks came meanwhile.
 
-    `took` is the seconds of the last cycle; `stalled`: a cycle since took many more.
+    `took` is the seconds of the last cycle; `stalled`: one since took many more, or no tick came.
     """
 
     failures: int = 0
@@ -131,6 +131,11 @@ class Cycles:
         if lately.behind is None:
             lately.overrun = True
             self._left_out(model)
+
+    def resumed(self) -> None:
+        """Take in that no tick came for a while: what was missed is run, all of it."""
+        for lately in list(self.lately.values()):
+            lately.stalled = True
 
     def _due(self, model: str, owed: list[int], lately: _Lately) -> list[int]:
         log = structlog.stdlib.get_logger(_LOG)

@@ -27,7 +27,8 @@ _AT_START, _AGAIN = " at the start", " again"  # no name of a model holds a blan
 class Schedule:
     """Calls `run(model, as_of)` once a tick of each model, in threads of its source.
 
-    A source whose models all hang stops no other: its threads are its own, and no more of them.
+    A source whose models all hang stops no other: its threads are its own, and no more of them. After a jump
+    of the clock nothing is run until it has gone evenly for a while; then `resumed` is called.
 
     A tick falls on the UTC multiples of the model's `every`, later by its jitter, and once at the start.
     Its as of is the clock's time floored to `every`, whatever the jitter or delay. A tick that comes
@@ -76,6 +77,8 @@ class Schedule:
         self._stopping = stopping
         self._skipped = skipped
         self._idle = idle
+        self._held = False
+        self.resumed: Callable[[], None] = lambda: None
         self._pace = pace
         self._running = {model: threading.Lock() for model in models}
         self._last: dict[str, int] = {}
@@ -172,26 +175,29 @@ class Schedule:
 
     def _watch(self) -> None:
         """Have the scheduler ask the clock again and again: how long it waits was told by one that jumps."""
-        steady = True
         while not self._stopping.wait(_LOOK):
-            before, steady = steady, self._steady()
-            if before and not steady:
+            steady = self._steady()
+            if not steady and not self._held:
                 log = structlog.stdlib.get_logger(_LOG)
                 log.warning("the clock has jumped: no cycle begins until it has gone evenly", seconds=EVENLY)
-            if steady and not before:
+            if steady and self._held:
                 self._begin_again()
+            self._held = not steady
             self._scheduler.wakeup()
 
     def _begin_again(self) -> None:
         """After a jump of the clock: when ticks come was computed by a wrong one."""
         structlog.stdlib.get_logger(_LOG).info("the clock goes evenly again: ticks are set anew")
+        self.resumed()
+        self._held = False
         with self._changing:
             for model, every in self._every.items():
                 self._remove(model)
                 self._add(model, every, again=True)
 
     def _tick(self, model: str, *, retry: bool = False) -> None:
-        if not self._steady():
+        now = self._clock()
+        if self._held or not self._steady():  # asked after the time: a jump in between is noticed
             return
         lock = self._running[model]
         if not lock.acquire(blocking=False):
@@ -201,7 +207,7 @@ class Schedule:
         try:
             every = self._every.get(model)
             if every is not None and not self._stopping.is_set():
-                self._run_due(model, floor_to(self._clock(), every))
+                self._run_due(model, floor_to(now, every))
         finally:
             lock.release()
 
