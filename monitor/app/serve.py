@@ -87,9 +87,8 @@ def _service(
     settings, stopping = app.settings, threading.Event()
     ticks = _ticks if ticking else _no_ticks
     every = ticks(settings)
-    exposition = Exposition(
-        settings.models, SelfMetrics(version("monitor"), time.time(), partial(_used, app))
-    )
+    own = SelfMetrics(version("monitor"), time.time(), partial(_used, app))
+    exposition = Exposition(settings.models, own)
     following = Following(app, partial(_publish, app, exposition))
     health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=following.fault)
     following.followed = partial(_followed, health, exposition)
@@ -97,17 +96,7 @@ def _service(
     owed = Owed(app, last_ticks(app, app.names()) if joined is None else joined.before or {})
     shown = partial(_shown, following, notifying)
     cycles = _cycles(owed, shown, health, exposition, joined, stopping)
-    schedule = Schedule(
-        every,
-        cycles,
-        clock,
-        stopping=stopping,
-        skipped=cycles.skipped,
-        idle=health.idle,
-        pace=None if pace is None else pace / SECOND,
-        source=partial(_source, app),
-    )
-    schedule.resumed = cycles.resumed
+    schedule = _schedule(every, cycles, clock, stopping, pace)
     server = _server(app, exposition, health, schedule, joined)
     reloading = Reloading(
         app,
@@ -150,6 +139,23 @@ def _cycles(
         source=partial(_source, owed.app),
         stopping=stopping.is_set,
     )
+
+
+def _schedule(
+    every: dict[str, int], cycles: Cycles, clock: Clock, stopping: threading.Event, pace: int | None
+) -> Schedule:
+    schedule = Schedule(
+        every,
+        cycles,
+        clock,
+        stopping=stopping,
+        skipped=cycles.skipped,
+        idle=cycles.health.idle,
+        pace=None if pace is None else pace / SECOND,
+        source=cycles.source,
+    )
+    schedule.resumed = cycles.resumed
+    return schedule
 
 
 def _server(

@@ -77,7 +77,7 @@ def end_marked(mark: int) -> None:
 
 def end_socket(descriptor: int, mark: int | None = None) -> None:
     """End a socket under the driver that waits for it; None: whatever its mark is."""
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # where sockets have no such mark, as on macOS
         copied = os.dup(descriptor)  # what it leads to cannot become something else meanwhile
         try:
             found = socket.socket(fileno=copied)

@@ -52,7 +52,7 @@ def health(running: process.Process) -> tuple[int, str]:
     [
         (deleted, "monitor.db was deleted or moved away"),
         (replaced, "monitor.db was replaced by another file"),
-        (directory_replaced, "monitor.db was deleted or moved away"),
+        pytest.param(directory_replaced, "monitor.db was deleted or moved away", marks=pytest.mark.long),
     ],
 )
 def test_a_file_that_is_gone_is_named_at_once_and_used_again_when_it_is_back(
@@ -79,7 +79,7 @@ def test_a_file_that_is_gone_is_named_at_once_and_used_again_when_it_is_back(
         assert running.stop()[0] == 0
 
 
-@pytest.mark.parametrize("beside", ["-wal", "-shm"])
+@pytest.mark.parametrize("beside", ["-wal", pytest.param("-shm", marks=pytest.mark.long)])
 def test_a_file_beside_it_that_is_deleted_is_named_and_a_restart_keeps_what_was_committed(
     tmp_path: Path, beside: str
 ) -> None:
