@@ -51,12 +51,14 @@ def back_off(failures: int, luck: float) -> float:
 class _Lately:
     """Of one model: failures in a row, missed ticks that were run at once, whether ticks came meanwhile.
 
-    `took` is the seconds of the last cycle; `stalled`: one since took many more, or no tick came.
+    `runs`: a cycle does now; `took` is the seconds of the last one; `stalled`: one since took many more, or no
+    tick came.
     """
 
     failures: int = 0
     behind: int | None = None
     overrun: bool = False
+    runs: bool = False
     took: float | None = None
     stalled: bool = False
 
@@ -117,7 +119,9 @@ class Cycles:
             return None
         due = self._due(model, owed, lately)
         for tick in due:
+            lately.runs = True
             again = self._run(model, tick, lately)
+            lately.runs = False
             if self.stopping():
                 return None
             if again is not None:
@@ -128,7 +132,7 @@ class Cycles:
     def skipped(self, model: str) -> None:
         """Take in that a tick came while the model's cycle still ran."""
         lately = self.lately.setdefault(model, _Lately())
-        if lately.behind is None:
+        if lately.runs and lately.behind is None:  # one that waits for a thread runs them all, later
             lately.overrun = True
             self._left_out(model)
 

@@ -116,6 +116,17 @@ def test_ticks_that_come_while_a_single_cycle_stalls_are_run() -> None:
     assert bench.ran == [1, 2, 3, 4, 5]
 
 
+def test_ticks_that_come_while_a_model_waits_for_a_thread_are_run() -> None:
+    bench = Bench()
+    cycles = bench.cycles()
+    cycles("late", HOUR)
+
+    cycles.skipped("late")
+    cycles("late", 4 * HOUR)
+
+    assert bench.ran == [1, 2, 3, 4]
+
+
 def test_of_cycles_that_always_take_long_ticks_are_left_out() -> None:
     bench = Bench(seconds=60.0)
     cycles = bench.cycles()
