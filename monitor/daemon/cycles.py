@@ -51,8 +51,8 @@ def back_off(failures: int, luck: float) -> float:
 class _Lately:
     """Of one model: failures in a row, missed ticks that were run at once, whether ticks came meanwhile.
 
-    `runs`: a cycle does now; `took` is the seconds of the last one; `stalled`: one since took many more, or no
-    tick came.
+    `runs`: a cycle does now; `took` is the seconds of the last one; `stalled`: one since took many more, or
+    no tick came.
     """
 
     failures: int = 0
