@@ -116,11 +116,9 @@ class Health:
         with self._lock:
             late = {model: since for model in self._limits if (since := self._late(model, silent))}
             lines = [] if store is None else [store]
-            for source in dict.fromkeys(silent[model] for model in late if model in silent):
-                of_it = {model: since for model, since in late.items() if silent.get(model) == source}
-                longest = _told(max(of_it.values()))
-                lines.append(f"{source}; no successful cycle for {longest}: {', '.join(of_it)}")
             lines += [self._lateness(model, late[model]) for model in late if model not in silent]
+        if lines or late:
+            lines += [_of_source(source, silent, late) for source in dict.fromkeys(silent.values())]
         return "\n".join(lines) or None
 
     def note(self) -> str | None:
@@ -137,6 +135,14 @@ class Health:
         report = self._reports.get(model)
         why = f": {report.error}" if report is not None and report.error is not None else ""
         return f"model {model}: no successful cycle for {_told(since)}{why}"
+
+
+def _of_source(source: str, silent: Mapping[str, str], late: Mapping[str, float]) -> str:
+    """What is known of a silent source, and which of its models are late."""
+    of_it = {model: since for model, since in late.items() if silent.get(model) == source}
+    if not of_it:
+        return source
+    return f"{source}; no successful cycle for {_told(max(of_it.values()))}: {', '.join(of_it)}"
 
 
 def _told(seconds: float) -> str:
