@@ -151,6 +151,12 @@ def _read() -> tuple[Panel, ...]:
             "{{source}}",
         ),
         _line(
+            "Silent sources",
+            "Seconds for which a source has not answered; 0: it answers.",
+            f"max by (source) ({OWN}source_silent_seconds{{{HERE}}})",
+            "{{source}}",
+        ),
+        _line(
             "Rows delivered a second",
             "By source, of all queries.",
             rate("source_rows_total", "source", HERE),

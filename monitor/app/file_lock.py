@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import threading
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,17 +16,22 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor: int | None = None
+        self._taking = threading.Lock()
 
     def taken(self) -> bool:
         """Take it unless another process has it; whether it is this one's now.
+
+        A file that was deleted or replaced is taken anew: others would take it.
 
         Raises
         ------
         StoreError
             if the file cannot be made.
         """
-        if self._descriptor is not None:
-            return True
+        with self._taking:
+            return (self._descriptor is not None and self._is_at_path(self._descriptor)) or self._take()
+
+    def _take(self) -> bool:
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
@@ -35,8 +41,18 @@ class FileLock:
         except BlockingIOError:
             os.close(descriptor)
             return False
+        if not self._is_at_path(descriptor):
+            os.close(descriptor)
+            return False
+        self.release()
         self._descriptor = descriptor
         return True
+
+    def _is_at_path(self, descriptor: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(descriptor), self._path.stat())
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Let it go."""

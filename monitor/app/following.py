@@ -1,15 +1,18 @@
 """What other processes commit is served too: a look at the store every few seconds."""
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import structlog
 
 from monitor.app.wiring import App
-from monitor.core.errors import CodecError, StoreError
+from monitor.core.clock import SECOND, format_duration
+from monitor.core.errors import CodecError, StoreError, StoreLost
 
 EVERY = 2.0  # seconds
+PATIENCE = 60.0  # seconds that the store may be silent
 
 
 @dataclass(slots=True)
@@ -26,9 +29,12 @@ class Following:
 
     app: App
     publish: Callable[[str], None]
-    followed: Callable[[str], None]
+    followed: Callable[[str], None] = lambda _name: None
     _seen: dict[str, tuple[int | None, str, int, bool]] = field(default_factory=dict)
     _unshown: set[str] = field(default_factory=set)
+    _answered: float = field(default_factory=time.monotonic)
+    _why: str = "it does not answer"
+    _lost: bool = False
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def show(self, name: str) -> None:
@@ -42,6 +48,15 @@ class Following:
         for name in self.app.names():
             self._show_if_sound(name)
         threading.Thread(target=self._run, name="following", daemon=True).start()
+
+    def fault(self) -> str | None:
+        """What is wrong with the store: it is lost, or has not answered for a minute; None: nothing."""
+        silent = time.monotonic() - self._answered
+        if self._lost:
+            return self._why
+        if silent <= PATIENCE:
+            return None
+        return f"the store has not answered for {format_duration(int(silent) * SECOND)}: {self._why}"
 
     def stop(self) -> None:
         """Follow no more."""
@@ -76,6 +91,12 @@ class Following:
             try:
                 self.look()
             except StoreError as error:
+                lost = isinstance(error, StoreLost)
+                if lost and not self._lost:
+                    log.error("the store is lost", reason=str(error))  # noqa: TRY400 -- in one line
                 log.debug("the store does not answer", reason=str(error))
+                self._why, self._lost = str(error), lost
+                continue
             except Exception:
                 log.exception("what others measured was not served")
+            self._answered, self._lost = time.monotonic(), False

@@ -20,7 +20,7 @@ RETRY = 1.0  # seconds between two looks whether the run is free
 WHY = {
     Aside.CONFIGURATION: "a daemon of a newer configuration or version has the run",
     Aside.SCHEMA: "the store was migrated by a newer version: update this daemon",
-    Aside.HELD: "a replay or the demo has the run for itself",
+    Aside.HELD: "another process has the run for itself",
 }
 
 
@@ -132,6 +132,8 @@ class Joined:
     def aside(self) -> Aside | None:
         """Why nothing may be claimed now, by a look at the store."""
         found = self._app.store.aside(self.generation)
+        if self._lock is not None and not self._lock.taken():
+            found = Aside.HELD
         if found is not self._aside:
             self._aside = found
             log = structlog.stdlib.get_logger(__name__)

@@ -87,22 +87,16 @@ def _service(
     settings, stopping = app.settings, threading.Event()
     ticks = _ticks if ticking else _no_ticks
     every = ticks(settings)
-    health = Health(limits(every, pace), now=time.monotonic)
-    exposition = Exposition(settings.models, SelfMetrics(version("monitor"), time.time(), app.usage))
-    following = Following(app, partial(_publish, app, exposition), partial(_followed, health, exposition))
+    own = SelfMetrics(version("monitor"), time.time(), partial(_used, app))
+    exposition = Exposition(settings.models, own)
+    following = Following(app, partial(_publish, app, exposition))
+    health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=following.fault)
+    following.followed = partial(_followed, health, exposition)
     notifying = Notifying(app, clock, exposition.notified, lambda: joined is None or joined.why is None)
     owed = Owed(app, last_ticks(app, app.names()) if joined is None else joined.before or {})
     shown = partial(_shown, following, notifying)
     cycles = _cycles(owed, shown, health, exposition, joined, stopping)
-    schedule = Schedule(
-        every,
-        cycles,
-        clock,
-        stopping=stopping,
-        skipped=cycles.skipped,
-        idle=health.idle,
-        pace=None if pace is None else pace / SECOND,
-    )
+    schedule = _schedule(every, cycles, clock, stopping, pace)
     server = _server(app, exposition, health, schedule, joined)
     reloading = Reloading(
         app,
@@ -142,8 +136,26 @@ def _cycles(
         exposition=exposition,
         owed=owed,
         aside=(lambda: False) if joined is None else (lambda: joined.aside() is not None),
+        source=partial(_source, owed.app),
         stopping=stopping.is_set,
     )
+
+
+def _schedule(
+    every: dict[str, int], cycles: Cycles, clock: Clock, stopping: threading.Event, pace: int | None
+) -> Schedule:
+    schedule = Schedule(
+        every,
+        cycles,
+        clock,
+        stopping=stopping,
+        skipped=cycles.skipped,
+        idle=cycles.health.idle,
+        pace=None if pace is None else pace / SECOND,
+        source=cycles.source,
+    )
+    schedule.resumed = cycles.resumed
+    return schedule
 
 
 def _server(
@@ -158,7 +170,7 @@ def _server(
         exposition,
         healthy=lambda: health.fault(ticking=schedule.alive),
         ready=health.unready,
-        noted=lambda: None if joined is None else joined.why,
+        noted=partial(_noted, health, joined),
         secrets=secrets(http, app.base),
     )
     return Server(web, host=http.host, port=http.port, tls=certificate(http, app.base))
@@ -170,6 +182,19 @@ def _ticks(settings: Settings) -> dict[str, int]:
 
 def _no_ticks(_settings: Settings) -> dict[str, int]:
     return {}
+
+
+def _source(app: App, name: str) -> str:
+    return next((model.source for model in app.settings.models if model.name == name), "")
+
+
+def _used(app: App) -> dict[str, tuple[float, int, float]]:
+    return {name: (used.seconds, used.rows, used.silent) for name, used in app.usage().items()}
+
+
+def _noted(health: Health, joined: Joined | None) -> str | None:
+    notes = (None if joined is None else joined.why, health.note())
+    return "\n".join(note for note in notes if note) or None
 
 
 def _publish(app: App, exposition: Exposition, name: str) -> None:

@@ -14,7 +14,7 @@ from uuid import uuid4
 from monitor.app.clocks import system_clock
 from monitor.app.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.config.messages import did_you_mean, listed
-from monitor.core.clock import SECOND, floor_to, to_iso
+from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
 from monitor.core.errors import ConfigurationError, LeaseLost, SourceError, StoreError
 from monitor.core.secrets import hide
 from monitor.pipeline.monitored import Monitored
@@ -24,7 +24,7 @@ from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
 from monitor.sources import SqlSource, open_source
 from monitor.sources.inspect import unserved
-from monitor.sources.meter import UNUSED
+from monitor.sources.meter import UNUSED, Usage
 from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec, ReferenceSpec, SourceSpec
 from monitor.specs.protocols import Lease, Source
@@ -103,11 +103,19 @@ class App:
                 self._sources[name] = spec, source
             return source
 
-    def usage(self) -> dict[str, tuple[float, int]]:
-        """Seconds that queries have taken, and rows that they have delivered, by source."""
+    def usage(self) -> dict[str, Usage]:
+        """What has been used of each source, and whether it answers."""
         with self._opening:
-            used = {name: source.usage for name, (_, source) in self._sources.items()}
-        return {name: (one.seconds, one.rows) for name, one in used.items()}
+            return {name: source.usage for name, (_, source) in self._sources.items()}
+
+    def silent(self) -> dict[str, str]:
+        """Models whose source does not answer, each with a sentence that names it."""
+        told = {
+            name: f'source "{name}": no answer for {format_duration(int(used.silent) * SECOND)}: {used.why}'
+            for name, used in self.usage().items()
+            if used.why
+        }
+        return {model.name: told[model.source] for model in self.settings.models if model.source in told}
 
     def monitored(self, name: str, as_of: int | None = None) -> Monitored:
         """A model with its engines, as it is configured now; its reference is read on first use and kept.

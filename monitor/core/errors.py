@@ -5,6 +5,7 @@ MonitorError
 ├── SourceError             a user's table cannot be read as configured
 │   └── SourceUnavailable   the database does not answer: try again later
 ├── StoreError              our own database is missing, too old, or refuses a write
+│   ├── StoreLost           its file was deleted or replaced under this process; nothing was written
 │   └── LeaseLost           another process took this model over; nothing was written
 ├── NotificationError       a channel took no notice, or cannot be used as it is configured
 ├── GridMismatch            two states counted on different grids were to be merged
@@ -55,6 +56,10 @@ class SourceUnavailable(SourceError):  # noqa: N818 -- reads as a sentence where
 
 class StoreError(MonitorError):
     """Our own database cannot be used."""
+
+
+class StoreLost(StoreError):  # noqa: N818 -- reads as a sentence where it is caught
+    """The store's file was deleted or replaced under this process."""
 
 
 class LeaseLost(StoreError):  # noqa: N818 -- reads as a sentence where it is caught

@@ -15,6 +15,7 @@ from monitor.specs.protocols import CycleReport
 
 _LOG = "monitor.daemon"
 _FIRST, _LONGEST = 1.0, 300.0  # seconds between tries
+_STALL, _LONGER = 5.0, 3.0  # seconds, times the cycle before: one that takes longer has waited for its source
 _BUSY, _ASIDE = 1.0, 10.0  # seconds between looks at a model that another process has, or may claim
 
 
@@ -48,11 +49,18 @@ def back_off(failures: int, luck: float) -> float:
 
 @dataclass(slots=True)
 class _Lately:
-    """Of one model: failures in a row, missed ticks that were run at once, whether ticks came meanwhile."""
+    """Of one model: failures in a row, missed ticks that were run at once, whether ticks came meanwhile.
+
+    `runs`: a cycle does now; `took` is the seconds of the last one; `stalled`: one since took many more, or
+    no tick came.
+    """
 
     failures: int = 0
     behind: int | None = None
     overrun: bool = False
+    runs: bool = False
+    took: float | None = None
+    stalled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,8 @@ class Cycles:
 
     Missed ticks are run in order, each with its own as of. A model whose cycles take longer than its ticks
     are apart does not fall behind for good: of ticks that came while a cycle in time ran, and of as many
-    missed ones as before or more, only the newest is run.
+    missed ones as before or more, only the newest is run. Where a single cycle stalled, as its source was
+    silent for a while, all that came meanwhile are run.
 
     Parameters
     ----------
@@ -75,6 +84,8 @@ class Cycles:
         ticks of a model up to a moment that were not run yet, oldest first.
     aside
         whether nothing may be claimed now.
+    source
+        name of a model's source.
     stopping
         whether the service ends: a cycle that gives up then has not failed.
     luck
@@ -88,6 +99,7 @@ class Cycles:
     exposition: Observer
     owed: Callable[[str, int], list[int]] = lambda _model, as_of: [as_of]
     aside: Callable[[], bool] = lambda: False
+    source: Callable[[str], str] = lambda _model: ""
     stopping: Callable[[], bool] = lambda: False
     luck: Callable[[], float] = random.random
     lately: dict[str, _Lately] = field(default_factory=dict)
@@ -107,7 +119,9 @@ class Cycles:
             return None
         due = self._due(model, owed, lately)
         for tick in due:
+            lately.runs = True
             again = self._run(model, tick, lately)
+            lately.runs = False
             if self.stopping():
                 return None
             if again is not None:
@@ -118,12 +132,19 @@ class Cycles:
     def skipped(self, model: str) -> None:
         """Take in that a tick came while the model's cycle still ran."""
         lately = self.lately.setdefault(model, _Lately())
-        if lately.behind is None:
+        if lately.runs and lately.behind is None:  # one that waits for a thread runs them all, later
             lately.overrun = True
             self._left_out(model)
 
+    def resumed(self) -> None:
+        """Take in that no tick came for a while: what was missed is run, all of it."""
+        for lately in list(self.lately.values()):
+            lately.stalled = True
+
     def _due(self, model: str, owed: list[int], lately: _Lately) -> list[int]:
         log = structlog.stdlib.get_logger(_LOG)
+        if lately.stalled:
+            lately.stalled, lately.overrun, lately.behind = False, False, None
         if lately.overrun:
             owed = owed[-1:]
         if lately.behind is not None and len(owed) >= lately.behind > 0:
@@ -157,6 +178,8 @@ class Cycles:
         if report.error is not None:
             return self._failed(lately, report)
         lately.failures = 0
+        lately.stalled |= lately.took is not None and report.duration > _STALL + _LONGER * lately.took
+        lately.took = report.duration
         self._observe(report, newest)
         return None
 
@@ -169,7 +192,7 @@ class Cycles:
             return None
         lately.failures += 1
         after = back_off(lately.failures, self.luck())
-        self._observe(report, None, retry_in=round(after, 1))
+        self._observe(report, None, source=self.source(report.model), retry_in=round(after, 1))
         return after
 
     def _observe(self, report: CycleReport, newest: int | None, **more: object) -> None:

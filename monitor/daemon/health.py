@@ -27,11 +27,24 @@ class Health:
         name of each model and the seconds that it may be without success; a cycle that runs is no fault.
     now
         a clock that never goes back, in seconds.
+    silent
+        models whose source does not answer, each with a sentence that names it.
+    store
+        what is wrong with the store, or None.
     """
 
-    def __init__(self, limits: Mapping[str, float], *, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        limits: Mapping[str, float],
+        *,
+        now: Callable[[], float],
+        silent: Callable[[], Mapping[str, str]] = dict,
+        store: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self._limits = dict(limits)
         self._now = now
+        self._silent = silent
+        self._store = store
         self._lock = threading.Lock()
         self._succeeded = dict.fromkeys(limits, now())
         self._running: set[str] = set()
@@ -99,14 +112,38 @@ class Health:
         """
         if self._unready is None and not ticking:
             return "the scheduler has stopped"
+        silent, store = self._silent(), self._store()
         with self._lock:
-            late = [self._lateness(model) for model in self._limits]
-        return "\n".join(text for text in late if text) or None
+            late = {model: since for model in self._limits if (since := self._late(model, silent))}
+            lines = [] if store is None else [store]
+            lines += [self._lateness(model, late[model]) for model in late if model not in silent]
+        if lines or late:
+            lines += [_of_source(source, silent, late) for source in dict.fromkeys(silent.values())]
+        return "\n".join(lines) or None
 
-    def _lateness(self, model: str) -> str:
+    def note(self) -> str | None:
+        """Say which sources do not answer, whether or not a model is late for it; None: all do."""
+        return "\n".join(dict.fromkeys(self._silent().values())) or None
+
+    def _late(self, model: str, silent: Mapping[str, str]) -> float:
+        """Seconds without success, if they are too many: 0 where a cycle runs that may have one."""
         since = self._now() - self._succeeded.get(model, 0.0)
-        if model in self._running or since <= self._limits[model]:
-            return ""
+        runs = model in self._running and model not in silent
+        return 0.0 if runs or since <= self._limits[model] else since
+
+    def _lateness(self, model: str, since: float) -> str:
         report = self._reports.get(model)
         why = f": {report.error}" if report is not None and report.error is not None else ""
-        return f"model {model}: no successful cycle for {format_duration(int(since) * SECOND)}{why}"
+        return f"model {model}: no successful cycle for {_told(since)}{why}"
+
+
+def _of_source(source: str, silent: Mapping[str, str], late: Mapping[str, float]) -> str:
+    """What is known of a silent source, and which of its models are late."""
+    of_it = {model: since for model, since in late.items() if silent.get(model) == source}
+    if not of_it:
+        return source
+    return f"{source}; no successful cycle for {_told(max(of_it.values()))}: {', '.join(of_it)}"
+
+
+def _told(seconds: float) -> str:
+    return format_duration(int(seconds) * SECOND)

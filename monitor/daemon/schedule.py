@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
+import structlog
 from apscheduler.events import EVENT_JOB_MAX_INSTANCES, EVENT_SCHEDULER_STARTED, JobSubmissionEvent
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.jobstores.base import JobLookupError
@@ -14,14 +15,20 @@ from apscheduler.schedulers.blocking import BlockingScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
 from monitor.core.clock import MINUTE, SECOND, Clock, floor_to, to_datetime
+from monitor.daemon.steady import EVENLY, Steady
 
+_LOG = "monitor.daemon"
+_LOOK = 1.0  # seconds between looks at the clock
 _START_TIMEOUT = 10.0
 _CENTURY = 5_218  # weeks
 _AT_START, _AGAIN = " at the start", " again"  # no name of a model holds a blank
 
 
 class Schedule:
-    """Calls `run(model, as_of)` once a tick of each model, in threads of its own.
+    """Calls `run(model, as_of)` once a tick of each model, in threads of its source.
+
+    A source whose models all hang stops no other: its threads are its own, and no more of them. After a jump
+    of the clock nothing is run until it has gone evenly for a while; then `resumed` is called.
 
     A tick falls on the UTC multiples of the model's `every`, later by its jitter, and once at the start.
     Its as of is the clock's time floored to `every`, whatever the jitter or delay. A tick that comes
@@ -46,7 +53,9 @@ class Schedule:
     pace
         real seconds between ticks, from the start on, where the clock is not the real one.
     workers
-        cycles that run at the same time.
+        cycles of one source that run at the same time.
+    source
+        name of a model's source.
     """
 
     def __init__(
@@ -60,6 +69,7 @@ class Schedule:
         idle: Callable[[str], None] = lambda _model: None,
         pace: float | None = None,
         workers: int = 4,
+        source: Callable[[str], str] = lambda _model: "",
     ) -> None:
         self._every: dict[str, int] = dict(models)
         self._run = run
@@ -67,12 +77,17 @@ class Schedule:
         self._stopping = stopping
         self._skipped = skipped
         self._idle = idle
+        self._held = False
+        self.resumed: Callable[[], None] = lambda: None
         self._pace = pace
         self._running = {model: threading.Lock() for model in models}
         self._last: dict[str, int] = {}
         self._changing = threading.Lock()
         self._started = threading.Event()
-        self._scheduler = BlockingScheduler(timezone=UTC, executors={"default": ThreadPoolExecutor(workers)})
+        self._workers, self._source = workers, source
+        self._threads: set[str] = set()
+        self._steady = Steady()
+        self._scheduler = BlockingScheduler(timezone=UTC)
         self._thread = threading.Thread(target=self._scheduler.start, name="schedule", daemon=True)
 
     @property
@@ -88,6 +103,7 @@ class Schedule:
             self._add(model, every)
         self._thread.start()
         self._started.wait(_START_TIMEOUT)
+        threading.Thread(target=self._watch, name="clock", daemon=True).start()
 
     def replace(self, models: Mapping[str, int], *, changed: Collection[str]) -> None:
         """Tick for other models from now on; a cycle that runs comes to its end.
@@ -126,14 +142,16 @@ class Schedule:
             lock.acquire(timeout=max(0.0, until - time.monotonic())) for lock in [*self._running.values()]
         )
 
-    def _add(self, model: str, every: int) -> None:
+    def _add(self, model: str, every: int, *, again: bool = False) -> None:
+        """Tick now and from now on; again: where its cycle runs just now, nothing is left out."""
         now = datetime.now(UTC)
         if self._pace is not None:
             self._add_job(model, IntervalTrigger(seconds=self._pace, timezone=UTC), next_run_time=now)
             return
-        # The scheduler removes a job that has no next time, and fails if it is shut down meanwhile.
-        once = IntervalTrigger(weeks=_CENTURY, timezone=UTC)
-        self._add_job(model, once, id=_at_start(model), next_run_time=now)
+        if again:
+            self._add_again(model, 0.0)
+        else:
+            self._add_job(model, _once(), id=_at_start(model), next_run_time=now)
         self._add_job(model, aligned_trigger(model, every))
 
     def _remove(self, model: str) -> None:
@@ -143,9 +161,44 @@ class Schedule:
 
     def _add_job(self, model: str, trigger: IntervalTrigger, **options: object) -> None:
         options = {"id": model, "coalesce": True, "max_instances": 1, "misfire_grace_time": None} | options
+        options["executor"] = self._threads_of(self._source(model))
         self._scheduler.add_job(self._tick, trigger, [model], **options)
 
+    def _threads_of(self, source: str) -> str:
+        """Name of the threads in which a source's cycles run."""
+        name = f"cycles of {source}"
+        if name not in self._threads:
+            pool = ThreadPoolExecutor(self._workers, {"thread_name_prefix": name})
+            self._scheduler.add_executor(pool, name)
+            self._threads.add(name)
+        return name
+
+    def _watch(self) -> None:
+        """Have the scheduler ask the clock again and again: how long it waits was told by one that jumps."""
+        while not self._stopping.wait(_LOOK):
+            steady = self._steady()
+            if not steady and not self._held:
+                log = structlog.stdlib.get_logger(_LOG)
+                log.warning("the clock has jumped: no cycle begins until it has gone evenly", seconds=EVENLY)
+            if steady and self._held:
+                self._begin_again()
+            self._held = not steady
+            self._scheduler.wakeup()
+
+    def _begin_again(self) -> None:
+        """After a jump of the clock: when ticks come was computed by a wrong one."""
+        structlog.stdlib.get_logger(_LOG).info("the clock goes evenly again: ticks are set anew")
+        self.resumed()
+        self._held = False
+        with self._changing:
+            for model, every in self._every.items():
+                self._remove(model)
+                self._add(model, every, again=True)
+
     def _tick(self, model: str, *, retry: bool = False) -> None:
+        now = self._clock()
+        if self._held or not self._steady():  # asked after the time: a jump in between is noticed
+            return
         lock = self._running[model]
         if not lock.acquire(blocking=False):
             if not retry:
@@ -154,7 +207,7 @@ class Schedule:
         try:
             every = self._every.get(model)
             if every is not None and not self._stopping.is_set():
-                self._run_due(model, floor_to(self._clock(), every))
+                self._run_due(model, floor_to(now, every))
         finally:
             lock.release()
 
@@ -169,19 +222,20 @@ class Schedule:
             self._try_again(model, later)
 
     def _try_again(self, model: str, after: float) -> None:
-        at = datetime.now(UTC) + timedelta(seconds=after)
-        once = IntervalTrigger(weeks=_CENTURY, timezone=UTC)
         with self._changing:
             if model in self._every:
-                self._add_job(
-                    model,
-                    once,
-                    id=_again(model),
-                    kwargs={"retry": True},
-                    next_run_time=at,
-                    replace_existing=True,
-                    max_instances=2,  # one that asks for the next is not over yet
-                )
+                self._add_again(model, after)
+
+    def _add_again(self, model: str, after: float) -> None:
+        self._add_job(
+            model,
+            _once(),
+            id=_again(model),
+            kwargs={"retry": True},
+            next_run_time=datetime.now(UTC) + timedelta(seconds=after),
+            replace_existing=True,
+            max_instances=2,  # one that asks for the next is not over yet
+        )
 
     def _note_overrun(self, event: JobSubmissionEvent) -> None:
         job = str(event.job_id)
@@ -191,6 +245,11 @@ class Schedule:
     def _overrun(self, model: str) -> None:
         if not self._stopping.is_set():
             self._skipped(model)
+
+
+def _once() -> IntervalTrigger:
+    """Never again: a job without a next time is removed, and that fails while the scheduler is shut down."""
+    return IntervalTrigger(weeks=_CENTURY, timezone=UTC)
 
 
 def _at_start(model: str) -> str:

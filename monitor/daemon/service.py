@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from monitor.daemon.schedule import Schedule
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _LOOK_AGAIN = 1.0  # seconds
+_AT_LAST = 9.0  # seconds after a signal to end: the process ends, whatever still waits for a database
 _LOG = "monitor.daemon"
 
 
@@ -96,16 +99,29 @@ def _next(received: SimpleQueue[int]) -> int:
 
 @contextmanager
 def signals(*more: signal.Signals) -> Iterator[SimpleQueue[int]]:
-    """Signals that ask to end, and more, as they come."""
+    """Signals that ask to end, and more, as they come; where they are obeyed too slowly, the process ends."""
     # A queue's `put`, unlike an event's `set`, may interrupt the `get` that waits for it.
     received: SimpleQueue[int] = SimpleQueue()
 
+    asked: list[float] = []  # when to end: no lock that the signal might interrupt
+    ended = threading.Event()
+
     def note(number: int, _frame: FrameType | None) -> None:
         received.put(number)
+        if number in _SIGNALS:
+            asked.append(time.monotonic())
 
+    def watch() -> None:
+        while not ended.wait(_LOOK_AGAIN / 2):
+            if asked and time.monotonic() - asked[0] > _AT_LAST:
+                structlog.stdlib.get_logger(_LOG).warning("what still waits for a database is given up")
+                os._exit(0)
+
+    threading.Thread(target=watch, name="end", daemon=True).start()
     before = {number: signal.signal(number, note) for number in (*_SIGNALS, *more)}
     try:
         yield received
     finally:
+        ended.set()
         for number, handler in before.items():
             signal.signal(number, handler)

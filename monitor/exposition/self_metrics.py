@@ -80,14 +80,15 @@ class SelfMetrics:
     started_at
         Unix time in seconds; `time() - model_monitor_start_time_seconds` is the uptime.
     sources
-        seconds that queries have taken, and rows that they have delivered, by source.
+        seconds that queries have taken, rows that they have delivered, and seconds for which there has been
+        no answer, by source.
     """
 
     def __init__(
         self,
         version: str,
         started_at: float,
-        sources: Callable[[], Mapping[str, tuple[float, int]]] = dict,
+        sources: Callable[[], Mapping[str, tuple[float, int, float]]] = dict,
     ) -> None:
         self._version = version
         self._started_at = started_at
@@ -200,10 +201,16 @@ class SelfMetrics:
         rows = CounterMetricFamily(
             f"{PREFIX}source_rows", "Rows that queries have delivered.", labels=("source",)
         )
-        for source, (taken, delivered) in used.items():
+        silent = GaugeMetricFamily(
+            f"{PREFIX}source_silent_seconds",
+            "How long the source has not answered; 0: it answers.",
+            labels=("source",),
+        )
+        for source, (taken, delivered, unheard) in used.items():
             seconds.add_metric((source,), taken)
             rows.add_metric((source,), delivered)
-        yield from (seconds, rows)
+            silent.add_metric((source,), unheard)
+        yield from (seconds, rows, silent)
 
     def _of_cycles(self) -> list[Metric]:
         cycles = CounterMetricFamily(

@@ -1,14 +1,15 @@
 """Rows through ADBC into Arrow: SQLite files and PostgreSQL. No value becomes a Python object."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import adbc_driver_manager
 import pyarrow as pa
-from sqlalchemy import pool
+from sqlalchemy import exc, pool
 
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
@@ -18,6 +19,7 @@ from monitor.sources.address import Address, libpq_uri, sqlite_uri
 from monitor.sources.dialects import Dialect, dialect_of
 from monitor.sources.failures import refused, trouble_of_state, unavailable
 from monitor.sources.statements import Statement
+from monitor.specs.deadlines import CONNECTED, MARK, answered_within, end_marked, libpq_options, within
 from monitor.specs.model import SourceSpec
 
 _BUSY_TIMEOUT_MS = 10_000
@@ -32,11 +34,18 @@ _LOST = (
 
 @dataclass(frozen=True, slots=True)
 class AdbcSession:
-    """A connection in a transaction."""
+    """A connection in a transaction.
+
+    Parameters
+    ----------
+    bounded
+        ends the connection where the driver waits longer than it may; around each call that waits.
+    """
 
     connection: Any
     dialect: str
     batch_rows: int
+    bounded: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
@@ -65,23 +74,34 @@ class AdbcSession:
 
     def settle(self, sql: str) -> None:
         """Run a statement without rows."""
-        with self.connection.cursor() as cursor:
+        with _driver_errors(), self.bounded(), self.connection.cursor() as cursor:
             cursor.execute(sql)
 
     def _fetch(self, sql: str, rows: int | None = None) -> pa.Table:
-        with self.connection.cursor() as cursor, _driver_errors():
+        with _driver_errors(), self.bounded(), self.connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**self._options(sql, rows or self.batch_rows))
             cursor.execute(sql)
             return cursor.fetch_arrow_table()
 
     def _stream(self, sql: str) -> Batches:
-        with self.connection.cursor() as cursor, _driver_errors():
+        with _driver_errors(), ExitStack() as stack:
+            cursor = self.connection.cursor()
+            stack.callback(self._closed, cursor)
             cursor.adbc_statement.set_options(**self._options(sql, self.batch_rows))
-            cursor.execute(sql)
-            with cursor.fetch_record_batch() as reader:
-                yield reader.schema.empty_table()
-                for batch in reader:
-                    yield pa.Table.from_batches([batch])
+            with self.bounded():
+                cursor.execute(sql)
+            reader = cursor.fetch_record_batch()
+            yield reader.schema.empty_table()
+            while (batch := self._next(reader)) is not None:
+                yield pa.Table.from_batches([batch])
+
+    def _next(self, reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
+        with self.bounded():
+            return next(reader, None)
+
+    def _closed(self, cursor: Any) -> None:
+        with self.bounded():
+            cursor.close()
 
     def _options(self, sql: str, rows: int) -> dict[str, str]:
         if self.dialect == "sqlite":
@@ -139,6 +159,7 @@ class PostgresReader:
         self.dialect: Dialect = dialect_of(address.url)
         self._address, self._batch_rows = address, spec.batch_rows
         self._timeout, self._most = spec.statement_timeout, spec.max_connections
+        self._limit = answered_within(spec.statement_timeout)
         self._pool = pool.QueuePool(
             self._connect, pool_size=spec.max_connections, max_overflow=0, reset_on_return=None, timeout=600
         )
@@ -172,30 +193,42 @@ class PostgresReader:
     def _connect(self) -> Any:
         import adbc_driver_postgresql.dbapi
 
-        return adbc_driver_postgresql.dbapi.connect(libpq_uri(self._address.now()), autocommit=True)
+        url = self._address.now()
+        options = libpq_options(url.query)
+        end = partial(end_marked, int(options[MARK]))
+        with _driver_errors(), within(self._limit, end):
+            uri = libpq_uri(url.update_query_dict(options))
+            connection = adbc_driver_postgresql.dbapi.connect(uri, autocommit=True)
+        connection.end = end
+        return connection
 
     def _begin(self) -> tuple[pool.PoolProxiedConnection, AdbcSession]:
         """Begin on a connection that lives: those that died since they were used last are replaced."""
         for left in range(self._most, -1, -1):
             try:
                 connection = self._pool.connect()
-            except adbc_driver_manager.Error as error:
+            except (adbc_driver_manager.Error, exc.TimeoutError) as error:
                 raise unavailable(self._address, error) from error
             try:
                 return connection, self._settled(connection)
             except adbc_driver_manager.Error as error:
                 connection.invalidate()
                 connection.close()
-                if not left:
+                silent = error.status_code is adbc_driver_manager.AdbcStatusCode.TIMEOUT
+                if silent or not left:
                     raise unavailable(self._address, error) from error
         raise AssertionError
 
     def _settled(self, connection: pool.PoolProxiedConnection) -> AdbcSession:
-        session = AdbcSession(connection, "postgresql", self._batch_rows)
-        session.settle("BEGIN TRANSACTION READ ONLY")
-        session.settle(f"SET LOCAL statement_timeout = {self._timeout * 1000 // SECOND}")
-        session.settle("SET LOCAL TIME ZONE 'UTC'")
-        return session
+        def session(seconds: float) -> AdbcSession:
+            bounded = partial(within, seconds, connection.end)
+            return AdbcSession(connection, "postgresql", self._batch_rows, bounded)
+
+        begun = session(CONNECTED)
+        begun.settle("BEGIN TRANSACTION READ ONLY")
+        begun.settle(f"SET LOCAL statement_timeout = {self._timeout * 1000 // SECOND}")
+        begun.settle("SET LOCAL TIME ZONE 'UTC'")
+        return session(self._limit)
 
 
 @contextmanager
@@ -203,6 +236,9 @@ def _driver_errors() -> Iterator[None]:
     """Arrow's errors as the driver's: a stream that breaks off does not tell its driver's own."""
     try:
         yield
+    except TimeoutError as error:
+        silent = adbc_driver_manager.AdbcStatusCode.TIMEOUT
+        raise adbc_driver_manager.OperationalError(str(error), status_code=silent) from error
     except (pa.ArrowException, OSError) as error:
         unknown = adbc_driver_manager.AdbcStatusCode.UNKNOWN
         raise adbc_driver_manager.OperationalError(str(error), status_code=unknown) from error

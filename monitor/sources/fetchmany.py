@@ -21,10 +21,11 @@ from monitor.sources.address import Address, sqlite_uri
 from monitor.sources.dialects import Dialect, dialect_of
 from monitor.sources.failures import refused, trouble_of_mysql, trouble_of_state, unavailable
 from monitor.sources.statements import Kind, Statement, concat, join_numbers, join_texts
+from monitor.specs.deadlines import CONNECTED, answered_within, bound_waits, libpq_options
 from monitor.specs.model import SourceSpec
 
 _BUSY_TIMEOUT_S = 10
-_MYSQL_DRIVERS = ("pymysql", "MySQLdb")
+_MYSQL_DRIVERS = ("pymysql", "mysqldb", "MySQLdb")  # as URLs and as modules are called
 _INT64_MAX = 2**63 - 1
 _DRIVERS = {"postgresql": "psycopg", "mysql": "pymysql", "mariadb": "pymysql"}  # where the URL names none
 _SQLITE_UNREACHABLE = (5, 6, 10, 11, 14, 26)  # busy, locked, I/O, corrupt, cannot open, not a database
@@ -83,7 +84,7 @@ class FetchmanyReader:
         self._timeout = spec.statement_timeout
         try:
             self.dialect: Dialect = dialect_of(address.url)
-            self._engine = _engine(address, spec.max_connections)
+            self._engine = _engine(address, spec.max_connections, answered_within(spec.statement_timeout))
         except (SQLAlchemyError, ImportError) as error:
             hint = ": install monitor[mariadb]" if mysql.is_mysql(address.dialect) else ""
             raise SourceError(f"{address.shown}: {error}{hint}") from error
@@ -141,7 +142,7 @@ def batch(statement: Statement, rows: Sequence[Sequence[Any]]) -> pa.Table:
     )
 
 
-def _engine(address: Address, connections: int) -> sa.Engine:
+def _engine(address: Address, connections: int, limit: float) -> sa.Engine:
     if address.file is not None:
         file, _, mode = sqlite_uri(address.file).partition("?mode=")
         url = sa.URL.create("sqlite", database=file, query={"mode": mode, "uri": "true"})
@@ -149,25 +150,36 @@ def _engine(address: Address, connections: int) -> sa.Engine:
         sa.event.listen(engine, "connect", _decode_anything)
         return engine
     url = address.url
-    arguments: dict[str, Any] = {}
     if url.drivername in _DRIVERS:
         url = url.set(drivername=f"{url.drivername}+{_DRIVERS[url.drivername]}")
-    if address.dialect == "postgresql":
-        arguments = {"application_name": "monitor", "connect_timeout": 10}
-        arguments = {name: value for name, value in arguments.items() if name not in url.query}
-    if address.dialect == columnar.DUCKDB:
-        arguments = {"read_only": True}
     engine = sa.create_engine(
         url,
         pool_size=connections,
         max_overflow=0,
         pool_pre_ping=True,
         pool_timeout=600,
-        connect_args=arguments,
+        connect_args=_arguments(url, limit),
     )
+    if engine.driver == "psycopg":
+        sa.event.listen(engine, "connect", partial(bound_waits, limit), insert=True)
+    if engine.driver == "pymysql":
+        sa.event.listen(engine, "handle_error", _let_go)
     if address.written or engine.dialect.driver == "pymysql":
         sa.event.listen(engine, "do_connect", partial(_connect, address))
     return engine
+
+
+def _arguments(url: sa.URL, limit: float) -> dict[str, Any]:
+    """What a driver is told beside the URL."""
+    arguments: dict[str, Any] = {}
+    if url.get_backend_name() == "postgresql":
+        arguments = {"application_name": "monitor", **libpq_options()}
+    elif url.get_driver_name() in _MYSQL_DRIVERS:
+        waits = math.ceil(limit)
+        arguments = {"connect_timeout": round(CONNECTED), "read_timeout": waits, "write_timeout": waits}
+    elif url.get_backend_name() == columnar.DUCKDB:
+        return {"read_only": True}
+    return {name: value for name, value in arguments.items() if name not in url.query}
 
 
 def _connect(
@@ -178,6 +190,13 @@ def _connect(
     if dialect.driver == "pymysql" and "password" in named:
         named["password"] = str(named["password"]).encode()
     return dialect.connect(*positional, **{**parameters, **named})
+
+
+def _let_go(context: sa.ExceptionContext) -> None:
+    """PyMySQL would go on to read a result whose connection was lost, and fail where nobody expects it."""
+    result = getattr(getattr(context.execution_context, "cursor", None), "_result", None)
+    if context.is_disconnect and result is not None:
+        result.unbuffered_active = False
 
 
 def _decode_anything(connection: Any, _record: object) -> None:

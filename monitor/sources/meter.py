@@ -4,11 +4,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
+from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
 from monitor.sources.statements import Session, Statement
 
@@ -17,10 +18,20 @@ _LONGEST = 1.0  # seconds of a pause, after which it is asked again how long
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Seconds that queries of a source have taken, and rows that they have delivered."""
+    """Seconds that queries of a source have taken, and rows that they have delivered.
+
+    Parameters
+    ----------
+    silent
+        seconds since the first of the tries that had no answer; 0: the last one had.
+    why
+        what was said of the last of them.
+    """
 
     seconds: float = 0.0
     rows: int = 0
+    silent: float = 0.0
+    why: str = ""
 
 
 UNUSED = Usage()
@@ -52,19 +63,46 @@ class Meter:
     ) -> None:
         self._rate, self._now, self._sleep = rate, now, sleep
         self._lock = threading.Lock()
-        self._usage = spent
+        self._usage = replace(spent, silent=0.0, why="")
         self._paid_at = now()
+        self._silent: tuple[float, str] | None = None  # since when, and why
 
     @property
     def usage(self) -> Usage:
         """What has been used so far."""
         with self._lock:
-            return self._usage
+            if self._silent is None:
+                return self._usage
+            since, why = self._silent
+            return replace(self._usage, silent=self._now() - since, why=why)
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Note whether the source answers what is asked meanwhile, be it by an error."""
+        began = self._now()
+        try:
+            yield
+        except SourceUnavailable as error:
+            if error.trouble is not Trouble.NO_ANSWER:
+                self._answered()
+                raise
+            with self._lock:
+                self._silent = (began if self._silent is None else self._silent[0]), str(error)
+            raise
+        except SourceError:
+            self._answered()
+            raise
+
+    def _answered(self) -> None:
+        with self._lock:
+            self._silent = None
 
     def took(self, seconds: float, rows: int) -> None:
         """Note a query, or a part of it."""
         with self._lock:
-            self._usage = Usage(self._usage.seconds + seconds, self._usage.rows + rows)
+            self._usage = replace(
+                self._usage, seconds=self._usage.seconds + seconds, rows=self._usage.rows + rows
+            )
             if self._rate is not None:
                 self._paid_at = max(self._paid_at, self._now()) + rows / self._rate
 
@@ -83,6 +121,7 @@ class Meter:
         part, began = Part(), self._now()
         try:
             yield part
+            self._answered()
         finally:
             self.took(self._now() - began, part.rows)
 

@@ -60,14 +60,14 @@ class SqlSource:
 
     @property
     def usage(self) -> Usage:
-        """Seconds that queries have taken, and rows that they have delivered."""
+        """Seconds that queries have taken, rows that they have delivered, whether the last was answered."""
         return self._meter.usage
 
     @contextmanager
     def session(self, *, whole: bool = False) -> Iterator[MeteredSession]:
         """One read-only transaction, once what was delivered before is paid for: see `Reader.session`."""
         self._meter.wait()
-        with self.reader.session() as session:
+        with self._meter.heard(), self.reader.session() as session:
             paced = self.reader.dialect.name == "sqlite"  # elsewhere a timeout of the statement runs on
             yield MeteredSession(session, self._meter, whole=whole, paced=paced)
 

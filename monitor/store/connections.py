@@ -22,8 +22,11 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from monitor.core.errors import REMEDY, StoreError
 from monitor.core.secrets import hide
+from monitor.specs.deadlines import bound_waits, libpq_options
 from monitor.specs.urls import fault_of, filled, has_files
+from monitor.store.watched_file import WatchedFile
 
+SILENT = 120.0  # seconds: a statement of a cycle that takes longer waits for a server that hangs
 _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BUSY_MS = 30_000
 _LONGEST = 500  # characters of a message of the database
@@ -75,8 +78,14 @@ def shown(url: URL) -> str:
     return url.set(query={}).render_as_string(hide_password=True)
 
 
-def connect(url: str) -> Engine:
-    """Engine of a store; nothing is connected yet. The URL's files are read for each connection."""
+def connect(url: str, *, limit: float | None = SILENT) -> Engine:
+    """Engine of a store; nothing is connected yet. The URL's files are read for each connection.
+
+    Parameters
+    ----------
+    limit
+        seconds until PostgreSQL has to have answered a statement; None: however long it takes.
+    """
     found = parsed(url)
     try:
         if found.get_backend_name() == "sqlite":
@@ -89,8 +98,11 @@ def connect(url: str) -> Engine:
                 "prepare_threshold": None,
                 "application_name": "monitor",
                 "client_encoding": "utf8",
+                **libpq_options(found.query),
             },
         )
+        if limit is not None:
+            event.listen(engine, "connect", partial(bound_waits, limit), insert=True)
     except (ImportError, NoSuchModuleError) as error:
         raise StoreError(f"store {shown(found)}: no driver: {error}") from error
     if has_files(url):
@@ -164,6 +176,12 @@ def _sqlite(url: URL) -> Engine:
         engine = create_engine(url, hide_parameters=True)
         event.listen(engine, "handle_error", _drop_read_only)
     event.listen(engine, "connect", _prepare)
+    if not in_memory:
+        watched = WatchedFile(url)
+        event.listen(engine, "do_connect", watched.require)
+        event.listen(engine, "connect", watched.opened)
+        event.listen(engine, "begin", watched.require_same)
+        event.listen(engine, "commit", watched.require_same)
     event.listen(engine, "begin", _begin)
     return engine
 

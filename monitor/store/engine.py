@@ -46,7 +46,7 @@ def migrate(url: str) -> str:
     StoreError
         if the database refuses, or was migrated by a newer version.
     """
-    engine = connect(url)
+    engine = connect(url, limit=None)
     try:
         _upgrade(engine)
     finally:

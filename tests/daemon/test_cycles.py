@@ -25,6 +25,7 @@ class Bench:
     now: int = 0
     meanwhile: Callable[[], None] = lambda: None
     aside: bool = False
+    seconds: float = 0.1
 
     def cycle(self, model: str, as_of: int) -> CycleReport | None:
         end = self.ends.pop(0) if self.ends else OK
@@ -34,7 +35,8 @@ class Bench:
         self.meanwhile()
         if end == OK:
             self.done = as_of
-        return CycleReport(model=model, as_of=as_of, error=None if end == OK else "no such table")
+        error = None if end == OK else "no such table"
+        return CycleReport(model=model, as_of=as_of, duration=self.seconds, error=error)
 
     def owed(self, _model: str, as_of: int) -> list[int]:
         return list(range(self.done + HOUR, as_of + 1, HOUR))
@@ -99,6 +101,54 @@ def test_ticks_that_come_while_a_cycle_in_time_runs_are_left_out() -> None:
 
     assert bench.ran == [1, 4]
     assert [line["event"] for line in logs] == ["tick left out: the cycle before still runs", "cycle"]
+
+
+def test_ticks_that_come_while_a_single_cycle_stalls_are_run() -> None:
+    bench = Bench()
+    cycles = bench.cycles()
+    cycles("late", HOUR)
+    bench.meanwhile, bench.seconds = lambda: cycles.skipped("late"), 60.0
+    cycles("late", 2 * HOUR)
+    bench.meanwhile, bench.seconds = lambda: None, 0.1
+
+    cycles("late", 5 * HOUR)
+
+    assert bench.ran == [1, 2, 3, 4, 5]
+
+
+def test_ticks_that_come_while_a_model_waits_for_a_thread_are_run() -> None:
+    bench = Bench()
+    cycles = bench.cycles()
+    cycles("late", HOUR)
+
+    cycles.skipped("late")
+    cycles("late", 4 * HOUR)
+
+    assert bench.ran == [1, 2, 3, 4]
+
+
+def test_of_cycles_that_always_take_long_ticks_are_left_out() -> None:
+    bench = Bench(seconds=60.0)
+    cycles = bench.cycles()
+    bench.meanwhile = lambda: cycles.skipped("late")
+
+    for at in (1, 3, 5):
+        cycles("late", at * HOUR)
+
+    assert bench.ran == [1, 3, 5]
+
+
+def test_what_was_missed_while_no_tick_came_is_run_whatever_was_left_out_before() -> None:
+    bench = Bench()
+    cycles = bench.cycles()
+    bench.meanwhile = lambda: cycles.skipped("late")
+    cycles("late", HOUR)
+    bench.meanwhile = lambda: None
+
+    cycles.resumed()
+    cycles("late", 4 * HOUR)
+
+    assert bench.ran == [1, 2, 3, 4]
 
 
 def test_ticks_that_come_while_missed_ones_are_run_are_run_too() -> None:

@@ -140,3 +140,30 @@ def test_after_a_change_of_models_each_new_one_has_its_patience_before_it(
     assert fault.startswith("model late:")
     assert "delay" not in health.reports()
     assert "new" not in fault
+
+
+def test_a_source_that_is_silent_is_named_once_with_its_late_models_and_no_healthy_one(
+    now: Stopwatch,
+) -> None:
+    sentence = 'source "hung": no answer for 90s: it does not answer'
+    health = Health(
+        {"calm": 600.0, "hung-0": 60.0, "hung-1": 60.0},
+        now=now,
+        silent=lambda: {"hung-0": sentence, "hung-1": sentence},
+    )
+    health.became_ready()
+
+    before = health.fault(ticking=True)
+    now.at += 90
+    health.began("hung-1")
+
+    assert before is None
+    assert health.note() == sentence
+    assert health.fault(ticking=True) == f"{sentence}; no successful cycle for 90s: hung-0, hung-1"
+
+
+def test_what_is_wrong_with_the_store_is_a_fault_at_once(now: Stopwatch) -> None:
+    health = Health({"late": 60.0}, now=now, store=lambda: "monitor.db was deleted")
+    health.became_ready()
+
+    assert health.fault(ticking=True) == "monitor.db was deleted"

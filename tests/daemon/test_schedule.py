@@ -102,6 +102,29 @@ def test_one_models_long_cycle_does_not_delay_another() -> None:
         release.set()
 
 
+def test_a_source_whose_models_all_hang_stops_no_model_of_another() -> None:
+    release = threading.Event()
+    calm: list[int] = []
+
+    def run(model: str, as_of: int) -> None:
+        if model.startswith("hung"):
+            release.wait(20.0)
+        else:
+            calm.append(as_of)
+
+    models = {f"hung-{at}": TICK for at in range(12)} | {"calm": TICK}
+    schedule = Schedule(
+        models, run, real_clock, stopping=threading.Event(), source=lambda model: model.partition("-")[0]
+    )
+    schedule.start()
+    wait_for(lambda: len(calm) >= 4)
+    hung = sum(thread.name.startswith("cycles of hung") for thread in threading.enumerate())
+    release.set()
+    schedule.stop(5.0)
+
+    assert hung == 4
+
+
 def test_the_as_of_is_the_tick_whatever_the_delay() -> None:
     ticks: list[str] = []
     at = from_iso("2013-03-01T10:59:58.7Z")

@@ -132,13 +132,19 @@ def test_a_cycle_that_gives_up_while_the_service_ends_has_not_failed() -> None:
 
 
 def test_a_tick_left_out_is_counted_and_logged() -> None:
-    bench = Bench(succeed)
+    def overrun(model: str, as_of: int) -> CycleReport:
+        cycles.skipped(model)
+        return succeed(model, as_of)
+
+    bench = Bench(overrun)
+    cycles = bench.cycles()
 
     with capture_logs() as logs:
-        bench.cycles().skipped("late")
+        cycles("late", HOUR)
 
     assert bench.value("skipped_ticks_total", model="late") == 1
-    assert [line["model"] for line in logs] == ["late"]
+    assert logs[0]["event"] == "tick left out: the cycle before still runs"
+    assert logs[0]["model"] == "late"
 
 
 def test_an_error_is_described_in_one_line_and_an_unexpected_one_with_its_place() -> None:

@@ -84,7 +84,7 @@ def test_panels_do_not_overlap_and_fill_their_rows() -> None:
 def test_every_family_that_is_exposed_stands_on_a_dashboard() -> None:
     asked = set(re.findall(r"model_monitor_\w+", " ".join(itertools.chain(*map(queries, BOARDS.values())))))
     asked |= {f"model_monitor_{name}" for text in map(str, BOARDS.values()) for name in _alternatives(text)}
-    health = SelfMetrics("1", 0.0, lambda: {"log": (1.0, 1)})
+    health = SelfMetrics("1", 0.0, lambda: {"log": (1.0, 1, 0.0)})
     health.observe(CycleReport(model="late", as_of=0), at=1.0, newest_logged_at=0)
     health.stands_aside({"held": False})
 

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import httpx
 import process
 import pytest
 import servers
 import sqlalchemy as sa
 from serving import Bench, Database, create_tables, labels, model, predictions
+from silent_servers import proxy
 
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.store.engine import migrate
@@ -164,3 +166,25 @@ def test_a_database_that_restarts_fails_cycles_until_it_is_back(tmp_path: Path) 
                 server.start()
                 goes_on(running, server.url)
             running.stop()
+
+
+@pytest.mark.postgres
+@pytest.mark.long
+def test_a_store_that_hangs_is_told_by_health_and_stops_neither_the_page_nor_the_end(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    migrate(postgres_url)
+    with proxy(postgres_url) as way, daemon(tmp_path, way.url(postgres_url)) as running:
+        way.hold()
+        running.wait(lambda: running.status("/healthz") == 503, "503")
+        told = httpx.get(f"http://127.0.0.1:{running.port}/healthz", timeout=10).text
+        assert told.startswith("the store has not answered for ")
+        assert running.status("/readyz") == 200
+        assert running.value("as_of_seconds", model="late")
+        way.forward()
+        goes_on(running, postgres_url)
+        way.hold()
+        time.sleep(3)
+        code, took = running.stop()
+        assert code == 0
+        assert took < 15

@@ -89,11 +89,12 @@ def test_build_and_start_are_there_from_the_beginning() -> None:
 
 
 def test_sources_have_the_seconds_and_rows_of_their_queries() -> None:
-    registry = registry_of(SelfMetrics("1", 0.0, lambda: {"log": (2.5, 70)}))
+    registry = registry_of(SelfMetrics("1", 0.0, lambda: {"log": (2.5, 70, 12.5)}))
 
     source = {"source": "log"}
     assert registry.get_sample_value("model_monitor_source_query_seconds_total", source) == 2.5
     assert registry.get_sample_value("model_monitor_source_rows_total", source) == 70
+    assert registry.get_sample_value("model_monitor_source_silent_seconds", source) == 12.5
 
 
 def test_a_refused_configuration_is_told_until_one_is_accepted() -> None:
