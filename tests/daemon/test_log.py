@@ -57,6 +57,7 @@ def test_the_console_shows_the_same_fields() -> None:
 def test_libraries_are_routed_through_the_same_formatter() -> None:
     stream = io.StringIO()
     configure(LogFormat.JSON, stream=stream)
+    logging.getLogger("uvicorn.error").setLevel(logging.NOTSET)  # a server of another test may have set it
 
     logging.getLogger("uvicorn.error").warning("Exceeded concurrency limit of %d.", 64)
     logging.getLogger("apscheduler.scheduler").info("Added job")
