@@ -31,9 +31,14 @@ def test_what_nobody_foresaw_is_one_line_that_says_so(monkeypatch: pytest.Monkey
 
 
 def test_its_traceback_is_printed_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(monkeypatch, error := ValueError("odd"))
+    failing(monkeypatch, ValueError("odd at postgresql://ann:secret@db/app"))
 
-    assert CliRunner().invoke(main, ["--debug", "check"]).exception is error
+    done = CliRunner().invoke(main, ["--debug", "check"])
+
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Traceback (most recent call last):\n")
+    assert "raise error\nValueError: odd at postgresql://ann:***@db/app\n" in done.stderr
+    assert "secret" not in done.stderr
 
 
 @pytest.mark.parametrize(

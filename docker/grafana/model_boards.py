@@ -113,9 +113,9 @@ def _of_family(family: Family, task: Task) -> Iterator[Panel]:
 def _labels() -> Iterator[Panel]:
     coverage = Query(newest(names.WINDOW_COVERAGE, f'{ONE}, truth!=""'), "{{truth}}")
     text = "Labelled share of the window's records. Settled windows have what will come."
-    yield Panel(Kind.LINES, "Coverage by truth", text, (coverage,), SHARE, 1)
-    yield lines(BY_NAME["labelled_records"], ONE, "{{truth}}")
-    yield lines(BY_NAME["label_delay_median"], ONE, "{{truth}}")
+    yield Panel(Kind.LINES, "Coverage by truth", text, (coverage,), SHARE, 1, 6)
+    for name in ("labelled_records", "label_delay_median", "invalid_label_rate"):
+        yield lines(BY_NAME[name], ONE, "{{truth}}", width=6)
     queries = tuple(
         Query(newest(names.family_name(BY_NAME[name]), f'{ONE}, truth="provisional"'), name.replace("_", " "))
         for name in sorted(FAULTS)

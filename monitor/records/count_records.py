@@ -36,7 +36,7 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     probable = _probable(chosen, values.get("prediction"), counting)
     cells = {name: cells_of(column, counting.outputs[name]) for name, column in values.items()}
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
-    unusual = rows.unusual.copy()
+    unusual = rows.unusual
     for column in values.values():
         unusual |= column.renamed() if isinstance(column, Categories) else False
     volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)

@@ -48,9 +48,6 @@ class Rows:
         `member` holds those rows' positions in the table.
     repeats
         rows of each winner's id less one.
-    unusual
-        winners whose version, arm or a segment is not named as its text is; a version beyond the 1,000 of
-        its pane is not.
     """
 
     panes: Ints
@@ -70,7 +67,14 @@ class Rows:
     arm: Categories | None
     segments: dict[str, Categories]
     serves: Bools
-    unusual: Bools
+
+    @property
+    def unusual(self) -> Bools:
+        """Winners whose version, arm or a segment is not named as its text is."""
+        found = np.zeros(len(self.pane), dtype=bool)
+        for named in (self.version, self.arm, *self.segments.values()):
+            found |= False if named is None else named.renamed()
+        return found
 
     def strata(self, counting: Counting) -> Iterator[tuple[list[Stratum], Ints]]:
         """Yield the strata of each dimension, and every winner's position among them, -1 for none.
@@ -129,15 +133,6 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
 
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
-    version = None if version is None else version.take(winners)
-    arm = None if arm is None else arm.take(winners)
-    segments = {column: values.take(winners) for column, values in segments.items()}
-    unusual = np.zeros(len(rows), dtype=bool)
-    for named in (version, arm, *segments.values()):
-        unusual |= False if named is None else named.renamed()
-    if version is not None:
-        version, beyond = frequent_versions(version, place[rows])
-        unusual |= beyond
     read, newest, checksum = _facts(place[visible], event.us[visible], logged[visible], len(panes))
     return Rows(
         panes=panes,
@@ -153,11 +148,10 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
         member=member,
         group=group,
         adjusted=event.adjusted[rows],
-        version=version,
-        arm=arm,
-        segments=segments,
+        version=None if version is None else frequent_versions(version.take(winners), place[rows]),
+        arm=None if arm is None else arm.take(winners),
+        segments={column: values.take(winners) for column, values in segments.items()},
         serves=serves[winners],
-        unusual=unusual,
     )
 
 
@@ -166,8 +160,8 @@ def version_name(text: str) -> str:
     return value_name(name_of(text))
 
 
-def frequent_versions(version: Categories, pane: Ints) -> tuple[Categories, Bools]:
-    """The 1,000 versions with most rows of each pane (ties by name), others as *other*; and which those are.
+def frequent_versions(version: Categories, pane: Ints) -> Categories:
+    """The 1,000 versions with most rows of each pane (ties by name), the others as *other*, an unusual name.
 
     Parameters
     ----------
@@ -177,9 +171,8 @@ def frequent_versions(version: Categories, pane: Ints) -> tuple[Categories, Bool
         int64, of each row.
     """
     levels = len(version.levels)
-    beyond = np.zeros(len(pane), dtype=bool)
     if levels <= MOST_VERSIONS:
-        return version, beyond
+        return version
     there = version.codes >= 0
     keys, row, counts = np.unique(
         pane[there] * levels + version.codes[there], return_inverse=True, return_counts=True
@@ -188,9 +181,9 @@ def frequent_versions(version: Categories, pane: Ints) -> tuple[Categories, Bool
     order = np.lexsort((keys, -counts, of_pane))
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order)) - np.searchsorted(of_pane, of_pane)[order]
-    beyond[there] = (rank >= MOST_VERSIONS)[row]
-    codes = np.where(beyond, levels, version.codes)
-    return Categories((*version.levels, OTHER), codes, version.unusual), beyond
+    codes = version.codes.copy()
+    codes[there] = np.where(rank[row] < MOST_VERSIONS, version.codes[there], levels)
+    return Categories((*version.levels, OTHER), codes, version.unusual | {levels})
 
 
 @dataclass(frozen=True, slots=True)

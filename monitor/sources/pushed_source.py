@@ -176,7 +176,6 @@ def _strata_of(
         arm=named if kind == "arm" else None,
         segments={name: named} if kind == "segment" and named is not None else {},
         serves=serves_of(table, counting.reading),
-        unusual=no,
     )
     dimensions = list(rows.strata(counting))
     return dimensions[0 if role is None else 1]
