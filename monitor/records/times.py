@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -191,6 +192,8 @@ def require_main_format(formats: Counter[str], name: str) -> None:
 def of_most_frequent_format(texts: list[str]) -> list[str]:
     """Texts that have the format that most of them have."""
     array = pa.array(texts, pa.string())
+    if _shared_format(array) is not None:
+        return texts
     main, shapes = _most_frequent(formats_of(array)), _shapes(array).to_pylist()
     return [text for text, shape in zip(texts, shapes, strict=True) if main in (None, shape)]
 
@@ -203,9 +206,7 @@ def _most_frequent(formats: Counter[str]) -> str | None:
 
 def in_format(array: pa.Array, form: str | None) -> pa.Array:
     """Texts of a format; others bear a mark, by which they are no times."""
-    shape = _shared_shape(array)
-    shared = shape is not None and _shapes(pa.array([shape]))[0].as_py() == form
-    if form is None or shared or array.null_count == len(array):
+    if form is None or _shared_format(array) == form or array.null_count == len(array):
         return array
     there = pc.or_kleene(pc.equal(_shapes(array), form), pc.starts_with(array, _OTHER))
     return pc.if_else(there, array, pc.binary_join_element_wise(_OTHER, array, ""))
@@ -213,9 +214,24 @@ def in_format(array: pa.Array, form: str | None) -> pa.Array:
 
 def formats_of(array: pa.Array) -> Counter[str]:
     """Formats of texts and how many have each; those without digits, and those that are marked, have none."""
-    counted = pc.value_counts(_shapes(array).drop_null()).to_pylist()
-    found = {row["values"]: row["counts"] for row in counted if "0" in row["values"]}
+    if (shared := _shared_format(array)) is not None:
+        found = {shared: len(array) - array.null_count} if "0" in shared else {}
+    else:
+        counted = pc.value_counts(_shapes(array).drop_null()).to_pylist()
+        found = {row["values"]: row["counts"] for row in counted if "0" in row["values"]}
     return Counter({shape: count for shape, count in found.items() if not shape.startswith(_OTHER)})
+
+
+def _shared_format(array: pa.Array) -> str | None:
+    """Format of texts that all have the same shape, to the digits of a fraction."""
+    shape = _shared_shape(array)
+    return None if shape is None else _format_of(shape)
+
+
+@lru_cache(maxsize=256)
+def _format_of(shape: str) -> str:
+    found: str = _shapes(pa.array([shape]))[0].as_py()
+    return found
 
 
 def _unsigned(shape: str) -> str:
