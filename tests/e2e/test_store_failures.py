@@ -58,7 +58,7 @@ def goes_on(running: process.Process, store_url: str) -> None:
     running.wait_cycle("late")
     as_of = running.value("as_of_seconds", model="late")
     assert as_of
-    assert running.status("/healthz") == 200
+    running.wait(lambda: running.status("/healthz") == 200, "health")
     if store_url.startswith("sqlite"):
         with sa.create_engine(store_url).connect() as connection:
             assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
