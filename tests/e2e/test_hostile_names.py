@@ -165,6 +165,36 @@ def test_no_text_of_the_data_stops_a_model_and_each_is_counted(bench: Bench, see
     assert max(len(name.encode()) for name in names) <= MOST_BYTES + len("region=")
 
 
+@pytest.mark.parametrize(
+    "log_url",
+    [
+        pytest.param("postgres_url", marks=pytest.mark.postgres),
+        pytest.param("mariadb_url", marks=pytest.mark.mariadb),
+    ],
+)
+def test_nor_does_any_that_a_server_keeps(
+    request: pytest.FixtureRequest, tmp_path: Path, log_url: str
+) -> None:
+    url: str = request.getfixturevalue(log_url)
+    log = Database(f"{url}?sql_mode=ANSI_QUOTES" if url.startswith("m") else url)
+    bench, rows, found = (
+        Bench(tmp_path, log, f"sqlite:///{tmp_path / 'monitor.db'}"),
+        rows_of(),
+        evil(77, nul=False),
+    )
+    places = iter(range(601, 900))
+    for role in ROLES:
+        for text in found:
+            rows[next(places)][role] = text
+    fill(bench, rows, known_rows())
+
+    cycled = bench.cycle(AS_OF)
+
+    assert cycled.error is None
+    assert cycled.of("records").value == 300
+    assert cycled.of("unusual_names").value == len(ROLES) * len(found)
+
+
 def test_names_of_the_reference_are_names_of_segments_categories_and_classes(bench: Bench) -> None:
     texts = [*evil(5, nul=True)[:8], "other", "(none)"]
     known = [
