@@ -128,12 +128,7 @@ sim-time: $(VENV)/installed-dev
 	@nice -n 10 $(BIN)/python benchmarks/sim_time.py $(ARGS)
 
 docs: $(VENV)/installed
-	@$(BIN)/python -X utf8 -c 'from monitor.exposition.selection import exposed_as; from monitor.measures.documentation import markdown; print(markdown(exposed_as), end="")' > docs/measures.md.new
-	@mv docs/measures.md.new docs/measures.md
-	@$(BIN)/python -X utf8 -c 'from monitor.alerts.examples import markdown; print(markdown(), end="")' > docs/alerts-messages.md.new
-	@mv docs/alerts-messages.md.new docs/alerts-messages.md
-	@$(BIN)/python -X utf8 -c 'from pathlib import Path; from monitor.config.json_schema import schema_text; print(schema_text(Path("config.example.toml").read_text()), end="")' > config.schema.json.new
-	@mv config.schema.json.new config.schema.json
+	@$(BIN)/python -X utf8 docs/generators/write_docs.py
 
 dashboards: $(VENV)/installed-dev
 	@$(BIN)/python docker/grafana/generate.py

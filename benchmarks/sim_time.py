@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "simulate"))
 import servers
 from lived import START, Lived, differing, differing_history, simulated
 from mixes import added, drawn
+from simulation import Mix
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.simulate import Mix
 
 ENGINES = "sqlite", "postgresql", "mariadb"
 MONTH = 28  # days

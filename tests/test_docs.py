@@ -9,6 +9,7 @@ import click
 import pytest
 import servers
 import sqlalchemy as sa
+from measures_page import markdown
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -21,7 +22,6 @@ from monitor.core.measurement import Measurement
 from monitor.exposition.names import PREFIX, family_name
 from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.documentation import markdown
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import MeasurementRow, ModelState, Provenance, Truth
 from monitor.store.connections import connect

@@ -15,7 +15,6 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("export-rules")
 @options.config
 @click.option("--output", type=_FILE, help="File of rules to write; default: standard output.")
-@click.option("--tests", type=_FILE, help="File of tests to write besides, for promtool test rules.")
 @click.option("--job", default="monitor", show_default=True, help="Under which Prometheus scrapes monitors.")
 @click.option("--runbook", default="docs/runbook.md", show_default=True, help="Page that alerts point to.")
 @click.option(
@@ -40,9 +39,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="For how long no monitor answers before that is an alert.",
 )
 @told
-def export_rules(path: Path, output: Path | None, tests: Path | None, **how: Any) -> None:
+def export_rules(path: Path, output: Path | None, **how: Any) -> None:
     """Write alerting rules for Prometheus: the models' alerts, forwarded, and the monitor itself."""
     from monitor.app.export_rules import export_rules as write
     from monitor.exposition.forwarding import Forwarding
 
-    write(read_settings(path), Forwarding(**how), output, tests)
+    write(read_settings(path), Forwarding(**how), output)

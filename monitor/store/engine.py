@@ -1,7 +1,6 @@
 """Open, create and upgrade the store's database."""
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
@@ -10,6 +9,8 @@ from monitor.core.errors import StoreError
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import connect, parsed, reading, shown, writing
 from monitor.store.tables import METADATA
+
+_SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def open_store(url: str, run: str) -> SqlStore:
@@ -136,7 +137,7 @@ def _upgrade(engine: Engine) -> None:
     with writing(engine) as connection:
         _require_known(engine, _revision(connection))
         config = Config()
-        config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
+        config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
         config.attributes.update(connection=connection, metadata=METADATA)
         command.upgrade(config, "head")
 
@@ -166,15 +167,7 @@ def _newest() -> str:
 
 def _revisions() -> list[str]:
     """All versions, oldest first: their files begin with them."""
-    found = sorted(file.name.partition("_")[0] for file in (_scripts() / "versions").glob("[0-9]*_*.py"))
+    found = sorted(file.name.partition("_")[0] for file in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))
     if not found:
-        raise StoreError("the installation is not whole: the package `migrations` has no versions")
+        raise StoreError(f"the installation is not whole: {_SCRIPTS} has no versions")
     return found
-
-
-def _scripts() -> Path:
-    found = find_spec("migrations")
-    for place in (found.submodule_search_locations or ()) if found else ():
-        if (Path(place) / "env.py").is_file():
-            return Path(place)
-    raise StoreError("the installation is not whole: the package `migrations` is missing")

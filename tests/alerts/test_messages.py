@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from messages_page import markdown
 
-from monitor.alerts.examples import markdown
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.messages import Kind, Notice, Recipient, notices
 from monitor.alerts.rules import Bound, Condition, Limit, Rule, Series, Severity

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from config_schema import meanings, schema_text
 
-from monitor.config.json_schema import meanings, schema_text
 from monitor.config.tables import keys_of, tables
 
 ROOT = Path(__file__).parents[2]

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 import servers
 import yaml
-from click.testing import CliRunner
 from hostile_texts import CORPUS
 from hypothesis import given
 from hypothesis import strategies as st
+from rule_tests import exported_with_tests
 from serving import model
 
-from monitor.cli import main
 from monitor.config.load import examine
 from monitor.core.text import double_quoted
 from monitor.exposition.plain_yaml import as_yaml
@@ -74,13 +73,13 @@ def test_rules_of_any_texts_are_taken_and_their_tests_pass(seed: int, tmp_path: 
     for at in range(16):
         config = tmp_path / f"config{at}.toml"
         config.write_text(HEAD + made(luck), encoding="utf-8")
-        rules.append(tmp_path / f"rules{at}.yaml")
-        tests.append(tmp_path / f"tests{at}.yaml")
+        place = tmp_path / str(at)
+        place.mkdir()
         job = luck.choice(["monitor", "{{ $value }}", 'a"b', "1", "\\", "a\nb"])
         own = ("--job", job, "--runbook", luck.choice(["docs/runbook.md", "{{ end }}", "a: b\n'\""]))
-        files = ("--config", str(config), "--output", str(rules[-1]), "--tests", str(tests[-1]))
-        done = CliRunner().invoke(main, ["export-rules", *files, *own, *QUICK])
-        assert done.exit_code == 0, done.output
+        exported_with_tests(config, place, *own, *QUICK)
+        rules.append(place / "rules.yaml")
+        tests.append(place / "tests.yaml")
 
     checked = promtool("check", "rules", *rules)
     tested = promtool("test", "rules", *tests)
@@ -91,16 +90,13 @@ def test_rules_of_any_texts_are_taken_and_their_tests_pass(seed: int, tmp_path: 
 
 @pytest.mark.promtool
 def test_a_label_is_text_and_no_template(tmp_path: Path) -> None:
-    config, rules = tmp_path / "config.toml", tmp_path / "rules.yaml"
+    config, rules, tests = (tmp_path / name for name in ("config.toml", "rules.yaml", "tests.yaml"))
     said = "{{ $value }} of {{ $labels.model }}"
     options = f"alert_labels = {{ team = {double_quoted(said)} }}\n"
     config.write_text(HEAD + model(options=options), encoding="utf-8")
-    tests = tmp_path / "tests.yaml"
-    files = ("--config", str(config), "--output", str(rules), "--tests", str(tests))
 
-    done = CliRunner().invoke(main, ["export-rules", *files, *QUICK])
+    exported_with_tests(config, tmp_path, *QUICK)
 
-    assert done.exit_code == 0, done.output
     groups = yaml.safe_load(rules.read_text(encoding="utf-8"))["groups"]
     teams = {rule.get("labels", {}).get("team") for group in groups for rule in group["rules"]}
     assert teams == {None, '{{ "{{" }} $value }} of {{ "{{" }} $labels.model }}'}

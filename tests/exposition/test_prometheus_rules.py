@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import servers
 from click.testing import CliRunner, Result
+from rule_tests import exported_with_tests
 from serving import model
 
 from monitor.alerts.defaults import NAMES
@@ -47,9 +48,7 @@ def exported(config: Path, *options: str) -> Result:
 def written(directory: Path, *models: str, quick: Sequence[str] = ()) -> Path:
     config = directory / "config.toml"
     config.write_text(HEAD + "".join(models), encoding="utf-8")
-    files = ("--output", str(directory / "rules.yaml"), "--tests", str(directory / "tests.yaml"))
-    done = exported(config, *files, *quick)
-    assert done.exit_code == 0, done.output
+    exported_with_tests(config, directory, *quick, env=URLS)
     return directory
 
 
@@ -134,10 +133,9 @@ def test_the_rules_in_the_containers_are_those_of_the_demo() -> None:
 
 @pytest.mark.promtool
 def test_the_demos_rules_pass_their_tests(tmp_path: Path) -> None:
-    done = exported(DEMO, "--output", str(tmp_path / "r.yaml"), "--tests", str(tmp_path / "t.yaml"))
-    assert done.exit_code == 0, done.output
+    exported_with_tests(DEMO, tmp_path, env=URLS)
 
-    tested = promtool("test", "rules", tmp_path / "t.yaml")
+    tested = promtool("test", "rules", tmp_path / "tests.yaml")
 
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
@@ -165,12 +163,6 @@ def test_a_models_own_runbook_wins_and_what_prometheus_cannot_fill_in_is_left_ou
     assert 'runbook_url: "https://wiki/late"' in text
     assert """note: 'see {{ "{{" }} this }} of "it"'""" in text
     assert 'summary: "late: moved {{ $labels.subject }}"' in text
-
-
-def test_tests_without_a_file_of_rules_are_refused() -> None:
-    done = exported(DEMO, "--tests", "tests.yaml")
-
-    assert (done.exit_code, "--tests needs --output" in done.stderr) == (2, True)
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:

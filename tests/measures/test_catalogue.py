@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
+from measures_page import markdown
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.selection import exposed_as
@@ -19,7 +20,6 @@ from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Un
 from monitor.measures.challenger import evidence_results
 from monitor.measures.comparison import mean_of as mean_of_arm
 from monitor.measures.comparison import outcomes, rates_of
-from monitor.measures.documentation import markdown
 from monitor.measures.evaluate import (
     best_threshold,
     challenge,

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import sqlalchemy as sa
+from simulation import Log, Mix, plan, truth
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
@@ -22,7 +23,6 @@ from monitor.pipeline.due import UNEVEN
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import AGES, LATE, WAITING, Monitored
 from monitor.records.pane import PanePart
-from monitor.simulate import Log, Mix, plan, truth
 from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.specs.settings import Settings
 from monitor.store import tables

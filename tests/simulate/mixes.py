@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from simulation import ClockStep, Delay, Mix
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.simulate import ClockStep, Delay, Mix
 
 PER_DAY = 200
 SHARES = (

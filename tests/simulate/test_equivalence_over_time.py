@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from lived import START, Lived, differing, differing_history, simulated
 from mixes import MIXES, shares
+from simulation import ClockStep, Mix, plan
+from simulation.changes import INSERT, Changes, joined
+from simulation.faults import Draft, Fault, changes_in_place, repeats, revisions
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.simulate import ClockStep, Mix, plan
-from monitor.simulate.changes import INSERT, Changes, joined
-from monitor.simulate.faults import Draft, Fault, changes_in_place, repeats, revisions
 from monitor.specs.rows import MeasurementRow
 
 DAYS = 4

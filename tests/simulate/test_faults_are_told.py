@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from lived import MODEL, START, Lived, simulated, template
 from mixes import SHARES, SLOW, shares
 from prometheus_client.parser import text_string_to_metric_families as parse_text
+from simulation import Mix
 
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR
@@ -16,7 +17,6 @@ from monitor.exposition.page import Exposition
 from monitor.exposition.selection import exposed_as
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.measures.catalogue import BY_NAME
-from monitor.simulate import Mix
 
 MIX = replace(
     Mix(per_day=400, positives=SLOW, negatives=SLOW, stale_after=5 * DAY),

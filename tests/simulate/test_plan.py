@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from mixes import MIXES, drawn
+from simulation import Delay, Log, Mix, Plan, plan, truth
+from simulation.changes import DELETE, INSERT, UPDATE
 
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.simulate import Delay, Log, Mix, Plan, plan, truth
-from monitor.simulate.changes import DELETE, INSERT, UPDATE
 
 START = from_iso("2024-01-01")
 SPAN = (START, START + 6 * DAY)

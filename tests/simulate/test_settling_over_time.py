@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from memory import MemorySource
+from simulation import Delay, Mix, Plan, plan, truth
+from simulation.changes import Changes
 from synthetic import READING, START, monitored_of
 
 from monitor.core.clock import DAY, HOUR
 from monitor.pipeline.cycle import run_cycle
-from monitor.simulate import Delay, Mix, Plan, plan, truth
-from monitor.simulate.changes import Changes
 from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of

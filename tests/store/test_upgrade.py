@@ -11,7 +11,7 @@ from monitor.core.clock import DAY
 from monitor.specs.rows import Truth
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import connect, reading, writing
-from monitor.store.engine import _scripts, migrate, open_store
+from monitor.store.engine import _SCRIPTS, migrate, open_store
 from monitor.store.tables import METADATA
 
 Rows = dict[str, list[dict[str, Any]]]
@@ -30,7 +30,7 @@ _LATER = {
 def made_first(connection: Connection) -> Rows:
     """Make the first tables, and fill them by their columns' types."""
     config = Config()
-    config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
+    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
     config.attributes.update(connection=connection, metadata=METADATA)
     command.upgrade(config, "0001")
     tables = MetaData()

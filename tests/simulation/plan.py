@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.typing import Floats, Ints
-from monitor.simulate.changes import DELETE, Changes
-from monitor.simulate.faults import FAULTS, Draft
-from monitor.simulate.mix import Mix
-from monitor.simulate.traffic import labels, predictions
+from simulation.changes import DELETE, Changes
+from simulation.faults import FAULTS, Draft
+from simulation.mix import Mix
+from simulation.traffic import labels, predictions
 
 
 @dataclass(frozen=True, slots=True)

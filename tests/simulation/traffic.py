@@ -4,8 +4,8 @@ import numpy as np
 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.typing import Ints
-from monitor.simulate.changes import Changes, inserted
-from monitor.simulate.mix import Delay, Mix
+from simulation.changes import Changes, inserted
+from simulation.mix import Delay, Mix
 
 CARRIERS = np.asarray(["AA", "DL", "UA"])
 VERSIONS = np.asarray(["v1", "v2"])

@@ -8,8 +8,8 @@ import numpy as np
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.typing import Ints
-from monitor.simulate.changes import DELETE, UPDATE, Changes, joined
-from monitor.simulate.mix import Mix
+from simulation.changes import DELETE, UPDATE, Changes, joined
+from simulation.mix import Mix
 
 _OWN = 2**40  # ids and rows of what faults add lie apart, fault by fault
 _LATE = 3 * DAY
@@ -115,7 +115,7 @@ def changes_in_place(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
     )
 
 
-def purges(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:  # noqa: ARG001 -- a Fault
+def purges(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
     """Predictions older than `keep`, and their labels, deleted at three o'clock each night."""
     if mix.keep is None:
         return draft

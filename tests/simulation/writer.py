@@ -9,8 +9,8 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Connection, Double, SmallInteger, String, Table
 
-from monitor.simulate.changes import DELETE, INSERT, UPDATE, Changes
-from monitor.simulate.plan import Plan
+from simulation.changes import DELETE, INSERT, UPDATE, Changes
+from simulation.plan import Plan
 
 FEATURE = "temp"  # the column that may be dropped
 _NEVER = np.iinfo(np.int64).min

@@ -1,10 +1,16 @@
-"""Tests of the rules for Prometheus, for `promtool test rules`: what is claimed of them, shown. Pure."""
+"""Tests of the rules for Prometheus, for `promtool test rules`: what is claimed of them, shown."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from click.testing import CliRunner
 
 from monitor.alerts.rules import EVERY, Rule
+from monitor.cli import main
+from monitor.cli.prometheus import export_rules
+from monitor.config.load import settings_of
 from monitor.core.clock import MINUTE, SECOND, format_duration
 from monitor.exposition import prometheus_itself as itself
 from monitor.exposition.forwarding import (
@@ -75,6 +81,21 @@ class _Bench:
         return {"exp_labels": told, "exp_annotations": notes}
 
 
+def exported_with_tests(
+    config: Path, directory: Path, *options: str, env: Mapping[str, str] | None = None
+) -> None:
+    """Export rules as the command does, to `rules.yaml`, with tests of them beside it in `tests.yaml`."""
+    given = ["--config", str(config), "--output", str(directory / "rules.yaml"), *options]
+    done = CliRunner(env=env).invoke(main, ["export-rules", *given])
+    assert done.exit_code == 0, done.output
+    how = export_rules.make_context("export-rules", given).params
+    how = {name: how[name] for name in Forwarding.__dataclass_fields__ if name in how}
+    models = settings_of(config, env or {}).models
+    (directory / "tests.yaml").write_text(
+        tests_text(models, Forwarding(**how), "rules.yaml"), encoding="utf-8"
+    )
+
+
 def tests_text(models: Iterable[ModelSpec], how: Forwarding, rules_file: str) -> str:
     """File of tests for the file of rules of the same models.
 
@@ -91,8 +112,7 @@ def tests_text(models: Iterable[ModelSpec], how: Forwarding, rules_file: str) ->
         cases.append(_no_data(bench, quickest))
     interval = format_duration(step)
     tests: list[Plain] = [_plain(case, step) for case in cases]
-    head = "# Written by `monitor export-rules`: promtool test rules FILE\n"
-    return head + as_yaml({"rule_files": [rules_file], "evaluation_interval": interval, "tests": tests})
+    return as_yaml({"rule_files": [rules_file], "evaluation_interval": interval, "tests": tests})
 
 
 def _plain(case: _Case, step: int) -> Mapping[str, Plain]:

@@ -1,0 +1,28 @@
+"""Write what is generated from the code: `make docs`."""
+
+from pathlib import Path
+
+import config_schema
+import measures_page
+import messages_page
+
+from monitor.exposition.selection import exposed_as
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> None:
+    """Write the pages of measures and messages, and the schema of the configuration."""
+    example = (ROOT / "config.example.toml").read_text(encoding="utf-8")
+    texts = {
+        "docs/measures.md": measures_page.markdown(exposed_as),
+        "docs/alerts-messages.md": messages_page.markdown(),
+        "config.schema.json": config_schema.schema_text(example),
+    }
+    for name, text in texts.items():
+        (ROOT / name).write_text(text, encoding="utf-8")
+    print(", ".join(texts))
+
+
+if __name__ == "__main__":
+    main()
