@@ -30,8 +30,8 @@ from timing import child, save, tell
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR
+from monitor.records.pane import Part
 from monitor.specs.protocols import CycleReport
-from monitor.specs.rows import Part
 
 AN_HOUR = 1_400
 LABELLED = 1_000 / AN_HOUR

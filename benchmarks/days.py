@@ -28,8 +28,7 @@ from monitor.measures.evaluate import expectation, performance, shift
 from monitor.measures.measure import Family
 from monitor.pipeline.monitored import Monitored
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart
-from monitor.specs.rows import Part
+from monitor.records.pane import PanePart, Part
 
 DAYS_MEASURED = 5
 ASK = Ask()

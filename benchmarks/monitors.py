@@ -32,11 +32,10 @@ from monitor.core.clock import DAY, HOUR
 from monitor.measures.ask import Ask, Result
 from monitor.measures.evaluate import expectation, performance, quality, shift
 from monitor.pipeline.monitored import Monitored
-from monitor.records.pane import PanePart
+from monitor.records.pane import PanePart, Part
 from monitor.sources.counted import counted
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
-from monitor.specs.rows import Part
 from monitor.states.counters import Counters
 
 PAIRS = 3

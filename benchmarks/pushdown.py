@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import sqlalchemy as sa
 
 from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.records.pane import Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
 from monitor.sources import open_source
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
-from monitor.specs.rows import Part
 
 START, DAYS = from_iso("2026-01-01"), 8
 READING = Reading(

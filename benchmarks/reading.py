@@ -25,8 +25,7 @@ from monitor.measures.ask import Ask
 from monitor.measures.evaluate import expectation, performance, quality, shift
 from monitor.pipeline.count import MOST_ROWS
 from monitor.pipeline.monitored import Monitored
-from monitor.records.pane import PanePart
-from monitor.specs.rows import Part
+from monitor.records.pane import PanePart, Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 

@@ -20,7 +20,7 @@ from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.specs.rows import Part
+from monitor.records.pane import Part
 from monitor.store.engine import migrate
 
 START = from_iso("2024-01-01")

@@ -25,13 +25,12 @@ from spark_servers import cluster
 
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart
+from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
 from monitor.sources import open_source
 from monitor.sources.counted import counted
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
-from monitor.specs.rows import Part
 
 START, DAYS = from_iso("2026-01-01"), 30
 AS_OF = START + 60 * DAY

@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes
+from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
 from monitor.sources.counted import counted
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Part
 
 Range = tuple[int, int]
 _NARROW = ("id", "event_time", "logged_at", "version", "arm", "serving", "score", "prediction", "challenger")

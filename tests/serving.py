@@ -15,8 +15,8 @@ from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
 from monitor.core.clock import HOUR, SECOND, from_iso, to_iso
 from monitor.core.measurement import Measurement
+from monitor.measures.rows import Truth
 from monitor.specs.protocols import CycleReport
-from monitor.specs.rows import Truth
 from monitor.store.engine import migrate
 
 Row = dict[str, Any]

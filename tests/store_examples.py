@@ -12,12 +12,13 @@ from monitor.alerts.messages import Notice
 from monitor.core.clock import DAY, HOUR
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
 from monitor.records.reading import Arms, Reading, Task
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
-from monitor.specs.rows import Entry, MeasurementRow, ModelState, Provenance, Truth, WindowState
+from monitor.specs.rows import Entry, ModelState, Provenance, WindowState
 from monitor.states.counters import Counters, Layout
 from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.states.strata import WHOLE, Stratum

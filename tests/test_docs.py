@@ -22,8 +22,9 @@ from monitor.core.measurement import Measurement
 from monitor.exposition.names import PREFIX, family_name
 from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.protocols import Commit
-from monitor.specs.rows import MeasurementRow, ModelState, Provenance, Truth
+from monitor.specs.rows import ModelState, Provenance
 from monitor.store.connections import connect
 from monitor.store.engine import migrate, open_store
 

@@ -27,9 +27,9 @@ from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Detail, Measurement
 from monitor.core.text import double_quoted
 from monitor.daemon.log import LogFormat, configure
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.show import as_csv, as_json, as_table, with_details
 from monitor.show.alerts import Told, alerts_as_csv, alerts_as_json, alerts_as_table
-from monitor.specs.rows import MeasurementRow, Truth
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from monitor.core.measurement import Measurement
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.show import Shown, as_table
-from monitor.specs.rows import MeasurementRow, Truth
 
 
 def shown(

@@ -3,15 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar
 
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.rounds import Round, advance
 from monitor.alerts.rules import Rule, Series
-from monitor.alerts.verdicts import Row
 from monitor.core.clock import DAY
+from monitor.measures.rows import MeasurementRow
 
-R = TypeVar("R", bound=Row)
 _MONTH = 30 * DAY
 
 
@@ -39,7 +37,7 @@ class Summary:
     judged: int
 
 
-def newest(kept: Iterable[tuple[int, R]]) -> Iterator[tuple[int, R]]:
+def newest(kept: Iterable[tuple[int, MeasurementRow]]) -> Iterator[tuple[int, MeasurementRow]]:
     """Rows as rules read them: of each window and truth none before the newest that was seen.
 
     Parameters
@@ -56,7 +54,9 @@ def newest(kept: Iterable[tuple[int, R]]) -> Iterator[tuple[int, R]]:
         yield from ((as_of, row) for row in these if row.window_end == ends[row.window, str(row.truth)])
 
 
-def backtest(rules: Iterable[Rule], kept: Iterable[tuple[int, Row]]) -> tuple[list[Alert], Mapping[str, int]]:
+def backtest(
+    rules: Iterable[Rule], kept: Iterable[tuple[int, MeasurementRow]]
+) -> tuple[list[Alert], Mapping[str, int]]:
     """Alerts that would have fired, in the order of firing; at how many moments each rule was judged.
 
     Parameters

@@ -6,8 +6,9 @@ What hurts at once is critical: a fall of performance, a log or labels that stop
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Severity
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
+from monitor.measures.rows import CUMULATIVE
 from monitor.records.reading import Task
 
 MAIN = {

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from monitor.alerts.acceptance import Acceptance, Accepted
 from monitor.alerts.lifecycle import Alert, Ended, State, missed, removed, step, waited
 from monitor.alerts.rules import Rule, Series
-from monitor.alerts.verdicts import Row, Verdict, index, judge, looked_at, needed
+from monitor.alerts.verdicts import Verdict, index, judge, looked_at, needed
+from monitor.measures.rows import MeasurementRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Round:
 
 def advance(
     rules: Iterable[Rule],
-    rows: Iterable[Row],
+    rows: Iterable[MeasurementRow],
     standing: Mapping[Series, Alert],
     at: int,
     *,

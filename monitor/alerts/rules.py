@@ -8,7 +8,6 @@ from monitor.core.clock import DAY
 
 Features: TypeAlias = Literal["each", "share"]
 EVERY = "*"
-CUMULATIVE = "cumulative"  # window of what has settled since a moment
 
 
 class Severity(StrEnum):

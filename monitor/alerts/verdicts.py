@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from monitor.alerts.acceptance import Acceptance, Accepted
-from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Series, matches
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, matches
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.against import FIGURES
+from monitor.measures.rows import CUMULATIVE, MeasurementRow
 
 _TOP = 5  # features, cells or segments that a verdict names
 _COUNTED = ("feature", "value")
@@ -24,29 +25,6 @@ class Outcome(StrEnum):
     WITHIN = "within"
     CLEAR = "clear"
     UNKNOWN = "unknown"
-
-
-class Row(Protocol):
-    """A measurement of a window: see `specs.rows.MeasurementRow`."""
-
-    @property
-    def window(self) -> str: ...  # noqa: D102
-    @property
-    def window_end(self) -> int: ...  # noqa: D102
-    @property
-    def truth(self) -> str: ...  # noqa: D102
-    @property
-    def version(self) -> str | None: ...  # noqa: D102
-    @property
-    def segment(self) -> str | None: ...  # noqa: D102
-    @property
-    def measure(self) -> str: ...  # noqa: D102
-    @property
-    def subject(self) -> str: ...  # noqa: D102
-    @property
-    def measurement(self) -> Measurement: ...  # noqa: D102
-    @property
-    def against(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +60,7 @@ class Verdict:
 
 
 _Key: TypeAlias = tuple[str, str, str, str]
-Index: TypeAlias = Mapping[_Key, Sequence[Row]]
+Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
 def needed(rules: Iterable[Rule]) -> frozenset[str]:
@@ -92,12 +70,12 @@ def needed(rules: Iterable[Rule]) -> frozenset[str]:
     return frozenset({*(rule.measure for rule in rules), *yardsticks, CAUSE})
 
 
-def index(rows: Iterable[Row], measures: frozenset[str]) -> Index:
+def index(rows: Iterable[MeasurementRow], measures: frozenset[str]) -> Index:
     """Rows by measure, window, truth and against; of each place one of the newest, see `looked_at`.
 
     Cost: one pass.
     """
-    found: dict[_Key, list[Row]] = {}
+    found: dict[_Key, list[MeasurementRow]] = {}
     for row in rows:
         if row.measure not in measures and row.measure not in _ALWAYS:
             continue
@@ -179,7 +157,7 @@ def _cause(own: Detail | None, segments: Detail | None) -> Detail | None:
     return segments or own if own is None or own.columns == FIGURES else own
 
 
-def _is_judged(rule: Rule, row: Row, version: str, segment: str) -> bool:
+def _is_judged(rule: Rule, row: MeasurementRow, version: str, segment: str) -> bool:
     return (
         matches(rule.subject, row.subject)
         and matches(rule.version, version)
@@ -192,7 +170,7 @@ def _is_critical(condition: Condition) -> bool:
     return any(limit is not None and limit.base is Base.CRITICAL for limit in limits)
 
 
-def _by_stratum(rows: Iterable[Row]) -> dict[tuple[str, str, str, int], Measurement]:
+def _by_stratum(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str, str, int], Measurement]:
     return {
         (row.version or "", row.segment or "", row.subject, row.window_end): row.measurement for row in rows
     }
@@ -202,7 +180,7 @@ def _value(measurement: Measurement | None) -> float | None:
     return None if measurement is None else measurement.value
 
 
-def _earlier(now: Measurement | None, row: Row) -> float | None:
+def _earlier(now: Measurement | None, row: MeasurementRow) -> float | None:
     """Size of what a value is the difference from."""
     if now is None or now.value is None or row.measurement.value is None:
         return None
@@ -211,7 +189,7 @@ def _earlier(now: Measurement | None, row: Row) -> float | None:
 
 def _verdict(
     rule: Rule,
-    row: Row,
+    row: MeasurementRow,
     bases: Mapping[Base, float | None],
     accepted: Acceptance | None,
     cause: Detail | None,

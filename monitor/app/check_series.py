@@ -19,9 +19,9 @@ from monitor.measures.evaluate import (
     quality,
     shift,
 )
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.counting import Counting
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import Stratum
 

@@ -13,9 +13,10 @@ from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, StoreError
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.monitored import Monitored
+from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport
-from monitor.specs.rows import Event, Part, WaitingPane
+from monitor.specs.rows import Event, WaitingPane
 from monitor.specs.settings import Settings
 
 _ALL_ROWS = 2**62

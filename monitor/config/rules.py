@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from monitor.alerts.defaults import Watched, default_rules, main_window, patience
-from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Severity
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, families_of, probabilities_of, windows_of
@@ -14,6 +14,7 @@ from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.label_shift import LABEL
 from monitor.measures.measure import ALWAYS, WITH_TRUTH, Family, Measure
+from monitor.measures.rows import CUMULATIVE
 from monitor.pipeline.against import OF_MEANS, REFERENCE
 from monitor.records.reading import Task
 

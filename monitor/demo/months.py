@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from monitor.core.clock import to_datetime
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.show import Shown, aligned, number
-from monitor.specs.rows import MeasurementRow, Truth
 
 
 def months(rows: Iterable[Shown]) -> str:
     """Month by month, one line a window."""
     latest: dict[int, dict[tuple[str, str], MeasurementRow]] = {}
     for _, _, row in rows:
-        if row.version is None and row.segment is None and not row.against:
+        if row.of_whole and not row.against:
             latest.setdefault(row.window_end, {})[row.measure, row.subject] = row
     header = (
         "month", "n", "coverage", "AUC", "AUC estimated before", "challenger's AUC - AUC", "K-S sep.",

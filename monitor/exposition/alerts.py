@@ -9,8 +9,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from monitor.alerts.acceptance import Accepted
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.rules import Rule
-from monitor.alerts.verdicts import Outcome, Row, index, judge, needed
+from monitor.alerts.verdicts import Outcome, index, judge, needed
 from monitor.exposition.names import ALERT_FIRING, ALERT_PENDING, ALERT_SINCE, RULE_SERIES
+from monitor.measures.rows import MeasurementRow
 
 LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity")
 _FAMILIES = (
@@ -40,7 +41,7 @@ def alerting(
     model: str,
     rules: Iterable[Rule],
     alerts: Iterable[Alert],
-    rows: Iterable[Row],
+    rows: Iterable[MeasurementRow],
     second: int,
     accepted: Accepted | None = None,
 ) -> Alerting:

@@ -17,9 +17,9 @@ from monitor.exposition.accept import likes
 from monitor.exposition.collector import AlertCollector, MeasurementCollector
 from monitor.exposition.selection import Exposed, expose
 from monitor.exposition.self_metrics import SelfMetrics
+from monitor.measures.rows import MeasurementRow
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import ChannelReport, CycleReport
-from monitor.specs.rows import MeasurementRow
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"

@@ -14,8 +14,8 @@ from monitor.exposition import names
 from monitor.exposition.alerts import Alerting, alerting
 from monitor.measures.catalogue import BY_NAME, CATALOGUE, Measure
 from monitor.measures.measure import Family
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import MeasurementRow, Truth
 
 _Key: TypeAlias = tuple[str, str, str, Truth]
 
@@ -103,7 +103,7 @@ def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
         return None
     if row.subject.startswith(FEATURE):
         return Group.FEATURE if _is_feature_series(model, row) else None
-    if row.version is None and row.segment is None:
+    if row.of_whole:
         return Group.WHOLE if _by_default(measure) else None
     wanted = row.measure in STRATUM_MEASURES or row.measure == MAIN[model.reading.task]
     return Group.STRATUM if wanted else None
@@ -131,8 +131,7 @@ _SHOWN = frozenset(
 
 def _is_feature_series(model: ModelSpec, row: MeasurementRow) -> bool:
     window = main_window([window.name for window in model.windows])
-    whole = row.version is None and row.segment is None
-    return whole and row.measure in FEATURE_MEASURES and row.window == window
+    return row.of_whole and row.measure in FEATURE_MEASURES and row.window == window
 
 
 def _newest(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementRow]:

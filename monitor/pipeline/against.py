@@ -20,12 +20,13 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import Result, expectation, performance, quality, shift
 from monitor.measures.label_shift import LABEL
 from monitor.measures.measure import Family
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import absent_results
 from monitor.pipeline.compared import Compared
 from monitor.pipeline.monitored import Figures, Monitored
 from monitor.pipeline.target import Target, ask_of, folded_part
 from monitor.records.counting import Counting
-from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, segments_of
 from monitor.windows.fold import fold
@@ -44,7 +45,7 @@ class Earlier:
 
     def folded(self, monitored: Monitored, part: Part, *, strata: bool = False) -> Strata:
         """Sum of the spans by stratum, or of the whole alone; the whole is always there."""
-        layout = monitored.counting.records if part is Part.RECORDS else monitored.counting.labels
+        layout = monitored.counting.layout(part)
         found = fold(layout, (monitored.panes.window(part, *span, strata=strata) for span in self.spans))
         return {WHOLE: Counters.empty(layout)} | found
 
@@ -144,7 +145,7 @@ def _of_quality(
     return [
         target.row(_difference(row, then), Truth.NONE, WHOLE, None, against=against)
         for row in rows
-        if row.measure in wanted and row.version is None and row.segment is None and not row.against
+        if row.measure in wanted and row.of_whole and not row.against
     ]
 
 
@@ -238,7 +239,7 @@ def _figures(monitored: Monitored, labels: Counters, *, every: bool) -> Figures:
 
 
 def _is_compared(row: MeasurementRow, *, every: bool) -> bool:
-    plain = row.version is None and row.segment is None and not row.against
+    plain = row.of_whole and not row.against
     told = every or row.measurement.interval is not None
     return plain and told and is_comparable(BY_NAME[row.measure], every=every)
 

@@ -13,12 +13,14 @@ from monitor.alerts.rounds import Round, advance
 from monitor.alerts.rules import Rule, Series
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measure import Family
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.against import REFERENCE
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored
+from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Store
-from monitor.specs.rows import CUMULATIVE, MeasurementRow, Part, Truth, WindowState
+from monitor.specs.rows import WindowState
 
 
 def accepted_changes(store: Store, spec: ModelSpec, as_of: int) -> dict[Series, Acceptance]:

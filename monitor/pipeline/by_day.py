@@ -7,8 +7,9 @@ from itertools import pairwise
 from monitor.core.clock import floor_to
 from monitor.measures.ask import Result
 from monitor.measures.days import FEWEST, by_days, without
+from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.target import Target, doubted
-from monitor.specs.rows import MeasurementRow, Part
+from monitor.records.pane import Part
 from monitor.states.strata import WHOLE, Strata, Stratum
 
 
@@ -64,7 +65,7 @@ def _day_sums(target: Target, part: Part, *, strata: bool) -> list[Strata]:
 
 
 def _of_whole(row: MeasurementRow) -> bool:
-    return row.version is None and row.segment is None and not row.against
+    return row.of_whole and not row.against
 
 
 def _without(folded: Strata, day: Strata, needed: Iterable[Stratum]) -> Strata:

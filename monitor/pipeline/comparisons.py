@@ -10,9 +10,9 @@ from monitor.measures.comparison import Mean, Rate, mean_of_sums, outcomes, rate
 from monitor.pipeline.ledger import Counts, Ledger
 from monitor.records import pairing
 from monitor.records.counting import VOLUME, Counting
+from monitor.records.pane import Part
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Part
 from monitor.states.counters import Counters
 from monitor.states.grids import content_hash
 from monitor.states.paired import Agreement

@@ -9,9 +9,9 @@ import numpy as np
 from monitor.core.errors import LeaseLost
 from monitor.pipeline.dirty import ranges_of
 from monitor.pipeline.monitored import Monitored
-from monitor.records.pane import PanePart
+from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import AtOnce, Lease
-from monitor.specs.rows import Part, WaitingPane
+from monitor.specs.rows import WaitingPane
 from monitor.windows.recount import Budget, Candidate, choose
 
 MOST_PANES = 200

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.alerting import accepted_changes, alerted, newest_kept, noticed, watched_rows
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
 from monitor.pipeline.cumulative import enter
@@ -18,16 +19,9 @@ from monitor.pipeline.monitored import Monitored, NewestSettled, restore
 from monitor.pipeline.reach import reach_back
 from monitor.pipeline.versions import newly_seen
 from monitor.pipeline.widen import widen
+from monitor.records.pane import Part
 from monitor.specs.protocols import Commit, CycleReport, Lease
-from monitor.specs.rows import (
-    MeasurementRow,
-    ModelState,
-    Part,
-    Provenance,
-    Truth,
-    WaitingPane,
-    WindowState,
-)
+from monitor.specs.rows import ModelState, Provenance, WaitingPane, WindowState
 from monitor.windows.ends import Window
 from monitor.windows.recount import Budget
 from monitor.windows.settling import Settled

@@ -8,7 +8,8 @@ import numpy as np
 from monitor.core.typing import Floats
 from monitor.pipeline.monitored import Monitored
 from monitor.records.counting import DELAY_EDGES
-from monitor.specs.rows import ModelState, Part, WaitingPane, WindowState
+from monitor.records.pane import Part
+from monitor.specs.rows import ModelState, WaitingPane, WindowState
 from monitor.windows.ends import Window
 from monitor.windows.settling import (
     Ages,

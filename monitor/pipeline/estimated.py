@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from monitor.core.measurement import Reason
 from monitor.measures.evaluate import Result, estimate_errors, estimates
 from monitor.measures.measure import Family
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.lessons import Taught
 from monitor.pipeline.target import Target, ask_of, folded_part
-from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.records.pane import Part
 from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
 
 _NOT_SETTLED: Taught = {WHOLE: Reason.NOT_SETTLED}
@@ -32,7 +33,7 @@ def estimate_error_rows(
     The estimate is made again, of the records as they are known now. Cost: where labels changed, a sum of
     panes.
     """
-    whole = [row for row in rows if row.version is None and row.segment is None and not row.against]
+    whole = [row for row in rows if row.of_whole and not row.against]
     realised = [Result(row.measure, row.subject, row.measurement) for row in whole]
     estimated = _estimates(target, labels, Truth.SETTLED, strata=False).get(WHOLE, [])
     errors = estimate_errors(estimated, realised)

@@ -10,16 +10,17 @@ import numpy as np
 from monitor.core.errors import SourceUnavailable
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
+from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.count import chunks
 from monitor.pipeline.dirty import Changes, ranges_of
 from monitor.pipeline.figures import log_row
 from monitor.pipeline.monitored import Monitored
 from monitor.records.checksum import checksum_of_moments
 from monitor.records.count_labels import label_facts
-from monitor.records.pane import PanePart
+from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated
-from monitor.specs.rows import MeasurementRow, PaneFacts, Part, WaitingPane
+from monitor.specs.rows import PaneFacts, WaitingPane
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from monitor.measures import label_shift
 from monitor.measures.ask import Ask, Result
 from monitor.measures.cells import Expected
 from monitor.measures.measure import Family
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.compared import compared
 from monitor.pipeline.target import Target, ask_of, folded_part
 from monitor.records.counting import Counting
-from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 from monitor.states.views import Histogram

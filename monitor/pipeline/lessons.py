@@ -7,10 +7,11 @@ from typing import TypeAlias
 from monitor.core.measurement import Reason
 from monitor.measures.estimates import Learned
 from monitor.measures.evaluate import Result, learned
+from monitor.measures.rows import Truth
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import Counting
+from monitor.records.pane import Part
 from monitor.records.reference import Reference
-from monitor.specs.rows import Part, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
 

@@ -17,6 +17,7 @@ from monitor.measures.evaluate import (
     quality,
     shift,
 )
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.volume import WEEKS, volume_ratio
 from monitor.pipeline.against import (
     Earlier,
@@ -35,7 +36,7 @@ from monitor.pipeline.label_shift import label_shift_against, label_shift_rows
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.target import Target, ask_of, folded_part
 from monitor.records.counting import Counting
-from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.earlier import earlier_spans

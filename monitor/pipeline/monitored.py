@@ -11,6 +11,7 @@ from monitor.alerts.rules import Series
 from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import Measurement
 from monitor.measures.cells import Expected
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.ledger import Ledger
 from monitor.pipeline.lessons import Lessons
 from monitor.pipeline.panes import Panes
@@ -18,7 +19,7 @@ from monitor.records.counting import Counting
 from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Source, Store
-from monitor.specs.rows import MeasurementRow, ModelState, Truth
+from monitor.specs.rows import ModelState
 from monitor.states.counters import Counters
 from monitor.states.strata import Strata
 from monitor.windows.earlier import reach

@@ -10,9 +10,9 @@ from monitor.core.typing import Ints
 from monitor.records.checksum import wrapped
 from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.narrow import hangs_on_features, narrowed, places
-from monitor.records.pane import PanePart
+from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import Store
-from monitor.specs.rows import PaneFacts, Part
+from monitor.specs.rows import PaneFacts
 from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.fold import fold

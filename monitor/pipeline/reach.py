@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from monitor.pipeline.dirty import Changes, changed_rows, oldest_of
 from monitor.pipeline.monitored import Monitored
-from monitor.specs.rows import Part, WaitingPane
+from monitor.records.pane import Part
+from monitor.specs.rows import WaitingPane
 
 
 def reach_back(monitored: Monitored, changes: Changes, as_of: int) -> Changes:

@@ -6,8 +6,9 @@ from monitor.core.measurement import Measurement
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import Ask, Result, best_threshold
 from monitor.measures.measure import Family
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.monitored import Monitored
-from monitor.specs.rows import MeasurementRow, Part, Truth
+from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.ends import Window
@@ -87,7 +88,7 @@ def _threshold(monitored: Monitored, ask: Ask) -> float | None:
 
 def folded_part(target: Target, part: Part, *, strata: bool = True) -> Strata:
     """Sum of a window's panes by stratum, or of the whole alone; the whole is always there."""
-    layout = target.monitored.counting.records if part is Part.RECORDS else target.monitored.counting.labels
+    layout = target.monitored.counting.layout(part)
     folded = target.monitored.panes.window(part, target.start, target.end, strata=strata)
     folded.setdefault(WHOLE, Counters.empty(layout))
     return folded

@@ -8,8 +8,8 @@ from monitor.core.clock import floor_to
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.panes import columns_of, left_behind
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart
-from monitor.specs.rows import PaneFacts, Part, WaitingPane
+from monitor.records.pane import PanePart, Part
+from monitor.specs.rows import PaneFacts, WaitingPane
 from monitor.windows.widen import divisors, widened
 
 _FIRST = -(2**62)
@@ -95,7 +95,7 @@ def _merged(
     monitored: Monitored, old: Counting, part: Part, facts: list[PaneFacts], dropped: set[int]
 ) -> tuple[int, list[PanePart]]:
     """As of the oldest of the counts, and the merged parts but those of which a part is dropped."""
-    layout, pane = old.records if part is Part.RECORDS else old.labels, monitored.counting.reading.pane
+    layout, pane = old.layout(part), monitored.counting.reading.pane
     known = [
         one
         for one in facts

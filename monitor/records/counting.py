@@ -9,6 +9,7 @@ from monitor.core.clock import HOUR
 from monitor.core.typing import Floats, Ints
 from monitor.records.error_terms import ERROR_EDGES, ERRORS, LABEL_EDGES, PERCENTAGES, error_blocks
 from monitor.records.pairing import paired_blocks
+from monitor.records.pane import Part
 from monitor.records.probabilities import COARSE_EDGES, EDGES, TOGETHER, UNUSABLE
 from monitor.records.reading import Reading, Task
 from monitor.records.values import canonical
@@ -126,6 +127,10 @@ class Counting:
         if self.challenged:
             blocks += paired_blocks(self.score if self.scored else None, probabilistic=self.probabilistic)
         return Layout(tuple(blocks))
+
+    def layout(self, part: Part) -> Layout:
+        """Blocks of a pane's part."""
+        return self.records if part is Part.RECORDS else self.labels
 
     @property
     def challenged(self) -> bool:

@@ -2,9 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from monitor.states.counters import Counters
 from monitor.states.strata import Stratum
+
+
+class Part(StrEnum):
+    """The two parts of a pane."""
+
+    RECORDS = "records"
+    LABELS = "labels"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from monitor.core.measurement import Detail
 from monitor.core.text import readable
 from monitor.core.words import number
 from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.rows import MeasurementRow
 from monitor.show.plain import Shown, ordered
 from monitor.show.table import Line, as_table
 from monitor.show.words import aligned, between
-from monitor.specs.rows import MeasurementRow
 
 _FEW = 3  # subjects of one measure
 _MOST = 12  # lines of one table
@@ -22,7 +22,7 @@ def explained(rows: Sequence[Shown]) -> str:
 
     First the segments that contribute most to a fall; of a measure of many subjects the three largest values.
     """
-    whole = [(model, as_of, row) for model, as_of, row in rows if row.version is None and row.segment is None]
+    whole = [(model, as_of, row) for model, as_of, row in rows if row.of_whole]
     lines = [Line(*one) for one in ordered(whole)]
     text = []
     for heading, group in groupby(lines, key=lambda line: line.heading):

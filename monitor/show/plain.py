@@ -12,7 +12,7 @@ from monitor.core.clock import to_iso
 from monitor.core.measurement import Detail
 from monitor.core.text import csv_cell, json_text
 from monitor.measures.catalogue import BY_NAME, Family
-from monitor.specs.rows import MeasurementRow
+from monitor.measures.rows import MeasurementRow
 from monitor.windows.ends import nominal_length
 
 Shown: TypeAlias = tuple[str, int, MeasurementRow]

@@ -10,9 +10,9 @@ from monitor.core.text import readable
 from monitor.core.words import duration, number
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME, Unit
+from monitor.measures.rows import MeasurementRow
 from monitor.show.plain import Shown, ordered
 from monitor.show.words import aligned, between, moment, signed
-from monitor.specs.rows import MeasurementRow
 
 _NEGLIGIBLE = 1e-9
 _LEADING = {"feature:": "stability_index", "class:": "base_rate"}  # by which a few are chosen
@@ -125,8 +125,7 @@ def _overview(lines: Sequence[Line]) -> list[Line]:
     whole = [
         line
         for line in lines
-        if line.row.version is None
-        and line.row.segment is None
+        if line.row.of_whole
         and line.row.measure in BY_NAME
         and (BY_NAME[line.row.measure].headline or line.row.against)
     ]

@@ -9,10 +9,9 @@ from monitor.core.typing import Ints
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes
+from monitor.records.pane import CountedPanes, Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
-from monitor.specs.rows import Part
 
 
 class Tables(Protocol):

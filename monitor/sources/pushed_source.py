@@ -12,7 +12,7 @@ from monitor.records.checksum import checksum_of_moments
 from monitor.records.count_records import cells_of, count_records
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.ids import with_one_id
-from monitor.records.pane import CountedPanes, PanePart
+from monitor.records.pane import CountedPanes, PanePart, Part
 from monitor.records.rows import MOST_VERSIONS, Rows, serves_of, version_name
 from monitor.records.values import Categories, categories, texts
 from monitor.sources.catalogue import look
@@ -21,7 +21,6 @@ from monitor.sources.source import SqlSource
 from monitor.sources.statements import Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
-from monitor.specs.rows import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Stratum
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from monitor.core.clock import DAY
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes
+from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
 from monitor.sources import changes, patience, scan
 from monitor.sources.catalogue import look
@@ -24,7 +24,6 @@ from monitor.sources.plans import Read, expected_rows
 from monitor.sources.statements import Reader, Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
-from monitor.specs.rows import Part
 
 ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
 

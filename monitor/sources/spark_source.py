@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes
+from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
 from monitor.records.shipped import job_text, parts_of
 from monitor.sources import scan
@@ -20,7 +20,6 @@ from monitor.sources.spark_cluster import SparkReader
 from monitor.sources.statements import Session, Statement
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
-from monitor.specs.rows import Part
 
 
 @dataclass(slots=True)

@@ -9,18 +9,17 @@ import pyarrow as pa
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.messages import Notice
 from monitor.core.typing import Ints
+from monitor.measures.rows import MeasurementRow
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes, PanePart
+from monitor.records.pane import CountedPanes, PanePart, Part
 from monitor.records.reference import Reference
 from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
     Entry,
     Event,
-    MeasurementRow,
     ModelState,
     PaneFacts,
-    Part,
     Provenance,
     WaitingNotice,
     WaitingPane,

@@ -2,64 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, TypeAlias
 
-from monitor.alerts import rules
-from monitor.core.measurement import Measurement
+from monitor.records.pane import Part
 
 SeenAgain: TypeAlias = tuple[tuple[int, int], ...] | None
-CUMULATIVE = rules.CUMULATIVE
-
-
-class Truth(StrEnum):
-    """Which labels a performance measurement stands on; NONE for measures without labels."""
-
-    NONE = ""
-    PROVISIONAL = "provisional"
-    SETTLED = "settled"
-
-
-class Part(StrEnum):
-    """The two parts of a pane."""
-
-    RECORDS = "records"
-    LABELS = "labels"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasurementRow:
-    """One measurement of one window: a row of `current` and of `snapshots`.
-
-    Parameters
-    ----------
-    window, window_end
-        name and end (microseconds); the cycle's own figures (orphans, …) have the window "", comparisons
-        that go on `CUMULATIVE`.
-    version, segment
-        None for the whole.
-    subject
-        score, prediction, label, feature:NAME, class:NAME or empty.
-    against
-        what the value is the difference from, or the shift against: reference, previous, 28d; empty: none,
-        and for a shift the reference.
-    coverage
-        labelled share of the window's records, on performance rows.
-    warning
-        "partial", "low_coverage", "uneven_labels", …, or empty; several with a comma between them.
-    """
-
-    window: str
-    window_end: int
-    truth: Truth
-    version: str | None
-    segment: str | None
-    measure: str
-    subject: str
-    measurement: Measurement
-    coverage: float | None = None
-    warning: str = ""
-    against: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from monitor.alerts.lifecycle import Alert
+from monitor.measures.rows import MeasurementRow
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart
+from monitor.records.pane import PanePart, Part
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
@@ -18,10 +19,8 @@ from monitor.specs.rows import (
     Event,
     KeptConfiguration,
     KeptReference,
-    MeasurementRow,
     ModelState,
     PaneFacts,
-    Part,
     Provenance,
     WaitingPane,
     WindowState,

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, delete, select
 
-from monitor.specs.rows import MeasurementRow
+from monitor.measures.rows import MeasurementRow
 from monitor.store.measured import columns_of, row_of, values_of
 from monitor.store.statements import write_many
 from monitor.store.tables import current

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Table
 from monitor.core.errors import DAMAGE, damaged
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.specs.rows import MeasurementRow, Truth
+from monitor.measures.rows import MeasurementRow, Truth
 
 COLUMNS = (
     "window", "window_end", "truth", "version", "segment", "measure", "subject", "against", "value", "reason",

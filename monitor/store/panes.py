@@ -9,8 +9,8 @@ from monitor.core.clock import to_iso
 from monitor.core.errors import CodecError, damaged
 from monitor.records import codec
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart
-from monitor.specs.rows import PaneFacts, Part
+from monitor.records.pane import PanePart, Part
+from monitor.specs.rows import PaneFacts
 from monitor.states.counters import Layout
 from monitor.states.strata import Strata
 from monitor.store.damage import understood
@@ -129,7 +129,7 @@ def load(
     CodecError
         if a blob cannot be read; it names the pane.
     """
-    layout = counting.records if part is Part.RECORDS else counting.labels
+    layout = counting.layout(part)
     query = select(*_STORED).where(
         panes.c.run == run,
         panes.c.model == model,

@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, select
 
-from monitor.specs.rows import Part, WaitingPane
+from monitor.records.pane import Part
+from monitor.specs.rows import WaitingPane
 from monitor.store.damage import understood
 from monitor.store.statements import Insert, insert_of
 from monitor.store.tables import waiting

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from monitor.alerts.acceptance import Acceptance, read
-from monitor.alerts.rules import CUMULATIVE, Base, Bound, Condition, Limit, Rule, Series
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series
 from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.specs.rows import MeasurementRow, Truth
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 
 ABOVE = Rule(name="shift", measure="stability_index", condition=Condition(above=Limit(0.25)), window="7d")
 

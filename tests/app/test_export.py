@@ -19,7 +19,7 @@ from monitor.cli import main
 from monitor.core.clock import DAY, to_datetime, to_iso
 from monitor.core.errors import ConfigurationError, StoreError
 from monitor.core.measurement import Detail
-from monitor.specs.rows import Truth
+from monitor.measures.rows import Truth
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import writing
 from monitor.store.engine import migrate, open_store

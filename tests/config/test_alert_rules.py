@@ -5,7 +5,7 @@ from configurations import SOURCE, File, model
 
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR
-from monitor.specs.rows import CUMULATIVE
+from monitor.measures.rows import CUMULATIVE
 
 LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"'
 REFERENCE = '[models.reference]\nfile = "reference.parquet"'

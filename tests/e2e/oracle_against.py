@@ -9,7 +9,7 @@ from oracle_classes import codes
 
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measure import Direction, Family, Unit
-from monitor.specs.rows import MeasurementRow
+from monitor.measures.rows import MeasurementRow
 
 FAMILIES = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)
 CONTRIBUTION = "segment_contribution"

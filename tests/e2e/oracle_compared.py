@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from oracle import Expected, How, Key
 
 from monitor.core.measurement import Measurement
-from monitor.specs.rows import MeasurementRow
+from monitor.measures.rows import MeasurementRow
 
 FEW = 10
 NOT_RECOMPUTED = {

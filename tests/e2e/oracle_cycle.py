@@ -21,8 +21,8 @@ from sklearn import config_context
 
 from monitor.core.clock import parse_duration, to_iso
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.windows.ends import Window
 
 Rows: TypeAlias = list[MeasurementRow]

@@ -18,7 +18,7 @@ from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Measurement
-from monitor.specs.rows import MeasurementRow, Truth
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.store.engine import migrate
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text(encoding="utf-8")

@@ -14,9 +14,8 @@ from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso, to_datetime
 from monitor.demo.loading import load_logs
-from monitor.records.pane import PanePart
+from monitor.records.pane import PanePart, Part
 from monitor.specs.model import ModelSpec, SourceSpec
-from monitor.specs.rows import Part
 from monitor.store.engine import migrate
 
 FLIGHTS = Path(__file__).parents[2] / "examples" / "flights"

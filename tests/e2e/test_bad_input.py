@@ -10,7 +10,7 @@ from serving import Bench, Cycled, Database, Row, create_tables, labels, model, 
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
 from monitor.core.measurement import Measurement, Reason
-from monitor.specs.rows import Truth
+from monitor.measures.rows import Truth
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 AS_OF = END + HOUR  # the newest window of a day ends at END: it holds a third of the rows

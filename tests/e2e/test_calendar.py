@@ -14,9 +14,9 @@ from synthetic import START, Log, log_of, monitored_of
 from monitor.app.running import cycle_once
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
 from monitor.core.measurement import Reason
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import migrate, open_store
 from monitor.windows.ends import window_of

@@ -9,7 +9,7 @@ from sklearn import metrics
 
 from monitor.core.clock import MINUTE, from_iso, to_iso
 from monitor.core.typing import Floats, Ints
-from monitor.specs.rows import Truth
+from monitor.measures.rows import Truth
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-02")
 NAMES = ("ant", "bee", "cat")

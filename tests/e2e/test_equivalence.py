@@ -24,11 +24,11 @@ from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso, to_datetime
 from monitor.demo.loading import load_logs
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.replay import ticks
-from monitor.records.pane import PanePart
+from monitor.records.pane import PanePart, Part
 from monitor.specs.model import SourceSpec
-from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.store.engine import migrate
 from monitor.windows.ends import window_of
 

@@ -29,8 +29,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso
 from monitor.core.measurement import Measurement, Reason
+from monitor.measures.rows import Truth
 from monitor.pipeline.replay import ticks
-from monitor.specs.rows import Truth
 
 WEEK = START + 7 * DAY
 Made: TypeAlias = Callable[[str], Recipe]

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from sqlalchemy import make_url
 
 from monitor.core.clock import DAY, HOUR
-from monitor.specs.rows import Truth
+from monitor.measures.rows import Truth
 
 END = START + 7 * DAY
 LATER = END + HOUR

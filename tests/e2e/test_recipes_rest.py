@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR
-from monitor.specs.rows import Truth
+from monitor.measures.rows import Truth
 
 LATER = START + 7 * DAY + HOUR
 LOG = 'table = "predictions"\nid = "request_id"'  # of the recipe for a log without labels

@@ -14,8 +14,8 @@ from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.typing import Ints
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
+from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Part
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import migrate, open_store
 from monitor.windows.recount import Budget, Candidate, choose

@@ -3,9 +3,9 @@
 from monitor.core.clock import DAY, HOUR
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.reading import Reading, Task
 from monitor.specs.model import ModelSpec, Relation
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.windows.ends import window_of
 
 AS_OF = 20 * DAY

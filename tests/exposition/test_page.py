@@ -19,9 +19,9 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.page import OPENMETRICS, TEXT, Exposition, negotiated
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.measures.catalogue import CATALOGUE
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.reading import Task
 from monitor.specs.protocols import CycleReport
-from monitor.specs.rows import MeasurementRow, Truth
 
 parse_text: Callable[[str], Iterable[Metric]] = text_parser.text_string_to_metric_families
 parse_openmetrics: Callable[[str], Iterable[Metric]] = openmetrics_parser.text_string_to_metric_families

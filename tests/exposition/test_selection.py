@@ -5,15 +5,14 @@ import pytest
 from exposition_rows import AS_OF, model, row, typical_rows
 
 from monitor.alerts.defaults import ALL, default_rules
-from monitor.alerts.rules import CUMULATIVE
 from monitor.core.clock import DAY, SECOND
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.exposition.names import WINDOW_COVERAGE, WINDOW_END, WINDOW_RECORDS
 from monitor.exposition.selection import Exposed, Group, expose, exposed_as, reads
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.measure import Family
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.records.reading import Task
-from monitor.specs.rows import MeasurementRow, Truth
 
 AUC = "model_monitor_roc_auc_ratio"
 INDEX = "model_monitor_stability_index"

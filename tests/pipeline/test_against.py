@@ -14,11 +14,11 @@ from synthetic import READING, START, labels_of, monitored_of
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.measurement import Reason
 from monitor.measures.distances import DISTANCES
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import NAMES
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.replay import replay, ticks
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 

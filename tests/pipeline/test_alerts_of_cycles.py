@@ -19,10 +19,11 @@ from monitor.alerts.rules import Base, Condition, Limit, Rule
 from monitor.alerts.verdicts import needed
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Detail
+from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
 from monitor.records.reading import Task
-from monitor.specs.rows import Event, MeasurementRow
+from monitor.specs.rows import Event
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 

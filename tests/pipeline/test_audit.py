@@ -15,9 +15,9 @@ from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.dirty import find_changes
 from monitor.pipeline.housekeeping import audit
 from monitor.pipeline.monitored import Monitored
+from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport
-from monitor.specs.rows import Part
 from monitor.states.strata import WHOLE
 from monitor.store.adapter import SqlStore
 

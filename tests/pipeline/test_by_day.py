@@ -16,10 +16,11 @@ from monitor.core.measurement import Measurement
 from monitor.measures.ask import Ask, Result
 from monitor.measures.days import by_days
 from monitor.measures.evaluate import performance, quality
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.records.counting import Counting
+from monitor.records.pane import Part
 from monitor.records.reading import Arms
-from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 from monitor.store.adapter import SqlStore

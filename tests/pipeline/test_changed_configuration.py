@@ -8,8 +8,8 @@ from serving import Bench, model, predictions, sqlite_bench
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
+from monitor.measures.rows import MeasurementRow
 from monitor.specs.protocols import CycleReport
-from monitor.specs.rows import MeasurementRow
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-05")
 OPTIONS = """

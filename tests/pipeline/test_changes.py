@@ -7,10 +7,12 @@ from memory import MemorySource
 from synthetic import READING, SPEC, START, Log, labels_of, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.monitored import Monitored
 from monitor.records.counting import VOLUME
-from monitor.specs.rows import MeasurementRow, PaneFacts, Part, Truth
+from monitor.records.pane import Part
+from monitor.specs.rows import PaneFacts
 from monitor.states.strata import WHOLE
 from monitor.store.adapter import SqlStore
 

@@ -12,13 +12,13 @@ from synthetic import READING, START, Log, log_of, monitored_of
 from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Bools, Floats
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.replay import replay, ticks
 from monitor.records.reading import Arms, Challenger, Task
 from monitor.specs.model import ComparedSpec
 from monitor.specs.protocols import CycleReport
-from monitor.specs.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 
 COMPARED = replace(

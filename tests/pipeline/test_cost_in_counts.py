@@ -14,9 +14,9 @@ from serving import Bench, model, predictions, sqlite_bench
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.records.pane import Part
 from monitor.sources.meter import MeteredSession
 from monitor.specs.protocols import CycleReport
-from monitor.specs.rows import Part
 
 AN_HOUR = 20
 AHEAD = 2  # rows of the next five minutes

@@ -9,9 +9,9 @@ from synthetic import READING, START, Log, log_of, monitored_of, reference_rows
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Reason
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 

@@ -6,9 +6,9 @@ from memory import MemorySource
 from synthetic import START, labels_of, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.cycle import run_cycle
 from monitor.specs.model import Relation
-from monitor.specs.rows import MeasurementRow
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 

@@ -10,10 +10,10 @@ import pytest
 from synthetic import READING, SPEC, START, Log, labels_of, log_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import replay, ticks
 from monitor.records.reading import Arms
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 
 ONE_DAY = SPEC.windows[:1]

@@ -11,13 +11,14 @@ from synthetic import READING, SPEC, START, labels_of, log_of, monitored_of, pre
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Reason
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.replay import replay, ticks
+from monitor.records.pane import Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
 from monitor.specs.model import Relation
-from monitor.specs.rows import MeasurementRow, Part, Truth
 from monitor.store.adapter import SqlStore
 
 ONE_DAY = SPEC.windows[:1]

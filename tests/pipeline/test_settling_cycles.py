@@ -11,9 +11,9 @@ import pytest
 from synthetic import READING, SPEC, START, Log, log_of, monitored_of, weekly
 
 from monitor.core.clock import DAY, HOUR
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 

@@ -16,11 +16,11 @@ from monitor.alerts.lifecycle import State
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.measurement import Reason
 from monitor.measures.measure import Family
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.monitored import Monitored
 from monitor.records.reading import Task
 from monitor.records.reference import counted_on
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 

@@ -15,12 +15,12 @@ from synthetic import READING, SPEC, START, Log, log_of, monitored_of, predictio
 from monitor.alerts.rules import Condition, Limit, Rule
 from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import Reason
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.monitored import Monitored
 from monitor.pipeline.replay import replay, ticks
 from monitor.records.reading import Reading, Serving
 from monitor.records.reference import counted_on
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 
 VERSIONED = replace(READING, versioned=True)

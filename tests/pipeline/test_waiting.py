@@ -9,10 +9,11 @@ from memory import MemorySource
 from synthetic import SPEC, START, labels_of, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
+from monitor.records.pane import Part
 from monitor.specs.protocols import AtOnce
-from monitor.specs.rows import MeasurementRow, Part
 from monitor.store.adapter import SqlStore
 
 ONE_DAY = SPEC.windows[:1]

@@ -8,8 +8,7 @@ from serving import Bench, model, predictions, sqlite_bench
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.records.pane import PanePart
-from monitor.specs.rows import Part
+from monitor.records.pane import PanePart, Part
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-05")
 OPTIONS = """

@@ -20,7 +20,7 @@ from simulation.changes import INSERT, Changes, joined
 from simulation.faults import Draft, Fault, changes_in_place, repeats, revisions
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.specs.rows import MeasurementRow
+from monitor.measures.rows import MeasurementRow
 
 DAYS = 4
 OWN = 2**46  # keys of the rows that a step adds lie apart

@@ -16,8 +16,8 @@ from simulation.changes import Changes
 from synthetic import READING, START, monitored_of
 
 from monitor.core.clock import DAY, HOUR
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
-from monitor.specs.rows import MeasurementRow, Truth
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 

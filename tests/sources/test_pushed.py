@@ -18,12 +18,11 @@ from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.errors import SourceError
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes
+from monitor.records.pane import CountedPanes, Part
 from monitor.records.reading import Arms, Reading, Serving, Task
 from monitor.records.reference import reference_of
 from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
-from monitor.specs.rows import Part
 
 START = from_iso("2013-03-01")
 AS_OF = START + 3 * DAY

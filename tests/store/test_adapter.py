@@ -10,20 +10,13 @@ from monitor.core.clock import DAY, HOUR, LAST
 from monitor.core.errors import CodecError, LeaseLost, StoreError
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.codec import encode_strata
+from monitor.records.pane import Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counting_without_reference
 from monitor.specs.protocols import Store
-from monitor.specs.rows import (
-    Entry,
-    MeasurementRow,
-    ModelState,
-    PaneFacts,
-    Part,
-    Truth,
-    WaitingPane,
-    WindowState,
-)
+from monitor.specs.rows import Entry, ModelState, PaneFacts, WaitingPane, WindowState
 from monitor.states.counters import Counters
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading, writing

@@ -5,7 +5,7 @@ from dataclasses import replace
 from store_examples import START, commit, row
 
 from monitor.core.clock import DAY
-from monitor.specs.rows import Truth
+from monitor.measures.rows import Truth
 from monitor.store.adapter import SqlStore
 
 Kept = list[tuple[str, int, str, float | None]]

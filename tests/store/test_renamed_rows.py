@@ -1,7 +1,8 @@
 import sqlalchemy as sa
 from store_examples import COUNTING, START, commit, pane, reference, row
 
-from monitor.specs.rows import Event, ModelState, Part, WaitingPane
+from monitor.records.pane import Part
+from monitor.specs.rows import Event, ModelState, WaitingPane
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading
 from monitor.store.tables import METADATA

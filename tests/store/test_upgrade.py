@@ -8,7 +8,7 @@ from alembic.config import Config
 from sqlalchemy import Connection, MetaData, Table, inspect, select
 
 from monitor.core.clock import DAY
-from monitor.specs.rows import Truth
+from monitor.measures.rows import Truth
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import connect, reading, writing
 from monitor.store.engine import _SCRIPTS, migrate, open_store

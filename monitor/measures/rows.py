@@ -1,0 +1,56 @@
+"""A measurement of a window, with all that identifies it: plain, flat, the columns of our tables."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from monitor.core.measurement import Measurement
+
+CUMULATIVE = "cumulative"  # window of what has settled since a moment
+
+
+class Truth(StrEnum):
+    """Which labels a performance measurement stands on; NONE for measures without labels."""
+
+    NONE = ""
+    PROVISIONAL = "provisional"
+    SETTLED = "settled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementRow:
+    """One measurement of one window: a row of `current` and of `snapshots`.
+
+    Parameters
+    ----------
+    window, window_end
+        name and end (microseconds); the cycle's own figures (orphans, …) have the window "", comparisons
+        that go on `CUMULATIVE`.
+    version, segment
+        None for the whole.
+    subject
+        score, prediction, label, feature:NAME, class:NAME or empty.
+    against
+        what the value is the difference from, or the shift against: reference, previous, 28d; empty: none,
+        and for a shift the reference.
+    coverage
+        labelled share of the window's records, on performance rows.
+    warning
+        "partial", "low_coverage", "uneven_labels", …, or empty; several with a comma between them.
+    """
+
+    window: str
+    window_end: int
+    truth: Truth
+    version: str | None
+    segment: str | None
+    measure: str
+    subject: str
+    measurement: Measurement
+    coverage: float | None = None
+    warning: str = ""
+    against: str = ""
+
+    @property
+    def of_whole(self) -> bool:
+        """Whether it is of all of the window's records: of no version and no segment."""
+        return self.version is None and self.segment is None
