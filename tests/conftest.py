@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import servers
 from hypothesis import settings
+from serving import Bench, Monitor
 
 from monitor.core import secrets
 from monitor.store.adapter import SqlStore
@@ -117,3 +118,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("TESTS WERE SKIPPED: programs are missing", sep="!", red=True, bold=True)
         for reason, count in lacking.items():
             terminalreporter.line(f"{count} tests: {reason}", red=True, bold=True)
+
+
+@pytest.fixture
+def monitor(bench: Bench) -> Monitor:
+    """A command on the configuration of a test's own `bench`."""
+    return bench.monitor

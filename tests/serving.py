@@ -1,6 +1,6 @@
 """A small serving system: predictions, labels, a reference, and the monitor's configuration."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from click.testing import CliRunner, Result
 from sqlalchemy.pool import NullPool
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
+from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import HOUR, SECOND, from_iso, to_iso
 from monitor.core.measurement import Measurement
@@ -20,6 +22,7 @@ from monitor.specs.protocols import CycleReport
 from monitor.store.engine import migrate
 
 Row = dict[str, Any]
+Monitor = Callable[..., Result]
 REPORTED = HOUR  # labels come this long after the event
 
 MODEL = """
@@ -158,11 +161,16 @@ class Bench:
     database: Database
     store_url: str
 
+    @property
+    def config(self) -> Path:
+        """The file of the configuration."""
+        return self.directory / "config.toml"
+
     def configure(self, *models: str, batch_rows: int = 20_000) -> None:
         """Write the configuration."""
         source = f'[sources.log]\nurl = "{self.database.url}"\nbatch_rows = {batch_rows}\n'
         text = f'[store]\nurl = "{self.store_url}"\n{source}{"".join(models)}'
-        (self.directory / "config.toml").write_text(text, encoding="utf-8")
+        self.config.write_text(text, encoding="utf-8")
 
     def columns(self, table: str) -> set[str]:
         """Names of a table's columns."""
@@ -173,8 +181,12 @@ class Bench:
     def app(self) -> Iterator[App]:
         """The monitor, opened on the configuration."""
         migrate(self.store_url)
-        with opened(settings_of(self.directory / "config.toml", {}), self.directory) as app:
+        with opened(settings_of(self.config, {}), self.directory) as app:
             yield app
+
+    def monitor(self, command: str, *arguments: str, answer: str = "") -> Result:
+        """A command on the configuration."""
+        return CliRunner().invoke(main, [command, "--config", str(self.config), *arguments], input=answer)
 
     def cycle(self, as_of: int) -> "Cycled":
         """Run a cycle of every model; what it reports and what is current then."""
@@ -188,12 +200,13 @@ class Bench:
         return Cycled(reports, measured)
 
 
-def sqlite_bench(directory: Path, rows: Sequence[Row], *models: str, labelled: int) -> Bench:
-    """These predictions, their labels that are reported by a time, and models, all in SQLite."""
+def sqlite_bench(directory: Path, rows: Sequence[Row], *models: str, labelled: int | None = None) -> Bench:
+    """These predictions, their labels that are reported by a time, if any, and models, all in SQLite."""
     bench = Bench(directory, Database(f"sqlite:///{directory}/log.db"), f"sqlite:///{directory}/monitor.db")
     create_tables(bench.database)
     bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=labelled))
+    if labelled is not None:
+        bench.database.insert("labels", labels(rows, end=labelled))
     bench.configure(*models)
     return bench
 

@@ -8,12 +8,11 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from serving import Bench, model, predictions, sqlite_bench
+from click.testing import CliRunner
+from serving import Bench, Monitor, model, predictions, sqlite_bench
 
 from monitor.app.holding import Held
 from monitor.cli import main
@@ -35,8 +34,6 @@ KEYS = [
 
 HIDDEN = "postgresql://ann:s3cr%40t@127.0.0.1:1/none?connect_timeout=2&sslpassword=s3cr%40t"
 
-Monitor = Callable[..., Result]
-
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
@@ -46,23 +43,11 @@ def bench(tmp_path: Path) -> Bench:
     return bench
 
 
-@pytest.fixture
-def monitor(bench: Bench) -> Monitor:
-    """A command on that configuration."""
-
-    def run(command: str, *arguments: str) -> Result:
-        return CliRunner().invoke(
-            main, [command, "--config", str(bench.directory / "config.toml"), *arguments]
-        )
-
-    return run
-
-
 def test_check_finds_no_fault_in_a_sound_configuration(bench: Bench, monitor: Monitor) -> None:
     done = monitor("check")
 
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == f"{bench.directory / 'config.toml'}: 1 model, no faults, 0 warnings\n"
+    assert done.stdout == f"{bench.config}: 1 model, no faults, 0 warnings\n"
     assert not (bench.directory / "monitor.db").exists()
 
 
@@ -144,7 +129,7 @@ def test_a_configuration_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 def test_the_configuration_may_be_named_in_the_environment(bench: Bench) -> None:
-    path = str(bench.directory / "config.toml")
+    path = str(bench.config)
 
     assert CliRunner().invoke(main, ["check"], env={"MONITOR_CONFIG": path}).exit_code == 0
 
@@ -430,5 +415,5 @@ def test_the_password_of_a_source_is_not_shown(bench: Bench, monitor: Monitor, c
 
 
 def _replace(bench: Bench, old: str, new: str) -> None:
-    path = bench.directory / "config.toml"
+    path = bench.config
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")

@@ -3,12 +3,11 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from serving import Bench, Database, create_tables, model, predictions
+from serving import Bench, Monitor, model, predictions, sqlite_bench
 
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
@@ -28,18 +27,11 @@ measure = "records"
 below = 10
 """
 
-Monitor = Callable[..., Result]
-
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Two days of 50 records, one model with a rule that they break, a cycle after the second day."""
-    bench = Bench(
-        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
-    )
-    create_tables(bench.database)
-    bench.database.insert("predictions", predictions(100, START, END))
-    bench.configure(model(options=OPTIONS) + RULES)
+    bench = sqlite_bench(tmp_path, predictions(100, START, END), model(options=OPTIONS) + RULES)
     bench.cycle(END)
     return bench
 
@@ -47,11 +39,13 @@ def bench(tmp_path: Path) -> Bench:
 @pytest.fixture
 def monitor(bench: Bench) -> Monitor:
     """`monitor alerts` on that configuration."""
-    config = str(bench.directory / "config.toml")
 
     def run(*arguments: str) -> Result:
-        command = [*arguments[:1], "--config", config, *arguments[1:]] if arguments[:1] in DECIDED else None
-        return CliRunner().invoke(main, ["alerts", *(command or ["--config", config, *arguments])])
+        if arguments[:1] in DECIDED:
+            return CliRunner().invoke(
+                main, ["alerts", arguments[0], "--config", str(bench.config), *arguments[1:]]
+            )
+        return bench.monitor("alerts", *arguments)
 
     return run
 

@@ -1,43 +1,22 @@
 """What people decide of histories by commands: recount, forget."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from serving import Bench, Database, create_tables, model, predictions
+from serving import Bench, Monitor, model, predictions, sqlite_bench
 
-from monitor.cli import main
 from monitor.core.clock import from_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = 'every = "1d"\nwindows = ["1d"]\nhorizon = "4d"\nsettle_after = "1d"\nresamples = 20'
 
-Monitor = Callable[..., Result]
-
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Two days of a log in SQLite, one model, one cycle done."""
-    bench = Bench(
-        tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'monitor.db'}"
-    )
-    create_tables(bench.database)
-    bench.database.insert("predictions", predictions(100, START, END))
-    bench.configure(model(options=OPTIONS))
+    bench = sqlite_bench(tmp_path, predictions(100, START, END), model(options=OPTIONS))
     bench.cycle(END)
     return bench
-
-
-@pytest.fixture
-def monitor(bench: Bench) -> Monitor:
-    """A command on that configuration."""
-    config = str(bench.directory / "config.toml")
-
-    def run(command: str, *arguments: str, answer: str = "") -> Result:
-        return CliRunner().invoke(main, [command, "--config", config, *arguments], input=answer)
-
-    return run
 
 
 def test_recount_says_what_was_read_and_keeps_who_and_why(bench: Bench, monitor: Monitor) -> None:

@@ -1,13 +1,10 @@
 """`show --all` on models whose versions come one after the other."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from serving import Bench, Database, create_tables, model, predictions
+from serving import Bench, Database, Monitor, create_tables, model, predictions
 
-from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
@@ -30,17 +27,7 @@ def bench(tmp_path: Path) -> Bench:
     return bench
 
 
-@pytest.fixture
-def monitor(bench: Bench) -> Callable[..., Result]:
-    """A command on that configuration."""
-
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(main, [*arguments, "--config", str(bench.directory / "config.toml")])
-
-    return run
-
-
-def test_all_rows_are_shown_in_every_cycle_after_a_new_version(monitor: Callable[..., Result]) -> None:
+def test_all_rows_are_shown_in_every_cycle_after_a_new_version(monitor: Monitor) -> None:
     shown = []
     for tick in range(END - DAY, END - 12 * HOUR, HOUR):
         assert monitor("cycle", "--as-of", to_iso(tick)).exit_code == 0
@@ -50,7 +37,7 @@ def test_all_rows_are_shown_in_every_cycle_after_a_new_version(monitor: Callable
     assert f"the log itself, version {NEW}, as of 2024-03-03T11:00:00Z" in shown[-3].stdout
 
 
-def test_each_heading_stands_once(monitor: Callable[..., Result]) -> None:
+def test_each_heading_stands_once(monitor: Monitor) -> None:
     for tick in range(END - DAY, END - 12 * HOUR, HOUR):
         monitor("cycle", "--as-of", to_iso(tick))
 

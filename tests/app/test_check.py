@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from serving import Bench, Database, create_tables, labels, model, predictions
 
 from monitor.app.check_reads import expected_reads
 from monitor.app.check_series import expected_series
-from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.exposition.selection import expose
 from monitor.records.reading import Reading, Task
@@ -46,7 +45,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
 
 
 def check(bench: Bench, *arguments: str) -> Result:
-    return CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml"), *arguments])
+    return bench.monitor("check", *arguments)
 
 
 def test_explain_shows_rows_reads_series_and_every_query_with_its_plan(bench: Bench) -> None:

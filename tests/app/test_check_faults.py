@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from serving import Bench, Database, create_tables, labels, model, predictions
 
-from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
 
 START = from_iso("2024-03-01")
@@ -28,7 +27,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def check(bench: Bench, *arguments: str) -> Result:
-    return CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml"), *arguments])
+    return bench.monitor("check", *arguments)
 
 
 def misnamed(name: str) -> str:
@@ -38,7 +37,7 @@ def misnamed(name: str) -> str:
 
 def test_a_fault_of_one_model_hides_none_of_the_tables_of_another(bench: Bench) -> None:
     bench.configure(model("late", options="windws = 1"), misnamed("early"), model("fine"))
-    path = bench.directory / "config.toml"
+    path = bench.config
     path.write_text(f'{path.read_text()}\n[sources.other]\nurl = "other.db"\n', encoding="utf-8")
 
     done = check(bench)
@@ -54,7 +53,7 @@ def test_a_fault_of_one_model_hides_none_of_the_tables_of_another(bench: Bench) 
 
 def test_a_fault_of_the_store_hides_none_of_the_tables(bench: Bench) -> None:
     bench.configure(misnamed("late"))
-    path = bench.directory / "config.toml"
+    path = bench.config
     path.write_text(path.read_text().replace("[store]\n", "[store]\nur = 1\n"), encoding="utf-8")
 
     done = check(bench)
@@ -212,7 +211,7 @@ def test_a_fault_that_all_inherit_hides_no_table(bench: Bench) -> None:
 
 def test_a_misspelt_key_of_a_source_hides_none_of_its_tables(bench: Bench) -> None:
     bench.configure(misnamed("late"))
-    path = bench.directory / "config.toml"
+    path = bench.config
     path.write_text(path.read_text().replace("[sources.log]\n", "[sources.log]\nmax_conections = 1\n"))
 
     first, *rest = told(check(bench))
@@ -223,7 +222,7 @@ def test_a_misspelt_key_of_a_source_hides_none_of_its_tables(bench: Bench) -> No
 
 def test_a_source_whose_url_is_not_known_is_not_looked_at(bench: Bench) -> None:
     bench.configure(misnamed("late"))
-    path = bench.directory / "config.toml"
+    path = bench.config
     path.write_text(path.read_text().replace(bench.database.url, "sqlite:///${UNSET}"))
 
     (line,) = told(check(bench))

@@ -20,7 +20,7 @@ SAID = (
 
 def test_a_segment_that_the_range_of_the_log_has_not_is_named(tmp_path: Path) -> None:
     bench = sqlite_bench(tmp_path, predictions(100, START, END), LATE, labelled=END)
-    config = str(bench.directory / "config.toml")
+    config = str(bench.config)
 
     cycled = CliRunner().invoke(main, ["cycle", "--config", config, "--as-of", "2024-03-03"])
     checked = CliRunner().invoke(main, ["check", "--config", config])

@@ -53,7 +53,7 @@ def reload(app: App, bench: Bench) -> str:
     schedule = Schedule(every, lambda _model, _as_of: None, lambda: END, stopping=threading.Event())
     Reloading(
         app,
-        lambda: settings_of(bench.directory / "config.toml", {}),
+        lambda: settings_of(bench.config, {}),
         ticks,
         schedule,
         Health(limits(every, None), now=time.monotonic),

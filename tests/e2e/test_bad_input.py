@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from serving import Bench, Cycled, Database, Row, create_tables, labels, model, predictions
 
-from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.rows import Truth
@@ -140,7 +138,7 @@ def test_an_empty_table_is_measured_once_rows_come(any_bench: Bench) -> None:
 def test_check_says_that_a_table_is_empty(bench: Bench) -> None:
     create_tables(bench.database)
 
-    done = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")])
+    done = bench.monitor("check")
 
     assert done.exit_code == 0
     assert 'warning: model "late": table "predictions" is empty' in done.stderr
