@@ -124,3 +124,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def monitor(bench: Bench) -> Monitor:
     """A command on the configuration of a test's own `bench`."""
     return bench.monitor
+
+
+@pytest.fixture
+def sqlite_store(tmp_path: Path) -> Iterator[SqlStore]:
+    """Store of the run "live" in a fresh file of SQLite."""
+    url = f"sqlite:///{tmp_path / 'monitor.db'}"
+    migrate(url)
+    opened = open_store(url, "live")
+    yield opened
+    opened.close()

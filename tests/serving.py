@@ -166,10 +166,11 @@ class Bench:
         """The file of the configuration."""
         return self.directory / "config.toml"
 
-    def configure(self, *models: str, batch_rows: int = 20_000) -> None:
-        """Write the configuration."""
+    def configure(self, *models: str, batch_rows: int = 20_000, port: int | None = None) -> None:
+        """Write the configuration; with a port that of a daemon that logs JSON."""
+        daemon = "" if port is None else f'[http]\nport = {port}\n[log]\nformat = "json"\n'
         source = f'[sources.log]\nurl = "{self.database.url}"\nbatch_rows = {batch_rows}\n'
-        text = f'[store]\nurl = "{self.store_url}"\n{source}{"".join(models)}'
+        text = f'{daemon}[store]\nurl = "{self.store_url}"\n{source}{"".join(models)}'
         self.config.write_text(text, encoding="utf-8")
 
     def columns(self, table: str) -> set[str]:

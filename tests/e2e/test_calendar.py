@@ -1,6 +1,5 @@
 """The days that people have: clocks that change, weekends without traffic, logs that are loaded at night."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.replay import ticks
 from monitor.store.adapter import SqlStore
-from monitor.store.engine import migrate, open_store
 from monitor.windows.ends import window_of
 
 CONFIG = """
@@ -48,16 +46,6 @@ label = "late"
 reported_at = "reported_at"
 """
 PERIODS = {"day": "D", "week": "W-SUN", "month": "M"}
-
-
-@pytest.fixture
-def sqlite_store(tmp_path: Path) -> Iterator[SqlStore]:
-    """Store of the run "live" in a fresh file."""
-    url = f"sqlite:///{tmp_path / 'monitor.db'}"
-    migrate(url)
-    opened = open_store(url, "live")
-    yield opened
-    opened.close()
 
 
 def served(start: str, end: str) -> pd.DataFrame:

@@ -101,13 +101,6 @@ class Running:
         )
 
 
-def configure(bench: Bench, port: int, *models: str) -> None:
-    bench.configure(*models)
-    config = bench.config
-    text = f'[http]\nport = {port}\n[log]\nformat = "json"\n' + config.read_text(encoding="utf-8")
-    config.write_text(text, encoding="utf-8")
-
-
 def fill(database: Database, now: int) -> None:
     rows = predictions(600, floor_to(now, DAY) - DAY, now)
     create_tables(database)
@@ -147,7 +140,7 @@ def _sqlite(directory: Path) -> str:
 def _running(directory: Path, log: str, store: str) -> Iterator[Running]:
     bench, now, port = Bench(directory, Database(log), store), time.time_ns() // 1_000, servers.free_port()
     fill(bench.database, now)
-    configure(bench, port, model(options=OPTIONS), SPEND)
+    bench.configure(model(options=OPTIONS), SPEND, port=port)
     found = Running(bench, process.Process([], port, directory / "none"), now)
     assert found.command("migrate").exit_code == 0
     with process.daemon(directory / "config.toml", port) as found.process:
@@ -349,7 +342,7 @@ def test_a_daemon_that_is_stopped_in_mid_cycle_keeps_no_half_of_it_and_goes_on(t
     rows = predictions(6_000, floor_to(now, DAY) - DAY, now)
     bench.database.insert("predictions", rows)
     bench.database.insert("labels", labels(rows, end=now))
-    configure(bench, port, model(options=OPTIONS.replace('"10m"', '"30s"').replace("1s", "1h")))
+    bench.configure(model(options=OPTIONS.replace('"10m"', '"30s"').replace("1s", "1h")), port=port)
 
     with process.daemon(tmp_path / "config.toml", port) as daemon, bench.app() as app:
         daemon.start()
@@ -375,7 +368,7 @@ def test_a_daemon_that_is_stopped_in_mid_cycle_keeps_no_half_of_it_and_goes_on(t
 def test_a_store_that_is_not_migrated_is_refused_with_what_to_do(postgres_url: str, tmp_path: Path) -> None:
     secret = postgres_url.replace("postgres@", "postgres:s3cret@")
     bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), secret)
-    configure(bench, 0, model(options=OPTIONS))
+    bench.configure(model(options=OPTIONS), port=0)
 
     done = CliRunner().invoke(main, ["run", "--config", str(tmp_path / "config.toml")])
 

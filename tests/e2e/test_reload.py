@@ -35,18 +35,11 @@ def daemon(tmp_path: Path) -> Iterator[tuple[Bench, process.Process]]:
     bench.database.insert("predictions", rows)
     bench.database.insert("labels", labels(rows, end=now))
     port = servers.free_port()
-    configure(bench, port, model(options=OPTIONS))
+    bench.configure(model(options=OPTIONS), port=port)
     with process.daemon(tmp_path / "config.toml", port) as running:
         running.started()
         running.first_cycle("late")
         yield bench, running
-
-
-def configure(bench: Bench, port: int, *models: str) -> None:
-    bench.configure(*models)
-    config = bench.config
-    text = f'[http]\nport = {port}\n[log]\nformat = "json"\n' + config.read_text(encoding="utf-8")
-    config.write_text(text, encoding="utf-8")
 
 
 def reload(running: process.Process, event: str = "configuration read again") -> None:
@@ -66,7 +59,9 @@ def test_models_come_go_and_change_and_faults_are_refused(daemon: tuple[Bench, p
     bench, running = daemon
 
     # a fault: the old configuration runs on
-    configure(bench, running.port, model(options='every = "7h"'), model("other", options='colour = "red"'))
+    bench.configure(
+        model(options='every = "7h"'), model("other", options='colour = "red"'), port=running.port
+    )
     reload(running, "configuration refused")
     assert running.value("config_last_reload_successful") == 0
     assert {line["fault"] for line in running.logged("configuration refused")} == {
@@ -76,14 +71,14 @@ def test_models_come_go_and_change_and_faults_are_refused(daemon: tuple[Bench, p
     running.wait_cycle("late")
 
     # another window of the one, and another model
-    configure(bench, running.port, model(options=LONGER), model("other", options=OPTIONS))
+    bench.configure(model(options=LONGER), model("other", options=OPTIONS), port=running.port)
     reload(running)
     assert running.value("config_last_reload_successful") == 1
     running.first_cycle("other")
     running.wait(lambda: running.value("window_records", model="late", window="1d") is not None, "the window")
 
     # one is gone from the page, its history is kept; the other has a new name and the old history
-    configure(bench, running.port, model("delay", options=f'formerly = "late"\n{LONGER}'))
+    bench.configure(model("delay", options=f'formerly = "late"\n{LONGER}'), port=running.port)
     reload(running)
     running.first_cycle("delay")
     assert models(running) == {"delay"}
@@ -101,7 +96,7 @@ def test_a_new_window_reads_no_row_again(daemon: tuple[Bench, process.Process]) 
     counted = running.value("panes_counted_total", model="late")
     rows = running.first_cycle("late")["rows"]
 
-    configure(bench, running.port, model(options=LONGER))
+    bench.configure(model(options=LONGER), port=running.port)
     reload(running)
     running.wait(lambda: running.value("window_records", model="late", window="1d") is not None, "the window")
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,6 @@ from monitor.pipeline.replay import ticks
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.store.adapter import SqlStore
-from monitor.store.engine import migrate, open_store
 from monitor.windows.recount import Budget, Candidate, choose
 
 SPREAD = 90 * DAY
@@ -146,16 +144,6 @@ def test_at_4000_rows_an_hour_at_most_200_rows_are_read_for_a_label_and_none_wai
 
     assert labels == pytest.approx(48 * 4_000, rel=0.05)
     assert 150 <= read / labels <= 170
-
-
-@pytest.fixture
-def sqlite_store(tmp_path: Path) -> Iterator[SqlStore]:
-    """Store of the run "live" in a fresh file."""
-    url = f"sqlite:///{tmp_path / 'monitor.db'}"
-    migrate(url)
-    opened = open_store(url, "live")
-    yield opened
-    opened.close()
 
 
 @dataclass
