@@ -62,20 +62,24 @@ Accepted: TypeAlias = Mapping[Series, Acceptance]
 
 def read(texts: Iterable[str], at: int) -> dict[Series, Acceptance]:
     """What is accepted at a moment, of events' details in their order: of a series the last one counts."""
-    found: dict[Series, Acceptance] = {}
+    standing: dict[Series, Acceptance] = {}
     for text in texts:
-        one = _acceptance(text)
-        if one.since < at:
-            found[one.series] = one
-    return {series: one for series, one in found.items() if one.until is None or at < one.until}
+        acceptance = _acceptance(text)
+        if acceptance.since < at:
+            standing[acceptance.series] = acceptance
+    return {
+        series: acceptance
+        for series, acceptance in standing.items()
+        if acceptance.until is None or at < acceptance.until
+    }
 
 
 def _acceptance(text: str) -> Acceptance:
     try:
         plain = json.loads(text)
-        one = Acceptance(series=Series(*map(str, plain.pop("series"))), **plain)
-        for moment in (one.start, one.end, one.since, one.until or 0):
+        acceptance = Acceptance(series=Series(*map(str, plain.pop("series"))), **plain)
+        for moment in (acceptance.start, acceptance.end, acceptance.since, acceptance.until or 0):
             to_iso(moment)
     except DAMAGE as error:
         raise damaged("table events, an accepted change", repr(error)) from error
-    return one
+    return acceptance

@@ -73,9 +73,9 @@ def backtest(
         measures = {(row.measure, row.window, str(row.truth), row.against) for row in these}
         for rule in rules:
             judged[rule.name] += (rule.measure, rule.window, rule.truth, rule.against) in measures
-        found: Round = advance(rules, these, standing, at)
-        standing = found.standing
-        for alert in found.written:
+        outcome: Round = advance(rules, these, standing, at)
+        standing = outcome.standing
+        for alert in outcome.written:
             if alert.fired_at is not None:
                 fired[alert.series, alert.since] = alert
     return sorted(fired.values(), key=lambda alert: (alert.fired_at or 0, alert.series)), judged

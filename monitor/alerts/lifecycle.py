@@ -155,9 +155,9 @@ def _began(rule: Rule, series: Series, verdict: Verdict, at: int) -> Alert:
 
 
 def _breached(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
-    known = alert.unknown_since is None and alert.clear_since is None
-    breached = alert.breached + (at - alert.judged_at if known else 0)
-    told = replace(
+    judged = alert.unknown_since is None and alert.clear_since is None
+    breached = alert.breached + (at - alert.judged_at if judged else 0)
+    moved = replace(
         alert,
         verdict=verdict,
         breach=verdict if verdict.outcome is Outcome.BREACH else alert.breach,
@@ -167,18 +167,18 @@ def _breached(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
         unknown_since=None,
     )
     if alert.state is State.PENDING and breached >= rule.hold:
-        return replace(told, state=State.FIRING, fired_at=at)
-    return told
+        return replace(moved, state=State.FIRING, fired_at=at)
+    return moved
 
 
 def _cleared(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert | None:
     since = at if alert.clear_since is None else alert.clear_since
-    told = replace(alert, verdict=verdict, judged_at=at, clear_since=since, unknown_since=None)
+    moved = replace(alert, verdict=verdict, judged_at=at, clear_since=since, unknown_since=None)
     if verdict.window_end == alert.breach.window_end:
-        return _ended(told, Ended.REVISED, at)
+        return _ended(moved, Ended.REVISED, at)
     if alert.state is State.PENDING or at - since >= rule.keep_firing_for:
-        return _ended(told, Ended.CLEARED, at)
-    return told
+        return _ended(moved, Ended.CLEARED, at)
+    return moved
 
 
 def _ended(alert: Alert, why: Ended, at: int) -> Alert | None:

@@ -98,17 +98,17 @@ def notices(
         kind = Kind.RESOLVED if alert.state is State.RESOLVED else Kind.FIRING
         groups.setdefault((alert.series.rule, kind, alert.severity), []).append(alert)
     firing = [alert for alert in standing if alert.state is State.FIRING]
-    found = []
+    written = []
     for (name, kind, severity), group in sorted(groups.items()):
-        channels = tuple(one.channel for one in recipients if one.wants(severity))
+        channels = tuple(recipient.channel for recipient in recipients if recipient.wants(severity))
         if channels:
-            told = {alert.series for alert in group}
-            others = sum(alert.series.rule == name and alert.series not in told for alert in firing)
+            turning = {alert.series for alert in group}
+            others = sum(alert.series.rule == name and alert.series not in turning for alert in firing)
             payload = _payload(model, by_name.get(name), kind, _by_size(group), others, at)
-            found.append(
+            written.append(
                 Notice(rule=name, kind=kind, severity=severity, as_of=at, channels=channels, payload=payload)
             )
-    return tuple(found)
+    return tuple(written)
 
 
 def _by_size(group: Iterable[Alert]) -> list[Alert]:

@@ -41,11 +41,11 @@ def measured(rule: Rule | None, verdict: Verdict) -> str:
 
 def beyond(rule: Rule | None, verdict: Verdict) -> str:
     """A breach: the value, and which limit it is beyond."""
-    told = measured(rule, verdict)
+    value = measured(rule, verdict)
     if verdict.limit is None:
-        return told
+        return value
     side = "above" if (verdict.value or 0.0) > verdict.limit else "below"
-    return f"{told}: {side} the limit {worded(rule, verdict.limit)}{_of_condition(rule, side)}"
+    return f"{value}: {side} the limit {worded(rule, verdict.limit)}{_of_condition(rule, side)}"
 
 
 def _of_condition(rule: Rule | None, side: str) -> str:
@@ -61,8 +61,8 @@ def _of_condition(rule: Rule | None, side: str) -> str:
         "" if size is None else f"by size above {size}",
         "" if condition.bound is Bound.POINT else "with its whole interval",
     )
-    told = ", ".join(part for part in parts if part)
-    return f" ({told})" if told else ""
+    remarks = ", ".join(part for part in parts if part)
+    return f" ({remarks})" if remarks else ""
 
 
 def _plain(rule: Rule, value: float) -> str:

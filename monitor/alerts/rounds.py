@@ -55,16 +55,16 @@ def advance(
         changes that are expected.
     """
     rules = tuple(rules)
-    found = index(rows, needed(rules))
+    by_place = index(rows, needed(rules))
     now: dict[Series, Alert] = {}
     ended: list[Alert] = []
     for rule in rules:
-        verdicts = judge(rule, found, accepted)
+        verdicts = judge(rule, by_place, accepted)
         mine = {series: alert for series, alert in standing.items() if series.rule == rule.name}
         for series in {**mine, **verdicts}:
-            one = mine.get(series)
-            seen = one is not None and looked_at(found, rule, series, one.verdict.window_end)
-            alert = _moved(rule, series, one, verdicts.get(series), at, looked=seen)
+            before = mine.get(series)
+            seen = before is not None and looked_at(by_place, rule, series, before.verdict.window_end)
+            alert = _moved(rule, series, before, verdicts.get(series), at, looked=seen)
             if alert is not None and alert.state is State.RESOLVED:
                 expected = _expected(alert, (accepted or {}).get(series))
                 ended.append(replace(alert, ended=Ended.ACCEPTED) if expected else alert)

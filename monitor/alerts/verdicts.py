@@ -75,16 +75,16 @@ def index(rows: Iterable[MeasurementRow], measures: frozenset[str]) -> Index:
 
     Cost: one pass.
     """
-    found: dict[_Key, list[MeasurementRow]] = {}
+    by_place: dict[_Key, list[MeasurementRow]] = {}
     for row in rows:
         if row.measure not in measures and row.measure not in _ALWAYS:
             continue
         place = _place(row.window, row.truth, row.version, row.segment)
-        if place not in found or found[place][0].window_end < row.window_end:
-            found[place] = [row]
+        if place not in by_place or by_place[place][0].window_end < row.window_end:
+            by_place[place] = [row]
         if row.measure in measures:
-            found.setdefault((row.measure, row.window, row.truth, row.against), []).append(row)
-    return found
+            by_place.setdefault((row.measure, row.window, row.truth, row.against), []).append(row)
+    return by_place
 
 
 def looked_at(rows: Index, rule: Rule, series: Series, last: int) -> bool:
@@ -117,9 +117,9 @@ def judge(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dict[Ser
         a comparison that goes on: it never forgets what it has seen.
     """
     verdicts = _verdicts(rule, rows, accepted or {})
-    for series, one in (accepted or {}).items():
-        if series in verdicts and (rule.measure, rule.window, rule.truth, one.against) in rows:
-            other = _verdicts(replace(rule, against=one.against), rows, {}).get(series)
+    for series, acceptance in (accepted or {}).items():
+        if series in verdicts and (rule.measure, rule.window, rule.truth, acceptance.against) in rows:
+            other = _verdicts(replace(rule, against=acceptance.against), rows, {}).get(series)
             if other is not None and other.outcome is not Outcome.UNKNOWN:
                 verdicts[series] = other
     return verdicts
@@ -194,16 +194,16 @@ def _verdict(
     accepted: Acceptance | None,
     cause: Detail | None,
 ) -> Verdict:
-    found = row.measurement
-    interval = found.interval
-    outcome, reason, limit = _outcome(rule, found, bases, accepted)
+    measurement = row.measurement
+    interval = measurement.interval
+    outcome, reason, limit = _outcome(rule, measurement, bases, accepted)
     return Verdict(
         outcome=outcome,
         window_end=row.window_end,
-        value=found.value,
+        value=measurement.value,
         lower=None if interval is None else interval.lower,
         upper=None if interval is None else interval.upper,
-        n=found.n,
+        n=measurement.n,
         reason=reason,
         limit=limit,
         cause=cause,
@@ -211,15 +211,15 @@ def _verdict(
 
 
 def _outcome(
-    rule: Rule, found: Measurement, bases: Mapping[Base, float | None], accepted: Acceptance | None
+    rule: Rule, measurement: Measurement, bases: Mapping[Base, float | None], accepted: Acceptance | None
 ) -> tuple[Outcome, str, float | None]:
     """What a measurement says, why it says nothing, the limit that it was judged against."""
-    if found.value is None:
-        return Outcome.UNKNOWN, str(found.reason), None
-    if found.n < rule.min_n:
+    if measurement.value is None:
+        return Outcome.UNKNOWN, str(measurement.reason), None
+    if measurement.n < rule.min_n:
         return Outcome.UNKNOWN, "too_few", None
     condition = rule.condition
-    sides = _sides(condition, found.value, found.interval)
+    sides = _sides(condition, measurement.value, measurement.interval)
     if sides is None:
         return Outcome.UNKNOWN, "no_interval", None
     limits = (
@@ -228,9 +228,9 @@ def _outcome(
         _limit(condition.and_above, bases),
     )
     asked = (condition.above, condition.below, condition.and_above)
-    if any(limit is None and one is not None for limit, one in zip(limits, asked, strict=True)):
+    if any(limit is None and wanted is not None for limit, wanted in zip(limits, asked, strict=True)):
         return Outcome.UNKNOWN, "no_limit", None
-    outcome, limit = _judged(condition, found.value, sides, limits, accepted)
+    outcome, limit = _judged(condition, measurement.value, sides, limits, accepted)
     return outcome, "", limit
 
 
@@ -287,21 +287,21 @@ def _shares(rule: Rule, verdicts: Mapping[Series, Verdict], accepted: Accepted) 
 
 def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Acceptance | None) -> Verdict:
     end = max(verdict.window_end for _, verdict in group)
-    known = [(series, verdict) for series, verdict in group if verdict.outcome is not Outcome.UNKNOWN]
-    if not known:
+    counted = [(series, verdict) for series, verdict in group if verdict.outcome is not Outcome.UNKNOWN]
+    if not counted:
         return replace(group[0][1], window_end=end, value=None, lower=None, upper=None, cause=None)
-    worst = sorted(known, key=lambda one: (-excess(one[1]), one[0].subject))
+    worst = sorted(counted, key=lambda one: (-excess(one[1]), one[0].subject))
     breaches = [(series, verdict) for series, verdict in worst if verdict.outcome is Outcome.BREACH]
-    share = len(breaches) / len(known)
+    share = len(breaches) / len(counted)
     limit = rule.share if accepted is None else max(rule.share, accepted.upper)
     uncounted = sum(verdict.reason == Reason.NOT_COUNTED for _, verdict in group)
-    most = (len(breaches) + uncounted) / (len(known) + uncounted)
+    most = (len(breaches) + uncounted) / (len(counted) + uncounted)
     sure = Outcome.CLEAR if most <= limit else Outcome.UNKNOWN
     return Verdict(
         outcome=Outcome.BREACH if share > limit else sure,
         window_end=end,
         value=share,
-        n=len(known),
+        n=len(counted),
         reason=Reason.NOT_COUNTED if share <= limit < most else "",
         limit=limit,
         cause=Detail(

@@ -31,10 +31,10 @@ def parse_duration(text: str) -> int:
     >>> parse_duration("15m") // MINUTE
     15
     """
-    found = re.fullmatch(r"(\d+)([smhdw])", text.strip())
-    if found is None:
+    match = re.fullmatch(r"(\d+)([smhdw])", text.strip())
+    if match is None:
         raise ValueError(f'a duration is a whole number and one of s, m, h, d, w, as in "15m": got "{text}"')
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 def format_duration(us: int) -> str:

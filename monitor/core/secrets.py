@@ -102,15 +102,15 @@ def hide(text: str) -> str:
     return _PARAMETER.sub(rf"\1={HIDDEN}", text)
 
 
-def _length(one: _Hidden) -> int:
-    return len(one.forms[0])
+def _length(secret: _Hidden) -> int:
+    return len(secret.forms[0])
 
 
-def _without_beginning(text: str, one: _Hidden) -> str:
-    for form in one.forms:
+def _without_beginning(text: str, secret: _Hidden) -> str:
+    for form in secret.forms:
         for length in range(min(len(form), len(text)) - 1, SHORTEST - 1, -1):
             if text.endswith(form[:length]):
-                return text[:-length] + one.shown
+                return text[:-length] + secret.shown
     return text
 
 
