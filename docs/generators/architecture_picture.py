@@ -99,8 +99,10 @@ def picture() -> str:
     level = {room: at for at, row in enumerate(ordered) for room, target in row if room == target}
     parts = [_arrow(spots, level, room, other) for room in sorted(drawn) for other in sorted(drawn[room])]
     parts += [_box(room, *spots[level[room], room, room]) for room in sorted(drawn)]
-    key = '<rect class="box pure" x="26" y="{0}" width="18" height="14"/><text class="key" x="52" y="{1}">{2}</text>'
-    parts.append(key.format(height - 30, height - 18, "pure: no SQL, no clock, no log"))
+    parts.append(
+        f'<rect class="box pure" x="26" y="{height - 30}" width="18" height="14"/>'
+        f'<text class="key" x="52" y="{height - 18}">pure: no SQL, no clock, no log</text>'
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
         f'height="{height}" role="img"><title>The rooms of monitor and what each imports</title>'
