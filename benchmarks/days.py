@@ -23,9 +23,9 @@ from timing import in_turn, save, sizes
 
 from monitor.core.clock import DAY
 from monitor.measures.ask import Ask, Result
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.cells import Expected
 from monitor.measures.evaluate import expectation, performance, shift
-from monitor.measures.measure import Family
 from monitor.pipeline.monitored import Monitored
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part

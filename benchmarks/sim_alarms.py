@@ -22,14 +22,14 @@ from sim_samples import (
 
 from monitor.core.measurement import Measurement
 from monitor.measures.ask import Ask, Result
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import challenge, expectation, performance, shift
-from monitor.measures.measure import Family
 from monitor.records.reading import Challenger, Reading, Task
 from monitor.records.reference import reference_of
 
 ASK = Ask()
 FEATURES = Reading(task=Task.REGRESSION, numeric=("even",), categorical=("eight", "thirty"), time_units=UNITS)
-CRITICAL = "_critical"
 P_VALUES = ("ks_p_value", "chi_squared_p_value", "sign_test_p_value", "signed_rank_p_value")
 
 
@@ -104,7 +104,7 @@ def _alarms(results: Iterable[Result]) -> dict[str, Outcome]:
         measure, _, subject = name.partition(" ")
         if subject == "prediction":
             continue
-        critical = by_name.get(f"{measure}{CRITICAL} {subject}".strip())
+        critical = by_name.get(f"{BY_NAME[measure].critical} {subject}".strip())
         if critical is not None:
             found[name] = _quiet(measurement, critical, measurement)
         elif measure in P_VALUES:

@@ -74,7 +74,7 @@ class Tally:
     def suffices(self, case: Case, name: str) -> bool:
         """Whether there is enough to go by."""
         n, outcomes = _denominator(name, self.records / self.times), case.rarest
-        if BY_NAME[name.partition(" ")[0]].interval.startswith("Wilson") and name in case.truth:
+        if BY_NAME[name.partition(" ")[0]].rate and name in case.truth:
             outcomes = min(case.truth[name], 1 - case.truth[name])
         return n >= 200 and n * outcomes >= 10
 

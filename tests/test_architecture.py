@@ -98,6 +98,18 @@ def test_a_module_is_named_for_what_it_holds() -> None:
     assert [path for path in TREES if VAGUE & set(path.with_suffix("").parts)] == []
 
 
+def test_rows_of_measures_stand_in_the_catalogue_alone() -> None:
+    calls = [
+        path
+        for path, tree in TREES.items()
+        if path.parts[:2] != ("measures", "catalogue")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and "Measure" in {ast.unparse(part) for part in (node.func, *node.args)}
+    ]
+
+    assert calls == []
+
+
 def test_classes_inherit_once_and_errors_twice() -> None:
     bases = bases_of_classes()
     lines = [line_of(name, bases) for name in bases]

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from monitor.exposition import names
-from monitor.measures.measure import Measure, Unit
+from monitor.measures.catalogue.measure import Measure, Unit, Yardstick
 
 WHOLE = 'version="", segment=""'
 ONE = f'model="$model", {WHOLE}, window="$window"'
 SHARE, NUMBER, SECONDS, MOMENT = "percentunit", "short", "s", "dateTimeAsIso"
-_SCORES = ("auc", "f1", "ks_", "p_value")  # told as 0.731, not as 73.1 %
+_SHORT = frozenset({"roc", "auc", "ks", "r2"})
 
 
 class Kind(Enum):
@@ -114,26 +114,21 @@ def newest(family: str, matchers: str) -> str:
 def unit_of(measure: Measure) -> tuple[str, int | None]:
     """Grafana's unit of a measure, and decimals."""
     if measure.unit is Unit.RATIO:
-        return (NUMBER, 3) if any(part in measure.name for part in _SCORES) else (SHARE, 1)
+        percent = measure.percent and measure.yardstick is not Yardstick.P_VALUE
+        return (SHARE, 1) if percent else (NUMBER, 3)
     return (SECONDS, None) if measure.unit is Unit.SECONDS else (NUMBER, None)
 
 
 def spoken(measure: Measure) -> str:
     """Title of a measure: its name in words."""
-    words = measure.name.replace("_", " ")
-    for short in ("roc auc", "auc", "ks", "r2"):
-        words = (
-            words.replace(short, short.upper())
-            if words.startswith((short, "challenger", "estimated"))
-            else words
-        )
+    words = " ".join(word.upper() if word in _SHORT else word for word in measure.name.split("_"))
     return words[0].upper() + words[1:]
 
 
 def told(measure: Measure) -> str:
     """Text of a measure's panel."""
     way = {"higher": " Higher is better.", "lower": " Lower is better.", "none": ""}[measure.direction]
-    interval = "" if measure.interval == "none" else f" Interval: {measure.interval}."
+    interval = f" Interval: {measure.certainty}." if measure.certainty else ""
     return f"{measure.definition}{way}{interval}"
 
 
@@ -141,7 +136,7 @@ def band(measure: Measure, matchers: str, legend: str, *, width: int = 8, text: 
     """A measure with its interval as a band, and the reference's own value where there is one."""
     family, (unit, decimals) = names.family_name(measure), unit_of(measure)
     queries = [Query(newest(family, matchers), legend)]
-    if measure.interval != "none":
+    if measure.certainty:
         queries += [
             Query(newest(f"{family}_{end}", matchers), f"{legend} {end}") for end in ("lower", "upper")
         ]

@@ -24,9 +24,9 @@ from describing import (
 
 from monitor.alerts.defaults import MAIN
 from monitor.exposition import names
-from monitor.exposition.selection import FAULTS, exposed_as
+from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.measure import Family, Measure
+from monitor.measures.catalogue.measure import Exposure, Family, Measure
 from monitor.records.reading import Task
 
 TITLES = {Task.BINARY: "two classes", Task.MULTICLASS: "several classes", Task.REGRESSION: "numbers"}
@@ -37,7 +37,6 @@ MARKS = {  # series that only models of the task have
 }
 BY_CLASS = {"precision", "recall", "f1", "roc_auc", "base_rate"}
 BY_CLASS |= {f"estimated_{name}" for name in ("precision", "recall", "roc_auc")}
-WHEN_ASKED = frozenset({"profit", "profit_per_record"})  # where a profit is configured
 LOG_TEXT = "Of the whole log, found by the daily audit; 0 is as it should be."
 
 
@@ -118,7 +117,7 @@ def _labels() -> Iterator[Panel]:
         yield lines(BY_NAME[name], ONE, "{{truth}}", width=6)
     queries = tuple(
         Query(newest(names.family_name(BY_NAME[name]), f'{ONE}, truth="provisional"'), name.replace("_", " "))
-        for name in sorted(FAULTS)
+        for name in sorted(measure.name for measure in CATALOGUE if Exposure.WHOLE in measure.exposed)
     )
     text = "Labels of the newest window that were replaced, taken back, no values, early or stale."
     yield Panel(Kind.LINES, "What is wrong with labels", text, queries, NUMBER, 0, 12)

@@ -19,7 +19,7 @@ from describing import (
 from monitor.exposition import names
 from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.measure import Family
+from monitor.measures.catalogue.measure import Family
 
 ANY, SOME = ".*", ".+"
 ALERTS = ", ".join(f'{label}=~"${label}"' for label in ("model", "version", "segment", "window", "severity"))

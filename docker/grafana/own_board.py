@@ -4,7 +4,7 @@ from describing import MOMENT, NUMBER, SECONDS, Board, Kind, Panel, Query, Row, 
 
 from monitor.exposition import names
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.measure import Family, Unit
+from monitor.measures.catalogue.measure import Family, Unit
 
 HERE = 'instance=~"$instance"'
 OF_MODELS = f'{HERE}, model=~"$model"'

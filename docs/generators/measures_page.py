@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from monitor.core.measurement import Reason
-from monitor.measures.catalogue import CATALOGUE, Direction, Family, Measure, Unit
-from monitor.measures.measure import ALWAYS, DEFAULT_FAMILIES
+from monitor.measures.catalogue import CATALOGUE
+from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, Direction, Family, Measure, Unit
 from monitor.records.reading import Task
 
 _HEAD = """# Measures
@@ -228,7 +228,6 @@ def _row(measure: Measure, metric: str) -> str:
     name += f"<br>`{metric}`" if metric else ""
     tasks = "all" if measure.tasks == frozenset(Task) else ", ".join(sorted(measure.tasks))
     unit = f"{_UNITS[measure.unit]} {_BETTER[measure.direction]}".strip()
-    interval = "" if measure.interval == "none" else measure.interval
-    interval += "" if measure.smooth else "; none by days"
-    cells = [name, tasks, unit, measure.definition, interval, measure.reference]
+    interval = measure.certainty + ("" if measure.smooth else "; none by days")
+    cells = [name, tasks, unit, measure.definition, interval, measure.source]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -4,9 +4,8 @@ from monitor.alerts.rules import Base, Bound, Rule
 from monitor.alerts.verdicts import Verdict
 from monitor.core.words import duration, number
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.measure import Family, Unit
+from monitor.measures.catalogue.measure import Family, Unit, Yardstick
 
-_CHANCE = "p_value"  # a probability of its own: 0.0001 says more than 0.01 %
 _SHIFT = (Family.SHIFT, Family.DISTANCES)
 
 
@@ -75,8 +74,9 @@ def _plain(rule: Rule, value: float) -> str:
 
 
 def _unit(rule: Rule) -> str:
-    if _catalogued(rule) is not Unit.RATIO or _CHANCE in rule.measure:
-        return ""
+    measure = BY_NAME.get(rule.measure)
+    if measure is None or measure.unit is not Unit.RATIO or measure.yardstick is Yardstick.P_VALUE:
+        return ""  # of a probability 0.0001 says more than 0.01 %
     return "percentage points" if _differs(rule) else "%"
 
 

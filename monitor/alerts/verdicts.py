@@ -10,11 +10,12 @@ from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, ma
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.against import FIGURES
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 
 _TOP = 5  # features, cells or segments that a verdict names
 _COUNTED = ("feature", "value")
-CAUSE = "segment_contribution"
 _ALWAYS = frozenset({"records", "coverage"})  # one of them is there wherever anything was measured
 
 
@@ -66,8 +67,14 @@ Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 def needed(rules: Iterable[Rule]) -> frozenset[str]:
     """Measures that rules read."""
     rules = list(rules)
-    yardsticks = (f"{rule.measure}_critical" for rule in rules if _is_critical(rule.condition))
-    return frozenset({*(rule.measure for rule in rules), *yardsticks, CAUSE})
+    yardsticks = (_critical_of(rule) for rule in rules if _is_critical(rule.condition))
+    return frozenset({*(rule.measure for rule in rules), *yardsticks, CONTRIBUTION})
+
+
+def _critical_of(rule: Rule) -> str:
+    """Measure that is the critical value of a rule's; empty: it has none."""
+    measure = BY_NAME.get(rule.measure)
+    return "" if measure is None else measure.critical or ""
 
 
 def index(rows: Iterable[MeasurementRow], measures: frozenset[str]) -> Index:
@@ -127,10 +134,10 @@ def judge(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dict[Ser
 
 def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdict]:
     place = (rule.window, rule.truth)
-    yardsticks = rows.get((f"{rule.measure}_critical", *place, rule.against), ())
+    yardsticks = rows.get((_critical_of(rule), *place, rule.against), ())
     plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
     critical, whole = _by_stratum(yardsticks), _by_stratum(plain)
-    cause = next((row.measurement.detail for row in rows.get((CAUSE, *place, rule.against), ())), None)
+    cause = next((row.measurement.detail for row in rows.get((CONTRIBUTION, *place, rule.against), ())), None)
     verdicts: dict[Series, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):
         version, segment = row.version or "", row.segment or ""

@@ -88,8 +88,7 @@ def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result
 
 
 def _row(result: Result, window: str, truth: Truth, stratum: Stratum) -> MeasurementRow:
-    measure = BY_NAME.get(result.measure)
-    bounded = measure is not None and measure.interval != "none" and not measure.interval.startswith("see ")
+    interval = _ANY if BY_NAME[result.measure].has_interval else None
     return MeasurementRow(
         window=window,
         window_end=0,
@@ -98,6 +97,6 @@ def _row(result: Result, window: str, truth: Truth, stratum: Stratum) -> Measure
         segment=stratum.segment,
         measure=result.measure,
         subject=result.subject,
-        measurement=Measurement(value=1.0, n=1, interval=_ANY if bounded else None),
+        measurement=Measurement(value=1.0, n=1, interval=interval),
         coverage=1.0,
     )

@@ -6,24 +6,13 @@ from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import EVERY, Bound, Rule
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.challenger import CHALLENGER
+from monitor.measures.catalogue.measure import Family, Unit
 from monitor.measures.label_shift import LABEL
-from monitor.measures.measure import Family, Unit
 from monitor.pipeline.against import REFERENCE
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
 
 _OF_REFERENCE = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
-_OF_CHALLENGER = frozenset(measure.name for measure in CHALLENGER)
-_SHARES = frozenset({"control_record_share", "sample_ratio_p_value_always_valid"})
-_WITHOUT_TIMES = {
-    "late_visible_records": "predictions.logged_at",
-    "late_visible_labels": "labels.reported_at",
-    "label_delay_median": "labels.reported_at",
-    "label_delay_p90": "labels.reported_at",
-    "label_delay_p99": "labels.reported_at",
-}
-_YARDSTICKS = ("_critical`", "_p_value`")  # what chance gives, in place of an interval
 _FEATURE = "feature:"
 
 
@@ -36,9 +25,7 @@ def never_judged(model: ModelSpec) -> Iterator[tuple[str, str]]:
 
 
 def _interval(_: ModelSpec, rule: Rule) -> str:
-    told = BY_NAME[rule.measure].interval
-    lacks = told == "none" or told.endswith(_YARDSTICKS)
-    if not lacks or rule.condition.bound is Bound.POINT:
+    if BY_NAME[rule.measure].has_interval or rule.condition.bound is Bound.POINT:
         return ""
     return f'"{rule.measure}" has no interval: leave bound out'
 
@@ -83,24 +70,26 @@ def _labels(model: ModelSpec, rule: Rule) -> str:
 
 
 def _times(model: ModelSpec, rule: Rule) -> str:
-    key = _WITHOUT_TIMES.get(rule.measure, "")
-    table, _, role = key.partition(".")
-    relation = model.predictions if table == "predictions" else model.labels
-    if not key or (relation is not None and relation.column(role) is not None):
+    role = BY_NAME[rule.measure].needs_time
+    table, relation = (
+        ("labels", model.labels) if role == "reported_at" else ("predictions", model.predictions)
+    )
+    if not role or (relation is not None and relation.column(role) is not None):
         return ""
-    return f"nothing says when: give {key}"
+    return f"nothing says when: give {table}.{role}"
 
 
 def _arms(model: ModelSpec, rule: Rule) -> str:
-    if rule.measure in _OF_CHALLENGER:
+    measure = BY_NAME[rule.measure]
+    if measure.of_challenger:
         return (
             "" if model.reading.challenger is not None else "there is no challenger: give [models.challenger]"
         )
-    if BY_NAME[rule.measure].family is not Family.COMPARISON:
+    if measure.family is not Family.COMPARISON:
         return ""
     if model.reading.arms is None:
         return "there are no arms: give [models.control]"
-    if rule.measure not in _SHARES:
+    if measure.needs_labels:
         return _outcomes(model, rule)
     return "" if model.compared.control_share is not None else "give control.control_share, the planned one"
 
@@ -113,7 +102,7 @@ def _outcomes(model: ModelSpec, rule: Rule) -> str:
         return 'of several classes each is compared: give subject = "class:*"'
     if rule.subject and not several:
         return "there is one comparison of the arms: leave subject out"
-    if rule.measure.endswith("_always_valid") and model.compared.detect is None:
+    if BY_NAME[rule.measure].cumulative and model.compared.detect is None:
         return "give control.detect, the difference that matters"
     return ""
 

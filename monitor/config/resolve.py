@@ -1,7 +1,7 @@
 """What a model's keys say together."""
 
 from monitor.config.schema import Model
-from monitor.measures.measure import DEFAULT_FAMILIES, Family
+from monitor.measures.catalogue.measure import DEFAULT_FAMILIES, Family
 from monitor.records.reading import Task
 from monitor.windows.ends import Window, window_of
 

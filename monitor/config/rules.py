@@ -12,8 +12,8 @@ from monitor.config.resolve import classes_of, families_of, probabilities_of, wi
 from monitor.config.schema import Alert, Model
 from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import ALWAYS, Family, Measure
 from monitor.measures.label_shift import LABEL
-from monitor.measures.measure import ALWAYS, WITH_TRUTH, Family, Measure
 from monitor.measures.rows import CUMULATIVE
 from monitor.pipeline.against import OF_MEANS, REFERENCE
 from monitor.records.reading import Task
@@ -21,16 +21,7 @@ from monitor.records.reading import Task
 Found: TypeAlias = Iterator[tuple[Loc, str]]
 Texts: TypeAlias = tuple[tuple[str, str], ...]
 
-CRITICAL = "_critical"
-_OF_RECORDS = frozenset({"control_record_share", "sample_ratio_p_value_always_valid"})
-_GOING_ON = frozenset(
-    {"control_record_share", "challenger_log_evidence"}
-    | {name for name in BY_NAME if name.endswith("_always_valid")}
-)
 _OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES})
-_OF_STRATA = frozenset(
-    {Family.PERFORMANCE, Family.LABELS, Family.VOLUME, Family.ESTIMATE, Family.QUALITY, Family.SHIFT}
-)
 _OF_SUBJECTS = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.QUALITY})
 _LABELS = frozenset(
     {"model", "rule", "version", "segment", "window", "subject", "severity", "truth"}
@@ -102,7 +93,7 @@ def _places(model: Model, alert: Alert) -> Found:
     if alert.window is not None and alert.window not in known:
         text = f"must be one of {listed(known)}: got {quoted(alert.window)}"
         yield ("window",), text + did_you_mean(alert.window, known)
-    elif alert.window is not None and (alert.window == CUMULATIVE) != (measure.name in _GOING_ON):
+    elif alert.window is not None and (alert.window == CUMULATIVE) != measure.cumulative:
         rule = f"is {quoted(CUMULATIVE)} for comparisons that go on, and for these alone"
         yield ("window",), f"{rule}: got {quoted(alert.window)} for {quoted(alert.measure)}"
     if alert.truth is not None and not stands_on_labels(measure, alert.subject):
@@ -117,12 +108,7 @@ def _places(model: Model, alert: Alert) -> Found:
 
 def stands_on_labels(measure: Measure, subject: str = "") -> bool:
     """Whether rows of a measure say on which labels they stand: of estimates only the errors do."""
-    if subject == LABEL:
-        return measure.family is Family.SHIFT
-    if measure.family is Family.ESTIMATE:
-        stem = measure.name.removesuffix("_error")
-        return stem != measure.name and stem in BY_NAME
-    return measure.family in WITH_TRUTH and measure.name not in _OF_RECORDS
+    return measure.family is Family.SHIFT if subject == LABEL else measure.needs_labels
 
 
 def _limits(alert: Alert) -> Found:
@@ -132,7 +118,7 @@ def _limits(alert: Alert) -> Found:
         yield (), f"needs exactly one of above, below and outside: got {got}"
     for name in ("above", "below", "and_above"):
         limit = getattr(alert, name)
-        if limit == "critical" and f"{alert.measure}{CRITICAL}" not in BY_NAME:
+        if limit == "critical" and BY_NAME[alert.measure].critical is None:
             yield (name,), f"{quoted(alert.measure)} has no critical value: give a number"
         share = isinstance(limit, str) and limit.endswith("%")
         if share and BY_NAME[alert.measure].family in _OF_SHIFT:
@@ -172,9 +158,7 @@ def _labels(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _of_strata(alert: Alert) -> Found:
     """Versions and segments have the headline figures of their outputs and of what is known of them."""
     measure, place = BY_NAME[alert.measure], "version" if alert.version else "segment"
-    told = measure.headline or measure.name.endswith(CRITICAL)
-    families = _OF_STRATA - ({Family.ESTIMATE} if alert.version else set())
-    if not told or measure.family not in families or measure.name == "volume_ratio":
+    if not measure.of_strata or (alert.version and measure.family is Family.ESTIMATE):
         yield (place,), f"{quoted(alert.measure)} is not measured by {place}: got {quoted(alert.measure)}"
     if alert.subject.startswith("feature"):
         yield ("subject",), f"features are not measured by {place}: got {quoted(alert.subject)}"
@@ -224,7 +208,7 @@ def _rule(model: Model, alert: Alert) -> Rule:
 def _window(measure: Measure, alert: Alert, names: Sequence[str]) -> str:
     if measure.family is Family.LOG:
         return ""
-    return alert.window or (CUMULATIVE if measure.name in _GOING_ON else main_window(names))
+    return alert.window or (CUMULATIVE if measure.cumulative else main_window(names))
 
 
 def _condition(alert: Alert) -> Condition:

@@ -9,8 +9,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from monitor.core.clock import SECOND
 from monitor.exposition import names
 from monitor.exposition.alerts import alert_families, rule_family
-from monitor.exposition.selection import WINDOW_MEASURES, Exposed, Series
+from monitor.exposition.selection import Exposed, Series
 from monitor.measures.catalogue import CATALOGUE
+from monitor.measures.catalogue.measure import Exposure
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def families() -> Iterator[Family]:
     yield Family(names.WINDOW_RECORDS, "Records of the window.", labels)
     yield Family(names.WINDOW_COVERAGE, "Labelled share of the window's records.", labels)
     for measure in CATALOGUE:
-        if measure.name in WINDOW_MEASURES:
+        if Exposure.WINDOW in measure.exposed:
             continue
         name = names.family_name(measure)
         own = labels if names.has_truth(measure) else names.LABELS

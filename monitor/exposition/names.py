@@ -1,7 +1,7 @@
 """Names, units and help of the exposed families. They derive from the catalogue of measures."""
 
 from monitor.measures.against import is_comparable
-from monitor.measures.measure import WITH_TRUTH, Measure, Unit
+from monitor.measures.catalogue.measure import WITH_TRUTH, Exposure, Measure, Unit
 
 PREFIX = "model_monitor_"
 LABELS = ("model", "version", "segment", "window", "subject")
@@ -40,7 +40,7 @@ def family_name(measure: Measure) -> str:
     >>> family_name(BY_NAME["accuracy"])
     'model_monitor_accuracy_ratio'
     """
-    stem = measure.name
+    stem = f"window_{measure.name}" if Exposure.WINDOW in measure.exposed else measure.name
     for ending in _RESERVED:
         stem = stem.removesuffix(ending)
     suffix = _SUFFIXES.get(measure.unit, "")

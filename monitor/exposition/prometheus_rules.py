@@ -16,7 +16,7 @@ from monitor.exposition.names import ALERT_FIRING, AS_OF
 from monitor.exposition.plain_yaml import Plain, as_yaml
 from monitor.exposition.prometheus_itself import JUDGED, judged, of_cycles, of_daemons
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.measure import Unit
+from monitor.measures.catalogue.measure import Unit
 from monitor.specs.model import ModelSpec
 
 ALERT = "ModelAlert"

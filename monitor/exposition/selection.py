@@ -12,18 +12,14 @@ from monitor.alerts.verdicts import needed
 from monitor.core.clock import SECOND
 from monitor.exposition import names
 from monitor.exposition.alerts import Alerting, alerting
-from monitor.measures.catalogue import BY_NAME, CATALOGUE, Measure
-from monitor.measures.measure import Family
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.catalogue.measure import Exposure, Family, Measure
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.model import ModelSpec
 
 _Key: TypeAlias = tuple[str, str, str, Truth]
 
 FEATURE = "feature:"
-FEATURE_MEASURES = frozenset({"stability_index", "missing_rate", "unseen_rate"})
-WINDOW_MEASURES = {"records": names.WINDOW_RECORDS, "coverage": names.WINDOW_COVERAGE}
-FAULTS = frozenset({"corrected_labels", "retracted_labels", "invalid_labels", "stale_labels", "early_labels"})
-STRATUM_MEASURES = frozenset({"base_rate", "version_first_seen_timestamp"})
 
 
 class Group(IntEnum):
@@ -99,39 +95,37 @@ def expose(
 def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
     """Group of a row's value; None: the row is not exposed."""
     measure = BY_NAME.get(row.measure)
-    if measure is None or row.measure in WINDOW_MEASURES or row.against:
+    if measure is None or row.against or Exposure.WINDOW in measure.exposed:
         return None
     if row.subject.startswith(FEATURE):
-        return Group.FEATURE if _is_feature_series(model, row) else None
+        return Group.FEATURE if _is_feature_series(model, row, measure) else None
     if row.of_whole:
-        return Group.WHOLE if _by_default(measure) else None
-    wanted = row.measure in STRATUM_MEASURES or row.measure == MAIN[model.reading.task]
+        return Group.WHOLE if measure.of_whole else None
+    wanted = Exposure.STRATA in measure.exposed or row.measure == MAIN[model.reading.task]
     return Group.STRATUM if wanted else None
 
 
 def exposed_as(measure: Measure) -> str:
     """Name of the family that shows a measure, by default for the whole model; empty: none does."""
-    if measure.name in WINDOW_MEASURES:
-        return WINDOW_MEASURES[measure.name]
-    return names.family_name(measure) if _by_default(measure) else ""
-
-
-def _by_default(measure: Measure) -> bool:
-    return measure.headline or measure.name in FAULTS
+    return names.family_name(measure) if measure.of_whole else ""
 
 
 _SHOWN = frozenset(
     measure.name
     for measure in CATALOGUE
-    if _by_default(measure)
-    or measure.name in {*FEATURE_MEASURES, *STRATUM_MEASURES, *WINDOW_MEASURES, *MAIN.values()}
+    if measure.of_whole
+    or measure.exposed
+    or measure.name in MAIN.values()
     or measure.family is Family.COMPARISON  # where they go on, all of them tell how many records there are
 )
 
 
-def _is_feature_series(model: ModelSpec, row: MeasurementRow) -> bool:
+_OF_WINDOWS = frozenset(measure.name for measure in CATALOGUE if Exposure.WINDOW in measure.exposed)
+
+
+def _is_feature_series(model: ModelSpec, row: MeasurementRow, measure: Measure) -> bool:
     window = main_window([window.name for window in model.windows])
-    return row.of_whole and row.measure in FEATURE_MEASURES and row.window == window
+    return row.of_whole and Exposure.FEATURES in measure.exposed and row.window == window
 
 
 def _newest(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementRow]:
@@ -196,7 +190,7 @@ def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[Series]:
             continue
         labels = (model, version, segment, window, "", truth)
         group = Group.WHOLE if (version, segment) == ("", "") else Group.STRATUM
-        facts = [row for row in same if row.measure in WINDOW_MEASURES] or same
+        facts = [row for row in same if row.measure in _OF_WINDOWS] or same
         records = max(row.measurement.n for row in facts)
         yield Series(names.WINDOW_END, labels, same[0].window_end / SECOND, group)
         yield Series(names.WINDOW_RECORDS, labels, records, group)

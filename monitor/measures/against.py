@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement
+from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
 from monitor.measures.classes import Margins, shares
-from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 from monitor.measures.numbers import mean_absolute_error
 from monitor.records.counting import Counting
 from monitor.records.reading import Task
@@ -16,31 +16,12 @@ from monitor.states.counters import Counters
 MOST = 5  # segments that are told to contribute most
 FIGURES = ("value", "lower", "upper", "n")
 SEGMENTS = ("segment", "contribution", "value", "before", "share", "share_before")
-CONTRIBUTION = "segment_contribution"
-_YARDSTICKS = ("_critical", "_p_value")  # what chance gives
 _OF_PERFORMANCE = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)
 MEANS = {  # means over records: what segments contribute to their differences adds up
     Task.BINARY: "accuracy",
     Task.MULTICLASS: "accuracy",
     Task.REGRESSION: "mean_absolute_error",
 }
-AGAINST: tuple[Measure, ...] = (
-    Measure(
-        CONTRIBUTION,
-        Unit.PLAIN,
-        Direction.NONE,
-        Family.PERFORMANCE,
-        ALL,
-        "Where `accuracy`, of numbers `mean_absolute_error`, is worse than in the reference or the earlier "
-        "window (the difference's interval excludes 0): what the segment that contributes most adds to the "
-        "difference, s·(m - M') - s'·(m' - M'), m its mean, s its share of the labelled records, ' of the "
-        "earlier side, M the whole's mean. Over the values of one column these add up to the difference. "
-        "Detail: the 5 segments that contribute most. Needs `segments`.",
-        "none",
-        "",
-        headline=False,
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +43,7 @@ def is_comparable(measure: Measure, *, every: bool = False) -> bool:
     every
         False: the headlines alone.
     """
-    if measure.unit is Unit.RECORDS or measure.total or measure.name.endswith(_YARDSTICKS):
+    if measure.unit is Unit.RECORDS or measure.total or measure.yardstick is not None:
         return False
     return (
         measure.family in _OF_PERFORMANCE

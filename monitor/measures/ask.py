@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.core.interval import RateMethod
 from monitor.core.measurement import Measurement
-from monitor.measures.measure import OPTIONAL_FAMILIES, Family
+from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
 from monitor.states.counters import Counters
 
 TOPS = (0.01, 0.05, 0.1)

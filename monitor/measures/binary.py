@@ -10,7 +10,7 @@ from monitor.core.typing import Floats, Singles
 from monitor.measures import calibration, gains, profits, scores
 from monitor.measures.ask import Ask, Result
 from monitor.measures.calibration import Probabilities
-from monitor.measures.measure import Family
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.ranked import Ranked, points
 from monitor.measures.resampling import Resamples, spreads
 from monitor.states.views import ScoreTable, Sums

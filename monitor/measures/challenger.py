@@ -10,107 +10,12 @@ from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.ask import Result
+from monitor.measures.catalogue.comparison import FEW_PAIRS
 from monitor.measures.intervals import normal, normal_quantile
-from monitor.measures.measure import BINARY, CLASSES, Direction, Family, Measure, Unit
 from monitor.measures.scores import FEW
 from monitor.measures.sequential import p_value
 from monitor.states.paired import Agreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
-
-FEW_PAIRS = 10  # differences of losses, below which the rank sum is not taken as normal
-
-_SIGN = "SciPy `binomtest`; McNemar (1947), Psychometrika 12:153"
-_RANKS = "Wilcoxon (1945), Biometrics 1:80; SciPy `wilcoxon(zero_method='wilcox', method='asymptotic')`"
-
-CHALLENGER: tuple[Measure, ...] = (
-    Measure(
-        "challenger_accuracy_difference",
-        Unit.RATIO,
-        Direction.HIGHER,
-        Family.COMPARISON,
-        CLASSES,
-        "Challenger's accuracy - champion's, on the labelled records that both predicted: (c - b) / n, c the "
-        "records that only the challenger predicts right, b those that only the champion does.",
-        "Bonett and Price, for paired shares",
-        "Bonett & Price (2012), J. Educ. Behav. Stat. 37:479",
-        headline=True,
-    ),
-    Measure(
-        "sign_test_p_value",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        CLASSES,
-        "Exact binomial (sign, McNemar) test that b and c are equally likely, two-sided. For one look, at a "
-        "window that was chosen beforehand: who looks again and again reads "
-        "`challenger_p_value_always_valid`.",
-        "none",
-        _SIGN,
-        headline=True,
-    ),
-    Measure(
-        "sign_test_p_value_one_sided",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        CLASSES,
-        "The same test, one-sided: small where the challenger is better.",
-        "none",
-        _SIGN,
-        headline=False,
-    ),
-    Measure(
-        "challenger_auc_difference",
-        Unit.RATIO,
-        Direction.HIGHER,
-        Family.COMPARISON,
-        BINARY,
-        "Challenger's `roc_auc` - champion's on the same records. Resolution: half the shares of pairs in "
-        "one cell, of both.",
-        "normal, with DeLong's covariance of both from a joint table of at most 64 x 64 cells a class; fewer "
-        "than 10 of a class: none",
-        "DeLong et al. (1988), Biometrics 44:837",
-        headline=True,
-    ),
-    Measure(
-        "signed_rank_p_value",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        BINARY,
-        "Wilcoxon's signed-rank test that the differences of both log losses are symmetric about 0, "
-        "two-sided, where scores lie in [0, 1]; sizes within a cell (1 % wide) are tied, equal losses are "
-        f"left out. Fewer than {FEW_PAIRS} unequal ones: `too_few`. Resolution: whatever the order within "
-        "the cells is.",
-        "none",
-        _RANKS,
-        headline=False,
-    ),
-    Measure(
-        "challenger_log_evidence",
-        Unit.PLAIN,
-        Direction.NONE,
-        Family.COMPARISON,
-        CLASSES,
-        "Natural logarithm of the evidence that b and c are not equally likely, of all settled days since "
-        "`challenger.since`, each entered once: 2^(b + c) B(b + ½, c + ½) / B(½, ½).",
-        "none",
-        "Lindon & Malek (2022), NeurIPS 35; Jeffreys' prior",
-        headline=False,
-    ),
-    Measure(
-        "challenger_p_value_always_valid",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        CLASSES,
-        "1 / the most evidence that there ever was, at most 1, looked at after every pane: below 5 % at any "
-        "of all looks with a probability of at most 5 % if champion and challenger are equally good.",
-        "none",
-        "Lindon & Malek (2022), NeurIPS 35; Jeffreys' prior",
-        headline=True,
-    ),
-)
 
 
 def accuracy_difference(agreement: Agreement, level: float = 0.95) -> Measurement:

@@ -14,11 +14,11 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures import class_statistics as statistics
 from monitor.measures.ask import Ask, Result
-from monitor.measures.class_rows import CLASS_ROWS
+from monitor.measures.catalogue.classes import CLASS_ROWS
+from monitor.measures.catalogue.measure import ALWAYS, Family
 from monitor.measures.class_statistics import Statistic
 from monitor.measures.draws import Draws, draws
 from monitor.measures.intervals import RATE_INTERVALS, percentiles, rate
-from monitor.measures.measure import ALWAYS, Family
 from monitor.states.views import Confusion
 
 UNSEEN = "(unseen)"

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -12,133 +11,19 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.ask import Result
 from monitor.measures.cells import Expected, Steps
-from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 from monitor.measures.unshifted import SIMULATIONS, samples, seeded, two_digits
 from monitor.states.grids import NumericGrid
 
-_LIN = "Lin (1991), IEEE Trans. Inf. Theory 37:145; SciPy `jensenshannon(base=2)`"
-
-_DISTANCES = (
-    Measure(
-        "jensen_shannon_distance",
-        Unit.RATIO,
-        Direction.LOWER,
-        Family.DISTANCES,
-        ALL,
-        "Root of the Jensen-Shannon divergence, in bits, of the shares in the cells of the stability index.",
-        "see `jensen_shannon_distance_critical`",
-        _LIN,
-        headline=False,
-    ),
-    Measure(
-        "hellinger_distance",
-        Unit.RATIO,
-        Direction.LOWER,
-        Family.DISTANCES,
-        ALL,
-        "Root of ½ Σ (√p - √q)² over the cells of the stability index.",
-        "see `hellinger_distance_critical`",
-        "Hellinger (1909), J. reine angew. Math. 136:210",
-        headline=False,
-    ),
-    Measure(
-        "largest_share_distance",
-        Unit.RATIO,
-        Direction.LOWER,
-        Family.DISTANCES,
-        ALL,
-        "Largest |p - q| over the cells of the stability index (L-infinity).",
-        "see `largest_share_distance_critical`",
-        "",
-        headline=False,
-    ),
-    Measure(
-        "total_variation_distance",
-        Unit.RATIO,
-        Direction.LOWER,
-        Family.DISTANCES,
-        ALL,
-        "½ Σ |p - q| over the cells of the stability index: the share of the records that changed cells.",
-        "see `total_variation_distance_critical`",
-        "Levin, Peres & Wilmer (2009), Markov Chains and Mixing Times, ch. 4",
-        headline=False,
-    ),
-    Measure(
-        "chi_squared",
-        Unit.PLAIN,
-        Direction.LOWER,
-        Family.DISTANCES,
-        ALL,
-        "Pearson's statistic of the two rows of counts in the cells of the stability index: are both drawn "
-        "from one distribution? One cell: 0.",
-        "see `chi_squared_critical`",
-        "SciPy `chi2_contingency(correction=False)`",
-        headline=False,
-    ),
-    Measure(
-        "chi_squared_p_value",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.DISTANCES,
-        ALL,
-        "Probability of at least this `chi_squared` if nothing has shifted, in the limit of many records. "
-        "Where cells expect fewer than 5 not to be trusted: see `chi_squared_critical`.",
-        "none",
-        "SciPy `chi2_contingency(correction=False)`",
-        headline=False,
-    ),
-    Measure(
-        "cramers_v",
-        Unit.RATIO,
-        Direction.LOWER,
-        Family.DISTANCES,
-        ALL,
-        "Root of `chi_squared` / records of both sides: how large the shift is, however many records.",
-        "see `cramers_v_critical`",
-        "Cramér (1946), Mathematical Methods of Statistics",
-        headline=False,
-    ),
-    Measure(
-        "wasserstein_distance",
-        Unit.PLAIN,
-        Direction.LOWER,
-        Family.DISTANCES,
-        ALL,
-        "Area between both cumulative shares / the reference's standard deviation, from the shares at the "
-        "cells' edges; the resolution bounds what lies between them. Numbers beyond the reference's range: "
-        "`out_of_range`. Numbers only.",
-        "see `wasserstein_distance_critical`",
-        "SciPy `wasserstein_distance`",
-        headline=False,
-    ),
+_DRAWN = (
+    "jensen_shannon_distance",
+    "hellinger_distance",
+    "largest_share_distance",
+    "total_variation_distance",
+    "chi_squared",
 )
-_NAMES = [measure.name for measure in _DISTANCES[:-1]]
-_P_VALUE = "chi_squared_p_value"
-_LIMITED = [name for name in _NAMES if name != _P_VALUE]
-_DRAWN = _NAMES.index("chi_squared") + 1  # the others follow from it
-_WASSERSTEIN, _CRITICAL = _DISTANCES[-1].name, "_critical"
-_SHARES = "simulated: 1,000 pairs of samples of the reference's shares, their sizes rounded to two digits"
-_NUMBERS = "simulated: 1,000 Brownian bridges over the reference's cells, the limit of many records"
-
-
-def _critical_of(distance: Measure) -> Measure:
-    how = _NUMBERS if distance.name == _WASSERSTEIN else _SHARES
-    return replace(
-        distance,
-        name=f"{distance.name}{_CRITICAL}",
-        direction=Direction.NONE,
-        definition=f"Value that `{distance.name}` exceeds with probability 1 - level if nothing has shifted; "
-        f"{how}.",
-        interval="none",
-        reference="",
-    )
-
-
-DISTANCES: tuple[Measure, ...] = tuple(
-    row
-    for measure in _DISTANCES
-    for row in ([measure] if measure.name == _P_VALUE else [measure, _critical_of(measure)])
-)
+_OF_CELLS = (*_DRAWN, "chi_squared_p_value", "cramers_v")
+_LIMITS = [f"{name}_critical" for name in (*_DRAWN, "cramers_v")]
+_WASSERSTEIN = ("wasserstein_distance", "wasserstein_distance_critical")
 
 
 def results(
@@ -161,26 +46,24 @@ def results(
         if reason is not None:
             yield from absent_results(subject.name, reason, n)
             continue
-        for name, column in zip(_NAMES, values, strict=True):
+        for name, column in zip(_OF_CELLS, values, strict=True):
             yield Result(name, subject.name, Measurement(value=float(column[row]), n=n))
         for name, limit in critical_values(expected, row, n, level).items():
-            yield Result(f"{name}{_CRITICAL}", subject.name, Measurement(value=limit, n=n))
+            yield Result(name, subject.name, Measurement(value=limit, n=n))
     for at, row in enumerate(expected.numeric):
         both = wasserstein(expected, steps, at, reasons[row], level)
-        for ending, measured in zip(("", _CRITICAL), both, strict=True):
-            yield Result(f"{_WASSERSTEIN}{ending}", expected.subjects[row].name, measured)
+        for name, measured in zip(_WASSERSTEIN, both, strict=True):
+            yield Result(name, expected.subjects[row].name, measured)
 
 
 def absent_results(subject: str, reason: Reason, n: int, *, numeric: bool = False) -> Iterator[Result]:
     """Give the names of the distances of cells, and of numbers where it is one, all absent for one reason."""
-    names = [*_NAMES, *(f"{name}{_CRITICAL}" for name in _LIMITED)]
-    names += [_WASSERSTEIN, f"{_WASSERSTEIN}{_CRITICAL}"] if numeric else []
-    for name in names:
+    for name in (*_OF_CELLS, *_LIMITS, *(_WASSERSTEIN if numeric else ())):
         yield Result(name, subject, Measurement.absent(reason, n=n))
 
 
 def critical_values(expected: Expected, row: int, n: int, level: float) -> dict[str, float]:
-    """Values that the distances of a subject exceed with probability 1 - level if nothing has shifted.
+    """Critical values of a subject's distances, exceeded with probability 1 - level if nothing has shifted.
 
     Simulated for both sizes rounded to two digits, then scaled to the sizes that they are: roots of sums of
     squares, and absolute differences, go with the root of 1/n + 1/m.
@@ -190,7 +73,7 @@ def critical_values(expected: Expected, row: int, n: int, level: float) -> dict[
     *found, statistic = simulated_distances(*sizes, expected.shares(row), level)
     scale = math.sqrt((1 / n + 1 / m) / (1 / sizes[0] + 1 / sizes[1]))
     scaled = [min(scale * value, 1.0) for value in found]
-    return dict(zip(_LIMITED, (*scaled, statistic, math.sqrt(statistic / (n + m))), strict=True))
+    return dict(zip(_LIMITS, (*scaled, statistic, math.sqrt(statistic / (n + m))), strict=True))
 
 
 @lru_cache(maxsize=4096)
@@ -199,12 +82,12 @@ def simulated_distances(n: int, m: int, shares: tuple[float, ...], level: float)
     drawn = share_distances(
         samples(m, shares, "reference").astype(np.float64), samples(n, shares, "current").astype(np.float64)
     )
-    limits = np.quantile(np.stack(drawn[:_DRAWN]), level, axis=1, method="higher")
+    limits = np.quantile(np.stack(drawn[: len(_DRAWN)]), level, axis=1, method="higher")
     return tuple(limits.tolist())
 
 
 def share_distances(reference: Floats, current: Floats) -> tuple[Floats, ...]:
-    """Distances of each row of counts, in the order of the catalogue; NaN where a side is empty."""
+    """Distances of each row of counts, in the order of `_OF_CELLS`; NaN where a side is empty."""
     m, n = reference.sum(axis=-1, keepdims=True), current.sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         q, p = reference / m, current / n

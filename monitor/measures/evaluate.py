@@ -13,10 +13,10 @@ from monitor.measures import quality as data_quality
 from monitor.measures import shift as shifts
 from monitor.measures.ask import Ask, Result, generator
 from monitor.measures.binary import Scored
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.cells import Expected, Subject
 from monitor.measures.class_estimates import class_results, largest_result
 from monitor.measures.estimates import Calibration, ClassCalibrations, ExpectedErrors, Learned
-from monitor.measures.measure import Family
 from monitor.measures.mixture import Mixture
 from monitor.measures.moments import mixed, moments_of
 from monitor.records import pairing

@@ -29,6 +29,25 @@ def profits(ranked: Ranked, amounts: Floats) -> Floats:
     return np.concatenate([[start], start + told])
 
 
+def least_profit(amounts: Floats) -> float:
+    """Profit a record that the best threshold gives for certain, whatever the share of positives is.
+
+    No threshold, and the lowest, are among all thresholds: the best one is worth at least what predicting
+    none, or all, positive is. At a share of positives s these give (1 - s)·A₀₀ + s·A₁₀ and
+    (1 - s)·A₀₁ + s·A₁₁, A the amounts; the larger one is smallest at s = 0 or 1, or where both are equal.
+
+    >>> least_profit(np.asarray([[0.0, -3.0], [0.0, 10.0]]))
+    0.0
+    """
+    (quiet, false), (miss, true) = amounts.tolist()
+    saved, gained = quiet - false, true - miss  # by predicting a negative, a positive one as it is
+    least = min(max(quiet, false), max(miss, true))
+    if saved * gained > 0:
+        share = saved / (saved + gained)
+        least = min(least, (1 - share) * quiet + share * miss)
+    return float(least)
+
+
 def best_threshold(ranked: Ranked, amounts: Floats) -> float | None:
     """Threshold of the largest profit: a record is positive from it on; of several the highest.
 
@@ -93,9 +112,8 @@ def results(ranked: Ranked, amounts: Floats, spread: Spread | None, at: Sequence
     rates = [0.0, *(ranked.both[cells] / n).tolist()]
     columns = [math.inf, *ranked.lower[cells].tolist()], [by_threshold[0], *by_threshold[1:][cells]], rates
     table = curve(_CURVE, *map(np.asarray, columns))
-    yield Result(
-        "best_profit", "", Measurement(value, n, None, spread.basic(value) if spread else None, 0.0, table)
-    )
+    interval = spread.basic(value, lowest=n * least_profit(amounts)) if spread else None
+    yield Result("best_profit", "", Measurement(value, n, None, interval, 0.0, table))
     found = Measurement.absent(Reason.UNDEFINED, n=n)
     if math.isfinite(threshold):
         found = Measurement(threshold, n)

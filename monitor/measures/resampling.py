@@ -17,6 +17,7 @@ TOP = (0.01, 0.02, 0.05)  # shares of the records that border on a cell, too
 NORMAL_FROM = 100
 FEW = 10  # of a class, below which its number is drawn from the binomial distribution
 _TINY = np.float32(1e-9)
+_SINGLE = 2.0**-20  # shares in single precision are no nearer than this to what they are
 _BORDERS = np.asarray(sorted([at / CELLS for at in range(CELLS)] + list(TOP)))
 _OF_GROUPS = np.isin(_BORDERS, [at / CELLS for at in range(0, CELLS, CELLS // GROUPS)])
 
@@ -84,7 +85,9 @@ class Spread:
         return self._held(value, off - self.high, off - self.low, lowest, highest)
 
     def _held(self, value: float, lower: float, upper: float, lowest: float, highest: float) -> Interval:
-        return Interval(min(max(lower, lowest), value), max(min(upper, highest), value), self.level)
+        lower = lowest if lower < lowest + _SINGLE else lower
+        upper = highest if upper > highest - _SINGLE else upper
+        return Interval(min(lower, value), max(upper, value), self.level)
 
 
 def merged(ranked: Ranked) -> tuple[Ints, Ints]:

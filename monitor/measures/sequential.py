@@ -19,87 +19,9 @@ import scipy
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.ask import Result
+from monitor.measures.catalogue.comparison import CONCENTRATION, ENOUGH
 from monitor.measures.comparison import Mean, Rate
-from monitor.measures.measure import ALL, CLASSES, NUMBERS, Direction, Family, Measure, Unit
 from monitor.measures.roots import root
-
-ENOUGH = 500  # of an arm, below which its mean is not taken as normal
-CONCENTRATION = 10_000  # of the prior about the planned share, in records
-
-_NORMAL = (
-    "Robbins (1970), Ann. Math. Statist. 41:1397; Johari et al. (2022), Oper. Res. 70:1806; "
-    "Waudby-Smith et al. (2024), Ann. Statist. 52:2613"
-)
-_SHARES = "Lindon & Malek (2022), Anytime-valid inference for multinomial count data, NeurIPS 35"
-_SINCE = "of all settled days since `control.since`, each entered once"
-
-SEQUENTIAL: tuple[Measure, ...] = (
-    Measure(
-        "outcome_rate_difference_always_valid",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        CLASSES,
-        f"Treatment's rate - control's rate {_SINCE}. Fewer than {ENOUGH} labels an arm: `too_few`. "
-        "Multi-class: of each class against the others, subject `class:NAME`.",
-        "normal-mixture confidence sequence: it holds the true value at all looks together; its mixture's "
-        "standard deviation is `control.detect`",
-        _NORMAL,
-        headline=True,
-    ),
-    Measure(
-        "outcome_mean_difference_always_valid",
-        Unit.LABEL,
-        Direction.NONE,
-        Family.COMPARISON,
-        NUMBERS,
-        f"Treatment's mean - control's mean {_SINCE}. Fewer than {ENOUGH} labels an arm: `too_few`.",
-        "normal-mixture confidence sequence, as for rates",
-        _NORMAL,
-        headline=True,
-    ),
-    Measure(
-        "control_p_value_always_valid",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        ALL,
-        "1 / the most evidence that there ever was for a difference of the arms' outcomes, at most 1, by the "
-        "normal-mixture sequential test, looked at after every pane: below 5 % at any of all looks with a "
-        "probability of at most 5 % if they are equal. Multi-class: a test for each class, subject "
-        "`class:NAME`; of 20 classes one is below 5 % by chance.",
-        "none",
-        _NORMAL,
-        headline=True,
-    ),
-    Measure(
-        "control_record_share",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        ALL,
-        "Share of the control arm in both arms' predictions, of all days since `control.since`, each entered "
-        "once.",
-        "shares that the evidence of the sample ratio test, against each of them, does not exclude at all "
-        "looks together",
-        _SHARES,
-        headline=True,
-    ),
-    Measure(
-        "sample_ratio_p_value_always_valid",
-        Unit.RATIO,
-        Direction.NONE,
-        Family.COMPARISON,
-        ALL,
-        "1 / the most evidence that there ever was, at most 1, that the share of the control arm is not "
-        "`control.control_share`: the Bayes factor of a Dirichlet prior about the planned shares, worth "
-        f"{CONCENTRATION:,} records. Small: the assignment to the arms, or its logging, is broken, and their "
-        "outcomes do not compare.",
-        "none",
-        _SHARES,
-        headline=True,
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures import distances, kolmogorov
 from monitor.measures.ask import Ask, Result
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.cells import Expected, Steps
-from monitor.measures.measure import Family
 from monitor.measures.unshifted import samples, two_digits
 from monitor.states.grids import Grid, NumericGrid
 from monitor.states.views import Histogram

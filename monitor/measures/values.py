@@ -11,84 +11,9 @@ from monitor.core.typing import Counts, Ints
 from monitor.measures.ask import Result
 from monitor.measures.cells import Expected, Subject
 from monitor.measures.intervals import normal, rate, welch
-from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 from monitor.measures.moments import Moments, moments_of
 from monitor.states.grids import NumericGrid
 from monitor.states.views import Sums
-
-VALUES: tuple[Measure, ...] = (
-    Measure(
-        "mean",
-        Unit.PLAIN,
-        Direction.NONE,
-        Family.VALUES,
-        ALL,
-        "Mean of the numbers of the subject, from exact sums. A number further from the reference's middle "
-        "than 2⁴⁰ of its standard deviations: `out_of_range`.",
-        "normal",
-        "",
-        headline=False,
-    ),
-    Measure(
-        "standard_deviation",
-        Unit.PLAIN,
-        Direction.NONE,
-        Family.VALUES,
-        ALL,
-        "Standard deviation of the subject's numbers, n - 1 in the denominator. One number: `undefined`.",
-        "none",
-        "NumPy `std(ddof=1)`",
-        headline=False,
-    ),
-    Measure(
-        "standardized_mean_difference",
-        Unit.PLAIN,
-        Direction.NONE,
-        Family.VALUES,
-        ALL,
-        "(Mean of the window - mean of the reference) / root of the mean of both variances. No spread on "
-        "both sides: `undefined`.",
-        "Welch's of the difference, divided by the same root",
-        "Cohen (1988), Statistical Power Analysis for the Behavioral Sciences; Welch (1947)",
-        headline=False,
-    ),
-    Measure(
-        "minimum",
-        Unit.PLAIN,
-        Direction.NONE,
-        Family.VALUES,
-        ALL,
-        "Lower edge of the cell that holds the smallest number, which is above it by at most the resolution. "
-        "Below the smallest of the reference: `out_of_range`.",
-        "none",
-        "",
-        headline=False,
-    ),
-    Measure(
-        "maximum",
-        Unit.PLAIN,
-        Direction.NONE,
-        Family.VALUES,
-        ALL,
-        "Upper edge of the cell that holds the largest number, which is below it by at most the resolution. "
-        "Above the largest of the reference: `out_of_range`.",
-        "none",
-        "",
-        headline=False,
-    ),
-    Measure(
-        "out_of_range_rate",
-        Unit.RATIO,
-        Direction.LOWER,
-        Family.VALUES,
-        ALL,
-        "Share of the numbers of the subject below the smallest or above the largest of the reference. None "
-        "of a score whose range is bounded.",
-        "Wilson",
-        "Wilson (1927), JASA 22:209",
-        headline=True,
-    ),
-)
 
 
 def results(

@@ -7,27 +7,8 @@ import scipy
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.intervals import score_bounds
-from monitor.measures.measure import ALL, Direction, Family, Measure, Unit
 
 WEEKS = 4  # earlier ones that are looked at
-
-VOLUME: tuple[Measure, ...] = (
-    Measure(
-        "volume_ratio",
-        Unit.PLAIN,
-        Direction.NONE,
-        Family.VOLUME,
-        ALL,
-        "Records of the window / mean records of the same local hours of the four weeks before (a longer "
-        "window goes back by as many whole weeks as it needs not to overlap): of those that were counted "
-        "whole, within the horizon, and had records. None counted: `not_counted`; none with records: "
-        "`no_records`.",
-        "score interval of the window's share of all these records, its variance φ times the binomial's: "
-        "φ as estimated from the earlier weeks, at least 1; Student's t. From two weeks on",
-        "McCullagh & Nelder (1989), Generalized Linear Models, 4.5 and 6.2",
-        headline=True,
-    ),
-)
 
 
 def volume_ratio(current: int, earlier: Sequence[int], level: float = 0.95) -> Measurement:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from monitor.alerts.rules import Rule
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
-    CONTRIBUTION,
     MEANS,
     Mean,
     difference,
@@ -17,9 +16,10 @@ from monitor.measures.against import (
     segment_contribution,
 )
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.comparison import CONTRIBUTION
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Result, expectation, performance, quality, shift
 from monitor.measures.label_shift import LABEL
-from monitor.measures.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import absent_results
 from monitor.pipeline.compared import Compared

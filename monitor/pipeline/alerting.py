@@ -12,7 +12,7 @@ from monitor.alerts.messages import Notice, notices
 from monitor.alerts.rounds import Round, advance
 from monitor.alerts.rules import Rule, Series
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.measure import Family
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.against import REFERENCE
 from monitor.pipeline.measure import WindowMeasures

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from monitor.core.measurement import Reason
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Result, estimate_errors, estimates
-from monitor.measures.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.lessons import Taught
 from monitor.pipeline.target import Target, ask_of, folded_part

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from monitor.measures import label_shift
 from monitor.measures.ask import Ask, Result
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.cells import Expected
-from monitor.measures.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.compared import compared
 from monitor.pipeline.target import Target, ask_of, folded_part

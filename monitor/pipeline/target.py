@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Ask, Result, best_threshold
-from monitor.measures.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import Part

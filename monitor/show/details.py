@@ -7,6 +7,7 @@ from monitor.core.measurement import Detail
 from monitor.core.text import readable
 from monitor.core.words import number
 from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow
 from monitor.show.plain import Shown, ordered
 from monitor.show.table import Line, as_table
@@ -14,7 +15,6 @@ from monitor.show.words import aligned, between
 
 _FEW = 3  # subjects of one measure
 _MOST = 12  # lines of one table
-_LIMIT = "_critical"  # a measure's critical value is a measure of this ending
 
 
 def explained(rows: Sequence[Shown]) -> str:
@@ -38,13 +38,10 @@ def with_details(rows: Sequence[Shown], *, everything: bool = True) -> str:
 
 def _told(rows: Sequence[MeasurementRow]) -> Iterator[str]:
     """Tables of one window."""
-    limits = {
-        (row.measure.removesuffix(_LIMIT), row.subject, row.against): row.measurement.value
-        for row in rows
-        if row.measure.endswith(_LIMIT)
-    }
+    values = {(row.measure, row.subject, row.against): row.measurement.value for row in rows}
     for row, detail in _chosen(rows):
-        limit = limits.get((row.measure, row.subject, row.against))
+        critical = BY_NAME[row.measure].critical if row.measure in BY_NAME else None
+        limit = None if critical is None else values.get((critical, row.subject, row.against))
         yield f"  {_title(row, limit)}\n{_table(detail)}\n"
 
 

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from monitor.core.clock import to_iso
 from monitor.core.measurement import Detail
 from monitor.core.text import csv_cell, json_text
-from monitor.measures.catalogue import BY_NAME, Family
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import MeasurementRow
 from monitor.windows.ends import nominal_length
 

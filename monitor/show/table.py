@@ -9,7 +9,8 @@ from monitor.core.clock import to_iso
 from monitor.core.text import readable
 from monitor.core.words import duration, number
 from monitor.measures.against import FIGURES, SEGMENTS
-from monitor.measures.catalogue import BY_NAME, Unit
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import Unit
 from monitor.measures.rows import MeasurementRow
 from monitor.show.plain import Shown, ordered
 from monitor.show.words import aligned, between, moment, signed
@@ -179,8 +180,9 @@ def _place_in_words(line: Line) -> dict[str, str]:
 
 def _cells(line: Line, indent: str = "") -> tuple[str, ...]:
     row, result = line.row, line.row.measurement
-    seconds = row.measure in BY_NAME and BY_NAME[row.measure].unit is Unit.SECONDS
-    text = moment if row.measure.endswith("_timestamp") else duration if seconds else number
+    measure = BY_NAME.get(row.measure)
+    seconds = measure is not None and measure.unit is Unit.SECONDS
+    text = moment if measure is not None and measure.moment else duration if seconds else number
     value = text(result.value) if result.value is not None else f"({result.reason})"
     bound = duration(result.resolution) if seconds else f"{result.resolution:.2g}"
     resolution = f"± {bound} by its cells" if result.resolution > _NEGLIGIBLE else ""

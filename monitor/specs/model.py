@@ -6,7 +6,7 @@ from monitor.alerts.rules import Rule
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.interval import Dependence, RateMethod
 from monitor.measures.ask import TOPS
-from monitor.measures.measure import OPTIONAL_FAMILIES, Family
+from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
 

@@ -5,7 +5,7 @@ import pytest
 from configurations import PREDICTIONS, SOURCE, File, model
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
-from monitor.measures.measure import DEFAULT_FAMILIES
+from monitor.measures.catalogue.measure import DEFAULT_FAMILIES
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation, SourceSpec
 from monitor.specs.settings import HttpSpec, LogSpec

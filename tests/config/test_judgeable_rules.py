@@ -128,6 +128,13 @@ def test_a_class_is_compared_by_itself_where_there_are_several(file: File) -> No
     assert 'give subject = "class:*"' in never(file, LABELS, CONTROL, CLASSES, text, task="multiclass")["own"]
 
 
+def test_a_bound_of_a_sum_that_has_none_of_its_own_is_named(file: File) -> None:
+    sure = rule("sum_of_squared_errors", 'above = 1\nbound = "lower"')
+
+    assert "no interval" in never(file, LABELS, sure, task="regression")["own"]
+    assert never(file, LABELS, rule("sum_of_squared_errors"), task="regression") == {}
+
+
 @pytest.mark.parametrize("measure", ["label_delay_p90", "late_visible_labels"])
 def test_delays_need_the_times_of_reports(file: File, measure: str) -> None:
     found = never(file, TIMELESS, rule(measure), keys='settle_after = "5d"')

@@ -8,7 +8,7 @@ from oracle import NONE, Expected, Key, Log, less, valid
 from oracle_classes import codes
 
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.measure import Direction, Family, Unit
+from monitor.measures.catalogue.measure import Direction, Family, Unit
 from monitor.measures.rows import MeasurementRow
 
 FAMILIES = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)

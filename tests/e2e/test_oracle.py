@@ -20,7 +20,7 @@ from monitor.config.load import settings_of
 from monitor.core.clock import from_iso
 from monitor.demo.loading import load_logs
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.measure import OPTIONAL_FAMILIES
+from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
 from monitor.store.engine import migrate

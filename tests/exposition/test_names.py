@@ -2,7 +2,8 @@ from collections import Counter
 
 from monitor.exposition.collector import families
 from monitor.exposition.names import family_help, family_name
-from monitor.measures.catalogue import BY_NAME, CATALOGUE, Unit
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.catalogue.measure import Unit
 
 
 def test_names_bear_their_unit_once() -> None:

@@ -1,3 +1,5 @@
+import json
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +13,11 @@ from serving import model
 from monitor.alerts.defaults import NAMES
 from monitor.cli import main
 from monitor.config.load import settings_of
+from monitor.core.measurement import Reason
 from monitor.exposition.forwarding import Forwarding
 from monitor.exposition.prometheus_itself import ITSELF
 from monitor.exposition.prometheus_rules import OWN_RULE, rules_text
+from monitor.measures.catalogue import BY_NAME
 from monitor.specs.model import ModelSpec
 
 ROOT = Path(__file__).parent.parent.parent
@@ -145,6 +149,16 @@ def test_every_default_rule_and_every_alert_of_the_monitor_has_its_section_in_th
     sections = {line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")}
 
     assert sections == {*NAMES, OWN_RULE, *ITSELF}
+
+
+def test_names_in_the_runbook_of_alerts_are_those_of_measures_reasons_rules_or_keys() -> None:
+    text = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8").partition("# The monitor itself")[0]
+    schema = json.loads((ROOT / "config.schema.json").read_text(encoding="utf-8"))
+    keys = {key for table in schema["$defs"].values() for key in table.get("properties", ())}
+
+    names = set(re.findall(r"`([a-z0-9]+(?:_[a-z0-9]+)+)`", text))
+
+    assert names - {*BY_NAME, *Reason, *NAMES, *keys} == set()
 
 
 def test_labels_of_a_model_route_the_alerts_about_its_cycles_too(tmp_path: Path) -> None:

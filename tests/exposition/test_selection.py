@@ -10,7 +10,7 @@ from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.exposition.names import WINDOW_COVERAGE, WINDOW_END, WINDOW_RECORDS
 from monitor.exposition.selection import Exposed, Group, expose, exposed_as, reads
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.measure import Family
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.records.reading import Task
 

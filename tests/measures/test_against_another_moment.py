@@ -20,8 +20,8 @@ from monitor.measures.against import (
     segment_contribution,
 )
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.catalogue.measure import Direction, Unit
 from monitor.measures.intervals import rate
-from monitor.measures.measure import Direction, Unit
 
 PUBLISHED = [  # Newcombe (1998), Statistics in Medicine 17:873-890, table II, method 10
     (56, 70, 48, 80, 0.0524, 0.3339),

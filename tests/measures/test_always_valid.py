@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from monitor.core.measurement import Measurement, Reason
+from monitor.measures.catalogue.comparison import CONCENTRATION
 from monitor.measures.comparison import Mean, Rate
 from monitor.measures.sequential import (
-    CONCENTRATION,
     Arm,
     arm_of,
     confidence_sequence,

@@ -14,9 +14,11 @@ from measures_page import markdown
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.selection import exposed_as
-from monitor.measures.against import CONTRIBUTION, Mean, mean_of, segment_contribution
+from monitor.measures.against import Mean, mean_of, segment_contribution
 from monitor.measures.ask import Ask, Result
-from monitor.measures.catalogue import BY_NAME, CATALOGUE, Direction, Family, Unit
+from monitor.measures.catalogue import BY_NAME, CATALOGUE
+from monitor.measures.catalogue.comparison import CONTRIBUTION
+from monitor.measures.catalogue.measure import Direction, Family, Unit, Yardstick
 from monitor.measures.challenger import evidence_results
 from monitor.measures.comparison import mean_of as mean_of_arm
 from monitor.measures.comparison import outcomes, rates_of
@@ -201,8 +203,7 @@ def test_values_are_plain_numbers_within_the_range_of_their_unit(task: Task) -> 
 @pytest.mark.parametrize("task", TASKS)
 def test_intervals_are_where_the_catalogue_says_and_hold_the_value(task: Task) -> None:
     for (name, subject), measurement in measured(example(task)).items():
-        promised = BY_NAME[name].interval != "none" and not BY_NAME[name].interval.startswith("see ")
-        assert (measurement.interval is not None) == promised, (name, subject)
+        assert (measurement.interval is not None) == BY_NAME[name].has_interval, (name, subject)
         if measurement.interval is not None:
             assert measurement.value is not None
             assert type(measurement.interval.lower) is float
@@ -317,8 +318,7 @@ def test_without_resamples_only_bootstraps_and_of_a_part_only_headlines_are_ther
     assert task is Task.REGRESSION or wanted < asked
     for one in (*closed, *of_part):
         full = whole[one.measure, one.subject]
-        bootstrap = "bootstrap" in BY_NAME[one.measure].interval
-        expected = replace(full, interval=None) if bootstrap else full
+        expected = replace(full, interval=None) if BY_NAME[one.measure].bootstrap else full
         assert replace(one.measurement, detail=None) == replace(expected, detail=None)
 
 
@@ -346,6 +346,25 @@ def test_names_are_unique_and_say_their_direction() -> None:
         if measure.name.endswith("_score") and measure.name != "brier_score":
             assert measure.direction is Direction.HIGHER
         assert measure.definition.endswith((".", "`"))
+
+
+def test_a_critical_value_is_that_of_one_measure_and_what_stands_beside_a_value_is_there() -> None:
+    critical = [measure.critical for measure in CATALOGUE if measure.critical is not None]
+    beside = {measure.beside for measure in CATALOGUE if measure.beside is not None}
+
+    yardsticks = [measure.name for measure in CATALOGUE if measure.yardstick is Yardstick.CRITICAL]
+    assert sorted(critical) == sorted(yardsticks)
+    assert beside <= BY_NAME.keys()
+    assert all(measure.interval is None for measure in CATALOGUE if measure.beside is not None)
+
+
+def test_an_estimate_and_its_error_name_what_they_estimate() -> None:
+    estimates = {measure.name: measure for measure in CATALOGUE if measure.family is Family.ESTIMATE}
+
+    assert {f"estimated_{measure.estimates}" for measure in estimates.values()} < estimates.keys()
+    for measure in CATALOGUE:
+        assert (measure.family is Family.ESTIMATE) == (measure.estimates in BY_NAME)
+        assert measure.estimates == "" or BY_NAME[measure.estimates].tasks >= measure.tasks
 
 
 def test_every_family_but_those_for_a_closer_look_has_a_headline_measure() -> None:

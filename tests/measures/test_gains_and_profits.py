@@ -17,7 +17,7 @@ from monitor.measures.ask import Ask
 from monitor.measures.evaluate import best_threshold as chosen_threshold
 from monitor.measures.evaluate import performance
 from monitor.measures.gains import average_precision, deciles, found_at
-from monitor.measures.profits import amounts_of, best_threshold, profit_at, profits
+from monitor.measures.profits import amounts_of, best_threshold, least_profit, profit_at, profits
 from monitor.measures.ranked import Ranked
 from monitor.states.views import ScoreTable
 
@@ -178,6 +178,57 @@ def test_ten_positives_of_ten_thousand_have_intervals() -> None:
     assert found["average_precision"].value == pytest.approx(
         metrics.average_precision_score(labels, scores), abs=found["average_precision"].resolution + SLACK
     )
+
+
+def test_the_bounds_of_a_few_positives_at_the_top_end_where_shares_end() -> None:
+    rng, bounds = np.random.default_rng(13), []
+    for _ in range(40):
+        scores, labels = rng.random(150), (rng.random(150) < 0.1).astype(int)
+        found = measured(scores.tolist(), labels.tolist(), Ask(resamples=400))
+        tops = [one for name, one in found.items() if "_at_top" in name or name == "gain_top_decile"]
+        bounds += [
+            bound for one in tops if one.interval for bound in (one.interval.lower, one.interval.upper)
+        ]
+        lift = found["lift_top_decile"]
+        if lift.interval is not None:
+            bounds.append(lift.interval.lower)
+
+    assert min(bounds) == 0
+    assert max(bounds) == 1
+    assert [bound for bound in bounds if 0 < bound < 1e-6 or 1 - 1e-6 < bound < 1] == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-20, 20), min_size=4, max_size=4))
+def test_the_least_profit_is_the_better_of_none_and_all_at_the_worst_share_of_positives(
+    given: list[float],
+) -> None:
+    amounts, positive = np.reshape(given, (2, 2)), np.linspace(0, 1, 10_001)
+
+    none_and_all = np.stack([1 - positive, positive], axis=1) @ amounts
+
+    assert least_profit(amounts) == pytest.approx(none_and_all.max(axis=1).min(), abs=0.01)
+    assert least_profit(amounts) <= none_and_all.max(axis=1).min() + SLACK
+
+
+@pytest.mark.parametrize(
+    ("profit", "least"),
+    [({("1", "1"): 10.0, ("0", "1"): -3.0}, 0.0), (PROFIT, (0.5 * 14 - 3 * 14) / (14 + 14 + 0.5 + 3))],
+)
+def test_the_interval_of_the_best_profit_is_not_below_what_none_or_all_gives_for_certain(
+    profit: dict[tuple[str, str], float], least: float
+) -> None:
+    rng, lowest = np.random.default_rng(14), []
+    for _ in range(40):
+        scores, labels = rng.random(80), (rng.random(80) < 0.3).astype(int)
+        found = measured(scores.tolist(), labels.tolist(), Ask(resamples=100, profit=profit))["best_profit"]
+        assert found.interval is not None
+        assert found.value is not None
+        assert found.interval.lower <= found.value
+        lowest.append(found.interval.lower)
+
+    assert min(lowest) >= 80 * least - SLACK
+    assert (0 in lowest) == (least == 0)
 
 
 def test_scores_near_zero_without_a_reference_are_one_cell_and_the_resolution_says_so() -> None:

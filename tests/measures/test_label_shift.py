@@ -8,8 +8,8 @@ from scipy import special, stats
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.ask import Ask
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.label_shift import expected_labels, results
-from monitor.measures.measure import Family
 from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.states.views import Histogram
 

@@ -17,7 +17,7 @@ from sklearn import metrics
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures import classes
-from monitor.measures.class_rows import CLASS_ROWS
+from monitor.measures.catalogue.classes import CLASS_ROWS
 from monitor.measures.evaluate import Ask, performance
 from monitor.records.reading import Task
 from monitor.states.counters import Counters

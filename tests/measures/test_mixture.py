@@ -5,8 +5,8 @@ import pytest
 
 from monitor.core.typing import Ints
 from monitor.measures.ask import Ask
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import expectation, shift
-from monitor.measures.measure import Family
 from monitor.measures.mixture import Mixture
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task

@@ -14,9 +14,9 @@ from scipy import stats
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.cells import Expected
 from monitor.measures.evaluate import Ask, expectation, shift
-from monitor.measures.measure import Family
 from monitor.measures.shift import compare, simulated_critical
 from monitor.measures.unshifted import SIMULATIONS
 from monitor.records.counting import Counting

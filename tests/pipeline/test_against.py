@@ -13,7 +13,7 @@ from synthetic import READING, START, labels_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.measurement import Reason
-from monitor.measures.distances import DISTANCES
+from monitor.measures.catalogue.shift import DISTANCE_ROWS
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import NAMES
 from monitor.pipeline.cycle import run_cycle
@@ -281,7 +281,7 @@ def test_shift_against_an_earlier_window_has_all_measures_of_every_subject(
 
     _, rows = run_cycle(monitored, START + 28 * DAY)
 
-    names = {*NAMES, "ks_distance", "ks_p_value", *(measure.name for measure in DISTANCES)}
+    names = {*NAMES, "ks_distance", "ks_p_value", *(measure.name for measure in DISTANCE_ROWS)}
     names.add("standardized_mean_difference")
     for against in ("previous", "14d"):
         shifted = {(row.measure, row.subject) for row in rows if row.against == against and not row.truth}

@@ -15,7 +15,7 @@ from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import State
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.measurement import Reason
-from monitor.measures.measure import Family
+from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.monitored import Monitored

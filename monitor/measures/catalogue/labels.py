@@ -1,0 +1,60 @@
+"""Rows of how many labels there are, how late they came, and what was odd about them."""
+
+from functools import partial
+
+from monitor.measures.catalogue.measure import Direction, Exposure, Family, Measure, Unit
+
+_row = partial(Measure, family=Family.LABELS, needs_labels=True)
+_count = partial(_row, unit=Unit.RECORDS, direction=Direction.LOWER)
+_fault = partial(_count, exposed=Exposure.WHOLE)
+_delay = partial(_row, unit=Unit.SECONDS, direction=Direction.LOWER, needs_time="reported_at")
+
+LABEL_ROWS = (
+    _row(
+        "coverage",
+        "Share of the records that have a label.",
+        direction=Direction.HIGHER,
+        interval="Wilson",
+        source="Wilson (1927), JASA 22:209",
+        headline=True,
+        rate=True,
+        exposed=Exposure.WINDOW,
+    ),
+    _row("labelled_records", "Records that have a label.", unit=Unit.RECORDS, headline=True),
+    _fault("corrected_labels", "Labels that were replaced by a later one."),
+    _fault("retracted_labels", "Records whose winning label is NULL."),
+    _fault(
+        "invalid_labels",
+        "Labels that are no value, of two classes no one of them, of several NaN: they count as no label.",
+    ),
+    _row(
+        "invalid_label_rate",
+        "Share of invalid labels among the records that have one, valid or not.",
+        direction=Direction.LOWER,
+        interval="Wilson",
+        source="Wilson (1927), JASA 22:209",
+        headline=True,
+        rate=True,
+    ),
+    _fault("stale_labels", "Records with a label reported more than the horizon after their event time."),
+    _fault("early_labels", "Labels reported before their event time."),
+    _delay(
+        "label_delay_median",
+        "Time from the event to the first report within which half of the reported labels came: the upper "
+        "edge of its cell, above the exact value by at most the resolution (the cell's width). Labels not "
+        "reported yet are not in it; early ones count as at most 1 s.",
+        headline=True,
+    ),
+    _delay(
+        "label_delay_p90",
+        "Time from the event to the first report within which 90 % of the reported labels came: the upper "
+        "edge of its cell, above the exact value by at most the resolution (the cell's width). Labels not "
+        "reported yet are not in it; early ones count as at most 1 s.",
+    ),
+    _delay(
+        "label_delay_p99",
+        "Time from the event to the first report within which 99 % of the reported labels came: the upper "
+        "edge of its cell, above the exact value by at most the resolution (the cell's width). Labels not "
+        "reported yet are not in it; early ones count as at most 1 s.",
+    ),
+)

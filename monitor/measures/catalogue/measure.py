@@ -1,0 +1,194 @@
+"""A measure, as users know it: name, definition, unit, direction, and the facts that code asks of it."""
+
+from dataclasses import KW_ONLY, dataclass
+from enum import Enum, Flag, StrEnum, auto
+
+from monitor.records.reading import Task
+
+
+class Unit(StrEnum):
+    """Unit of a measure's value."""
+
+    RATIO = "ratio"
+    SECONDS = "seconds"
+    RECORDS = "records"
+    PLAIN = "plain"
+    LABEL = "label"
+    LABEL_SQUARED = "label_squared"
+    AMOUNT = "amount"
+
+
+class Direction(StrEnum):
+    """Which way is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NONE = "none"
+
+
+class Family(StrEnum):
+    """What a measure is about."""
+
+    PERFORMANCE = "performance"
+    AVERAGES = "averages"
+    GAINS = "gains"
+    CALIBRATION = "calibration"
+    ESTIMATE = "estimate"
+    SHIFT = "shift"
+    DISTANCES = "distances"
+    VALUES = "values"
+    QUALITY = "quality"
+    COMPARISON = "comparison"
+    LABELS = "labels"
+    VOLUME = "volume"
+    LOG = "log"  # of the log as a whole, found by its audit: no window has them
+
+
+class Yardstick(Enum):
+    """What chance gives: another measure is read beside it."""
+
+    CRITICAL = auto()  # value that the other measure exceeds with probability 1 - level by chance
+    P_VALUE = auto()  # probability of what was found, by chance
+
+
+class Exposure(Flag):
+    """What has a series in `/metrics`, besides the headlines of whole models."""
+
+    NOTHING = 0
+    WHOLE = auto()  # the whole model
+    FEATURES = auto()
+    STRATA = auto()  # versions, segments and arms
+    WINDOW = auto()  # the window itself, once for the whole and each stratum, under a name of its own
+
+
+ALL = frozenset(Task)
+BINARY = frozenset({Task.BINARY})
+MANY_CLASSES = frozenset({Task.MULTICLASS})
+CLASSES = frozenset({Task.BINARY, Task.MULTICLASS})
+NUMBERS = frozenset({Task.REGRESSION})
+ALWAYS = frozenset({Family.PERFORMANCE, Family.QUALITY, Family.LABELS, Family.VOLUME, Family.LOG})
+OPTIONAL_FAMILIES = frozenset(Family) - ALWAYS
+DEFAULT_FAMILIES = {  # averages of two classes say little that the positive one does not
+    Task.BINARY: OPTIONAL_FAMILIES - {Family.DISTANCES, Family.AVERAGES},
+    Task.MULTICLASS: OPTIONAL_FAMILIES - {Family.DISTANCES, Family.GAINS},
+    Task.REGRESSION: OPTIONAL_FAMILIES - {Family.DISTANCES},
+}
+WITH_TRUTH = frozenset(  # their series say on which labels they stand
+    {
+        Family.PERFORMANCE,
+        Family.AVERAGES,
+        Family.GAINS,
+        Family.CALIBRATION,
+        Family.LABELS,
+        Family.COMPARISON,
+    }
+)
+_OF_STRATA = frozenset(
+    {Family.PERFORMANCE, Family.LABELS, Family.VOLUME, Family.ESTIMATE, Family.QUALITY, Family.SHIFT}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure, as users know it.
+
+    Parameters
+    ----------
+    name
+        as in the literature; `*_score` is better when higher, `*_error`, `*_loss`, `*_distance`, `*_index`
+        when lower (`brier_score` is the literature's exception).
+    definition
+        formula, and what happens in edge cases.
+    tasks
+        models that have it.
+    interval
+        how its interval is found; None: it has none.
+    source
+        of the definition or the interval.
+    headline
+        exposed by default for the whole model, measured of strata.
+    needs_labels
+        False: it can be had before labels are in.
+    needs_time
+        role of the column without which nothing says when: "logged_at", "reported_at"; empty: none.
+    critical
+        name of the measure that is its critical value; None: it has none.
+    beside
+        name of the measure that stands in for an interval, where that is no critical value; None: none does.
+    yardstick
+        what of chance it is itself; None: it is none.
+    rate
+        a share of records, with the interval of a rate.
+    bootstrap
+        its interval needs resamples.
+    total
+        it grows with the number of records: not compared between windows.
+    smooth
+        False for maxima, and for quantiles of cells: how much days differ gives them no interval.
+    whole_only
+        versions, segments and arms do not have it.
+    cumulative
+        it is of all settled days since a date: judged and shown under the window `cumulative`.
+    of_challenger
+        it compares champion and challenger.
+    estimates
+        name of the measure that it estimates, or whose estimate's error it is; empty: none.
+    percent
+        False: a ratio that the field tells as 0.731, not as 73.1 %.
+    moment
+        its seconds are a Unix time.
+    exposed
+        what has a series, besides the headlines of whole models.
+    """
+
+    name: str
+    definition: str
+    _: KW_ONLY
+    family: Family
+    tasks: frozenset[Task] = ALL
+    unit: Unit = Unit.RATIO
+    direction: Direction = Direction.NONE
+    interval: str | None = None
+    source: str = ""
+    headline: bool = False
+    needs_labels: bool = False
+    needs_time: str = ""
+    critical: str | None = None
+    beside: str | None = None
+    yardstick: Yardstick | None = None
+    rate: bool = False
+    bootstrap: bool = False
+    total: bool = False
+    smooth: bool = True
+    whole_only: bool = False
+    cumulative: bool = False
+    of_challenger: bool = False
+    estimates: str = ""
+    percent: bool = True
+    moment: bool = False
+    exposed: Exposure = Exposure.NOTHING
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether values have an interval."""
+        return self.interval is not None
+
+    @property
+    def certainty(self) -> str:
+        """How sure a value is, in words: how its interval is found, or what stands beside it; or empty."""
+        beside = self.beside or self.critical
+        return self.interval or ("" if beside is None else f"see `{beside}`")
+
+    @property
+    def of_whole(self) -> bool:
+        """Whether the whole model's values are exposed by default."""
+        return self.headline or Exposure.WHOLE in self.exposed
+
+    @property
+    def of_strata(self) -> bool:
+        """Whether versions, segments and arms have it: headlines and critical values."""
+        return (
+            (self.headline or self.yardstick is Yardstick.CRITICAL)
+            and self.family in _OF_STRATA
+            and not self.whole_only
+        )
