@@ -18,6 +18,7 @@ from monitor.records.counting import Counting
 from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Source, Store
+from monitor.specs.reads import oldest_pane
 from monitor.specs.rows import MeasurementRow, ModelState, Truth
 from monitor.states.counters import Counters
 from monitor.states.strata import Strata
@@ -143,8 +144,7 @@ class Monitored:
 
     def oldest_pane(self, as_of: int) -> int:
         """Start of the oldest pane within the horizon: the horizon is cut at a pane's start."""
-        pane = self.counting.reading.pane
-        return -(-(as_of - self.counting.reading.horizon) // pane) * pane
+        return oldest_pane(self.counting.reading, as_of)
 
     def first_counted(self, state: ModelState) -> int:
         """Windows that reach before this are partial: the log's first day, or the first horizon's cut."""

@@ -135,7 +135,9 @@ class SqliteReader:
             session = AdbcSession(connection, "sqlite", self._batch_rows)
             try:
                 session.rows(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+                session.settle("BEGIN")
                 yield session
+                session.settle("COMMIT")
             except adbc_driver_manager.Error as error:
                 raise self._failure(session, error) from error
 
@@ -144,6 +146,8 @@ class SqliteReader:
 
     def _failure(self, session: AdbcSession, error: adbc_driver_manager.Error) -> SourceError:
         """Locked, no database, or a statement that it refuses: asked of the file, not of the message."""
+        with suppress(adbc_driver_manager.Error):
+            session.settle("ROLLBACK")
         try:
             session.rows("PRAGMA busy_timeout = 0")
             session.rows("SELECT count(*) AS tables FROM sqlite_master")
@@ -225,7 +229,7 @@ class PostgresReader:
             return AdbcSession(connection, "postgresql", self._batch_rows, bounded)
 
         begun = session(CONNECTED)
-        begun.settle("BEGIN TRANSACTION READ ONLY")
+        begun.settle("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         begun.settle(f"SET LOCAL statement_timeout = {self._timeout * 1000 // SECOND}")
         begun.settle("SET LOCAL TIME ZONE 'UTC'")
         return session(self._limit)

@@ -135,6 +135,10 @@ class SqlSource:
         dialect = self.reader.dialect
         return self._patience.run(lambda session: look(session, dialect, model.predictions, "p").types)
 
+    def planning(self, reader: Reader) -> "SqlSource":
+        """A source that asks another reader the same: one whose sessions ask for plans."""
+        return SqlSource(reader)
+
     def close(self) -> None:
         """Close the connections that are kept."""
         self.reader.close()
