@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -26,6 +27,7 @@ from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
 from monitor.specs.rows import Part
 
+T = TypeVar("T")
 ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
 
 
@@ -138,6 +140,10 @@ class SqlSource:
     def planning(self, reader: Reader) -> "SqlSource":
         """A source that asks another reader the same: one whose sessions ask for plans."""
         return SqlSource(reader)
+
+    def read(self, read: Callable[[Session], T]) -> T:
+        """What a function reads in a session; after a conflict with other transactions again."""
+        return self._patience.run(read)
 
     def close(self) -> None:
         """Close the connections that are kept."""
