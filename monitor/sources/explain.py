@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from monitor.core.clock import DAY, floor_to
 from monitor.core.secrets import hide
 from monitor.records.counting import Counting
+from monitor.records.rows import Batches
 from monitor.sources.dialects import Dialect
-from monitor.sources.plans import Plan, Planned
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Reader
+from monitor.sources.statements import Reader, Session, Statement
 from monitor.specs.model import ModelSpec
 from monitor.specs.reads import (
     audit_ranges,
@@ -24,6 +25,54 @@ from monitor.specs.reads import (
     pane_ranges,
 )
 from monitor.specs.rows import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A statement, and its plan row by row as the engine tells it."""
+
+    sql: str
+    rows: tuple[tuple[Any, ...], ...]
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A session that asks for plans instead of rows; small questions about the tables are passed on."""
+
+    session: Session
+    dialect: str
+    found: list[Plan]
+
+    def read(self, statement: Statement) -> pa.Table:
+        """No rows."""
+        self._note(statement.text())
+        return statement.empty()
+
+    def batches(self, statement: Statement) -> Batches:
+        """One batch without rows."""
+        self._note(statement.text())
+        yield statement.empty()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a small query; counts, which may read a table whole, are 0."""
+        if not sql.startswith("SELECT count("):
+            return self.session.rows(sql)
+        self._note(sql)
+        return [(0,)]
+
+    def described(self, sql: str) -> dict[str, object]:
+        """Columns of a query, as the driver describes them."""
+        return self.session.described(sql)
+
+    def settle(self, sql: str) -> None:
+        """Run a statement without rows."""
+        self.session.settle(sql)
+
+    def _note(self, sql: str) -> None:
+        asked = "EXPLAIN QUERY PLAN" if self.dialect == "sqlite" else "EXPLAIN"
+        plan = self.session.rows(f"{asked} {sql}")
+        self.found.append(Plan(sql, tuple(plan), self.dialect))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from monitor.core.clock import DAY
+from monitor.core.clock import DAY, HOUR
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes
@@ -19,9 +19,7 @@ from monitor.sources.changes import Wanted
 from monitor.sources.counted import counted
 from monitor.sources.dialects import Dialect
 from monitor.sources.meter import Meter, MeteredSession, Usage
-from monitor.sources.mysql import is_mysql
 from monitor.sources.patience import Patience
-from monitor.sources.plans import Read, expected_rows
 from monitor.sources.statements import Reader, Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
@@ -58,7 +56,7 @@ class SqlSource:
         self.reader = reader
         self._meter = meter or Meter()
         self._patience = Patience(self.session, sleep)
-        self._density: dict[tuple[str, str], float] = {}  # rows a microsecond that reads delivered last
+        self._width: dict[tuple[str, str], int] = {}  # of a slice, by the rows that were read last
 
     @property
     def usage(self) -> Usage:
@@ -150,41 +148,33 @@ class SqlSource:
         self.reader.close()
 
     def _changed(self, read_changed: ReadChanged, model: ModelSpec, wanted: Wanted) -> Batches:
-        """Changes in statements of bounded duration, where they are few or a plan says that slices pay.
+        """Changes in slices of event time: the first an hour, the next as wide as would hold 200,000 rows.
 
-        Else as they come: a stream cannot be tried again once a part of it has been handed on, and its
-        statement takes as long as its rows take to be added up.
+        Changes of a cycle or two are one slice, and so is what was as few when it was read last. Where
+        nothing finds a slice without reading all rows, they come as one stream, which cannot be tried again
+        once a part of it has been handed on, and takes as long as its rows take to be added up.
         """
         span, dialect = wanted.bounds, self.reader.dialect
-
-        def reading(how: ReadChanged) -> Read:
-            return lambda session, piece: how(session, dialect, model, wanted.of(piece))
-
-        read = reading(read_changed)
         known = (model.name, read_changed.__name__)
+        most = self.slice_rows or patience.ROWS
         recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
-        few = wanted.since is None and self._density.get(known, 1.0) * (span[1] - span[0]) <= patience.ROWS
-        expected: int | None = (
-            0  # changes of a cycle or two are few, and so is what was few when it was read last
-        )
-        if not recent and not few:
-            expected = self._expected(read, reading(changes.read_changed_records), span)
-        if expected is None:
+        width = span[1] - span[0] if recent else self._width.get(known, HOUR)
+
+        def read(session: Session, piece: Range) -> Batches:
+            return read_changed(session, dialect, model, wanted.of(piece))
+
+        def found(session: Session) -> bool:
+            labels = read_changed is changes.read_changed_labels
+            return changes.finds_slices(session, dialect, model, span, labels=labels)
+
+        if width < span[1] - span[0] and not self._patience.run(found):
             with self.session() as session:
                 yield from read(session, span)
             return
         rows = 0
         whole = Patience(partial(self.session, whole=True), self._patience.sleep)
-        for table in whole.slices(read, span, expected=expected, most=self.slice_rows):
+        for table in whole.slices(read, span, width=width, most=most):
             rows += table.num_rows
             yield table
         if wanted.since is None:
-            self._density[known] = rows / max(span[1] - span[0], 1)
-
-    def _expected(self, read: Read, predictions: Read, span: Range) -> int | None:
-        dialect = self.reader.dialect
-        if dialect.name not in ("sqlite", "postgresql") and not is_mysql(dialect.name):
-            return None  # whose plans are not understood
-        return self._patience.run(
-            lambda session: expected_rows(session, dialect, read, predictions, span, patience.ROWS)
-        )
+            self._width[known] = most * max(span[1] - span[0], 1) // max(rows, 1)

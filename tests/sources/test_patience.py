@@ -70,6 +70,9 @@ def test_other_troubles_are_told_at_once(trouble: Trouble) -> None:
     assert failing.slept == []
 
 
+SPAN = (START, START + DAY)
+
+
 def rows_within(asked: list[list[Range]]) -> Callable[[Any, Sequence[Range]], pa.Table]:
     """One row a minute of the first day; what is asked in SQL is a little wider than the ranges."""
 
@@ -111,13 +114,12 @@ def pieces_within(asked: list[Range]) -> Callable[[Any, Range], Batches]:
     return read
 
 
-def test_a_span_is_read_in_slices_each_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_span_is_read_in_slices_each_row_once() -> None:
     asked: list[Range] = []
-    monkeypatch.setattr(patience, "ROWS", 100)
 
-    tables = list(Failing([]).patience.slices(pieces_within(asked), (START, START + DAY), expected=800))
+    tables = list(Failing([]).patience.slices(pieces_within(asked), SPAN, width=HOUR, most=100))
 
-    assert len(asked) > 12  # 1,440 rows, where 800 were believed in
+    assert len(asked) > 12  # 1,440 rows
     assert max(table.num_rows for table in tables) < 2 * 100
     assert sum(table.num_rows for table in tables) == 24 * 60
 
@@ -126,7 +128,7 @@ def test_a_slice_that_takes_too_long_is_cut_in_halves_each_row_once() -> None:
     asked: list[Range] = []
     failing = Failing([Trouble.TIMEOUT, Trouble.CONFLICT, Trouble.TIMEOUT])
 
-    tables = list(failing.patience.slices(pieces_within(asked), (START, START + DAY), expected=0))
+    tables = list(failing.patience.slices(pieces_within(asked), SPAN, width=DAY, most=200_000))
 
     times = [us for table in tables for us in table["event_time"].to_pylist()]
     assert [hi - lo for lo, hi in asked] == [DAY // 4] * 4
@@ -138,7 +140,7 @@ def test_slices_that_go_on_taking_too_long_are_told() -> None:
     failing = Failing([Trouble.TIMEOUT] * 4)
 
     with pytest.raises(SourceUnavailable):
-        list(failing.patience.slices(pieces_within([]), (START, START + DAY), expected=0))
+        list(failing.patience.slices(pieces_within([]), SPAN, width=DAY, most=200_000))
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=5))
