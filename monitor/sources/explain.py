@@ -12,9 +12,9 @@ from monitor.core.clock import DAY, floor_to
 from monitor.core.secrets import hide
 from monitor.records.counting import Counting
 from monitor.records.rows import Batches
-from monitor.sources.dialects import Dialect
+from monitor.sources.engines.engine import Dialect
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Reader, Session, Statement
+from monitor.sources.sql.statements import Reader, Session, Statement
 from monitor.specs.model import ModelSpec
 from monitor.specs.reads import (
     audit_ranges,

@@ -16,10 +16,10 @@ from monitor.records.ids import with_one_id
 from monitor.records.pane import CountedPanes, PanePart
 from monitor.records.rows import MOST_VERSIONS, Rows, serves_of, version_name
 from monitor.records.values import Categories, categories, texts
-from monitor.sources.catalogue import look
-from monitor.sources.pushed import Pushed, pushed, unpushed
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Reader, Session
+from monitor.sources.sql.pushed import Pushed, pushed, unpushed
+from monitor.sources.sql.relations import look
+from monitor.sources.sql.statements import Reader, Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.specs.rows import Part
@@ -63,7 +63,7 @@ class PushedSource(SqlSource):
         """
         for _ in range(_TRIES if part is Part.RECORDS else 0):
             try:
-                found = self._patience.run(
+                found = self._retries.run(
                     lambda session: _counted(session, self, model, ranges, counting, panes=panes, as_of=as_of)
                 )
             except _Moved:
@@ -81,7 +81,7 @@ class PushedSource(SqlSource):
 
     def not_pushed(self, model: ModelSpec, counting: Counting) -> str | None:
         """Why records of a model are read, and counted here."""
-        return self._patience.run(
+        return self._retries.run(
             lambda session: unpushed(
                 model, look(session, self.reader.dialect, model.predictions, "p"), counting
             )

@@ -9,13 +9,14 @@ import pyarrow as pa
 from monitor.core.clock import to_iso
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
-from monitor.sources import casts, features, history
-from monitor.sources.casts import Want
-from monitor.sources.catalogue import look, nearest
+from monitor.sources import features, history
 from monitor.sources.features import Candidate
-from monitor.sources.scan import feature_column, outcome
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Kind, Output, Session, Statement
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.relations import look, nearest
+from monitor.sources.sql.scan import feature_column, outcome
+from monitor.sources.sql.statements import Kind, Output, Session, Statement
 from monitor.specs.model import ModelSpec, Relation
 from monitor.specs.protocols import Source
 

@@ -13,14 +13,15 @@ from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes
 from monitor.records.rows import Batches
-from monitor.sources import changes, patience, scan
-from monitor.sources.catalogue import look
-from monitor.sources.changes import Wanted
+from monitor.sources import retries
 from monitor.sources.counted import counted
-from monitor.sources.dialects import Dialect
+from monitor.sources.engines.engine import Dialect
 from monitor.sources.meter import Meter, MeteredSession, Usage
-from monitor.sources.patience import Patience
-from monitor.sources.statements import Reader, Session
+from monitor.sources.retries import Retries
+from monitor.sources.sql import changes, scan
+from monitor.sources.sql.changes import Wanted
+from monitor.sources.sql.relations import look
+from monitor.sources.sql.statements import Reader, Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
 from monitor.specs.rows import Part
@@ -55,7 +56,7 @@ class SqlSource:
     ) -> None:
         self.reader = reader
         self._meter = meter or Meter()
-        self._patience = Patience(self.session, sleep)
+        self._retries = Retries(self.session, sleep)
         self._width: dict[tuple[str, str], int] = {}  # of a slice, by the rows that were read last
 
     @property
@@ -82,14 +83,14 @@ class SqlSource:
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""
         dialect = self.reader.dialect
-        return self._patience.ranges(
+        return self._retries.ranges(
             lambda session, some: scan.read_records(session, dialect, model, some), ranges, model.reading
         )
 
     def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """The same predictions without features, joined (outer) with their labels."""
         dialect = self.reader.dialect
-        return self._patience.ranges(
+        return self._retries.ranges(
             lambda session, some: scan.read_labelled(session, dialect, model, some), ranges, model.reading
         )
 
@@ -109,31 +110,29 @@ class SqlSource:
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         """Whether visible rows have event times within the bounds."""
         dialect = self.reader.dialect
-        return self._patience.run(lambda session: changes.has_rows(session, dialect, model, as_of, bounds))
+        return self._retries.run(lambda session: changes.has_rows(session, dialect, model, as_of, bounds))
 
     def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""
         dialect = self.reader.dialect
-        return self._patience.run(lambda session: changes.count_orphans(session, dialect, model, bounds))
+        return self._retries.run(lambda session: changes.count_orphans(session, dialect, model, bounds))
 
     def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
         dialect = self.reader.dialect
-        return self._patience.run(
-            lambda session: changes.count_strays(session, dialect, model, as_of, bounds)
-        )
+        return self._retries.run(lambda session: changes.count_strays(session, dialect, model, as_of, bounds))
 
     def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
         """Ids (with their version) that stand in more than one pane within event-time bounds."""
         dialect = self.reader.dialect
-        return self._patience.run(
+        return self._retries.run(
             lambda session: changes.count_repeated(session, dialect, model, as_of, bounds)
         )
 
     def columns(self, model: ModelSpec) -> Mapping[str, str]:
         """Names and database types of the prediction table's columns."""
         dialect = self.reader.dialect
-        return self._patience.run(lambda session: look(session, dialect, model.predictions, "p").types)
+        return self._retries.run(lambda session: look(session, dialect, model.predictions, "p").types)
 
     def planning(self, reader: Reader) -> "SqlSource":
         """A source that asks another reader the same: one whose sessions ask for plans."""
@@ -141,7 +140,7 @@ class SqlSource:
 
     def read(self, read: Callable[[Session], T]) -> T:
         """What a function reads in a session; after a conflict with other transactions again."""
-        return self._patience.run(read)
+        return self._retries.run(read)
 
     def close(self) -> None:
         """Close the connections that are kept."""
@@ -156,7 +155,7 @@ class SqlSource:
         """
         span, dialect = wanted.bounds, self.reader.dialect
         known = (model.name, read_changed.__name__)
-        most = self.slice_rows or patience.ROWS
+        most = self.slice_rows or retries.ROWS
         recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
         width = span[1] - span[0] if recent else self._width.get(known, HOUR)
 
@@ -167,12 +166,12 @@ class SqlSource:
             labels = read_changed is changes.read_changed_labels
             return changes.finds_slices(session, dialect, model, span, labels=labels)
 
-        if width < span[1] - span[0] and not self._patience.run(found):
+        if width < span[1] - span[0] and not self._retries.run(found):
             with self.session() as session:
                 yield from read(session, span)
             return
         rows = 0
-        whole = Patience(partial(self.session, whole=True), self._patience.sleep)
+        whole = Retries(partial(self.session, whole=True), self._retries.sleep)
         for table in whole.slices(read, span, width=width, most=most):
             rows += table.num_rows
             yield table

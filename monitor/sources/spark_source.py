@@ -8,11 +8,11 @@ from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes
 from monitor.records.shipped import job_text, parts_of
-from monitor.sources import scan
+from monitor.sources.engines.spark_cluster import SparkReader
 from monitor.sources.meter import Meter
 from monitor.sources.source import SqlSource
-from monitor.sources.spark_cluster import SparkReader
-from monitor.sources.statements import Reader
+from monitor.sources.sql import scan
+from monitor.sources.sql.statements import Reader
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
 from monitor.specs.rows import Part

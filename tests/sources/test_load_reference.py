@@ -18,9 +18,9 @@ from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.reference import reference_of
 from monitor.sources import SqlSource
-from monitor.sources.dialects import Dialect
+from monitor.sources.engines.engine import Dialect
 from monitor.sources.reference import load_reference
-from monitor.sources.statements import Reader, Session, Statement
+from monitor.sources.sql.statements import Reader, Session, Statement
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation
 
 N = 200

@@ -15,8 +15,8 @@ from monitor.records.counting import VOLUME
 from monitor.records.pane import CountedPanes
 from monitor.records.rows import Batches
 from monitor.sources import PushedSource, SqlSource
-from monitor.sources.dialects import Dialect
-from monitor.sources.statements import Reader, Session, Statement
+from monitor.sources.engines.engine import Dialect
+from monitor.sources.sql.statements import Reader, Session, Statement
 from monitor.specs.rows import Part
 from monitor.states.strata import WHOLE
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from monitor.core.errors import SourceUnavailable, Trouble
 from monitor.records.reading import Reading
 from monitor.records.rows import Batches, times
-from monitor.sources.statements import Session, concat
+from monitor.sources.sql.statements import Session, concat
 from monitor.specs.protocols import Range
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ _HALVINGS = 3  # of the slices of a span, all in all
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Retries:
     """Runs reads, each in a session of its own.
 
     Parameters

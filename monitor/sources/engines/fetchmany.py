@@ -16,11 +16,11 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
-from monitor.sources import columnar, mysql
 from monitor.sources.address import Address, sqlite_uri
-from monitor.sources.dialects import Dialect, dialect_of
+from monitor.sources.engines import columnar, mysql
+from monitor.sources.engines.engine import Dialect, dialect_of
 from monitor.sources.failures import refused, trouble_of_mysql, trouble_of_state, unavailable
-from monitor.sources.statements import Kind, Statement, concat, join_numbers, join_texts
+from monitor.sources.sql.statements import Kind, Statement, concat, join_numbers, join_texts
 from monitor.specs.deadlines import CONNECTED, answered_within, bound_waits, libpq_options
 from monitor.specs.model import SourceSpec
 

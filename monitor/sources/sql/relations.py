@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from monitor.core.errors import SourceError
-from monitor.sources import columnar, mysql, spark
-from monitor.sources.dialects import Dialect, text
-from monitor.sources.statements import Session
+from monitor.sources.engines import columnar, mysql, spark
+from monitor.sources.engines.engine import Dialect, text
+from monitor.sources.sql.statements import Session
 from monitor.specs.model import Relation
 
 _BELOW_DOMAINS = (

@@ -14,11 +14,11 @@ from sqlalchemy import exc, pool
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
-from monitor.sources import guard
 from monitor.sources.address import Address, libpq_uri, sqlite_uri
-from monitor.sources.dialects import Dialect, dialect_of
+from monitor.sources.engines import sqlite_typing
+from monitor.sources.engines.engine import Dialect, dialect_of
 from monitor.sources.failures import refused, trouble_of_state, unavailable
-from monitor.sources.statements import Statement
+from monitor.sources.sql.statements import Statement
 from monitor.specs.deadlines import CONNECTED, MARK, answered_within, end_marked, libpq_options, within
 from monitor.specs.model import SourceSpec
 
@@ -50,14 +50,14 @@ class AdbcSession:
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
         if self.dialect == "sqlite":
-            return guard.read(statement, self._fetch)
+            return sqlite_typing.read(statement, self._fetch)
         table = self._fetch(statement.text())
         return table.rename_columns([output.name for output in statement.outputs])
 
     def batches(self, statement: Statement) -> Batches:
         """Rows of a statement, about `batch_rows` at a time."""
         if self.dialect == "sqlite":
-            yield from guard.batches(statement, self._stream)
+            yield from sqlite_typing.batches(statement, self._stream)
             return
         names = [output.name for output in statement.outputs]
         for table in self._stream(statement.text()):

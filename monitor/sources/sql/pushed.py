@@ -10,13 +10,13 @@ from functools import cached_property
 
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
-from monitor.sources import columnar
-from monitor.sources.bounds import coalesce, merge
-from monitor.sources.catalogue import Looked
-from monitor.sources.dialects import text
-from monitor.sources.moments import comparable
-from monitor.sources.scan import feature_outputs, prediction_outputs
-from monitor.sources.statements import Kind, Output, Session, Statement
+from monitor.sources.engines import columnar
+from monitor.sources.engines.engine import text
+from monitor.sources.sql.relations import Looked
+from monitor.sources.sql.scan import feature_outputs, prediction_outputs
+from monitor.sources.sql.statements import Kind, Output, Session, Statement
+from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.time_ranges import coalesce, merge
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.grids import NumericGrid

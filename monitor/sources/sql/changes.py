@@ -9,16 +9,16 @@ import pyarrow as pa
 from monitor.core.clock import HOUR
 from monitor.core.errors import SourceError
 from monitor.records.rows import Batches, dated, times
-from monitor.sources import casts
-from monitor.sources.bounds import Comparable, Range, Shape
-from monitor.sources.casts import Want
-from monitor.sources.catalogue import Looked, has_index, look, prunes
-from monitor.sources.dialects import Dialect
-from monitor.sources.ids import exact, same_id
-from monitor.sources.moments import comparable
-from monitor.sources.scan import has_own_table, look_labels
-from monitor.sources.spark import is_spark
-from monitor.sources.statements import Output, Session, Statement
+from monitor.sources.engines.engine import Dialect
+from monitor.sources.engines.spark import is_spark
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.ids import exact, same_id
+from monitor.sources.sql.relations import Looked, has_index, look, prunes
+from monitor.sources.sql.scan import has_own_table, look_labels
+from monitor.sources.sql.statements import Output, Session, Statement
+from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.time_ranges import Comparable, Range, Shape
 from monitor.specs.model import ModelSpec, Relation
 
 _ENDS = ("min", "max")  # of an id's event times
