@@ -192,7 +192,7 @@ def _sound(
         checked = replace(
             checked,
             reads=_reads(model, source, found),
-            queries=tuple(explain_model(resolved, source, as_of)),
+            queries=tuple(explain_model(resolved, source, counting, as_of)),
         )
     return replace(found, warnings=tuple(warnings)), checked
 

@@ -7,10 +7,12 @@ from itertools import takewhile
 import numpy as np
 
 from monitor.core.errors import LeaseLost
-from monitor.pipeline.dirty import ranges_of
 from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import AtOnce, Lease
+from monitor.specs.rows import WaitingPane
+from monitor.specs.reads import counted_ranges
+from monitor.records.pane import Part
 from monitor.specs.rows import WaitingPane
 from monitor.windows.recount import Budget, Candidate, choose
 
@@ -167,9 +169,7 @@ def _count_chunk(
     relabelled: set[int],
 ) -> Counted:
     token = None if lease is None else lease.token
-    reading = monitored.counting.reading
-    latest = as_of + reading.tolerance + 1  # rows beyond are in the future: they wait
-    ranges = [(first, min(last, latest)) for first, last in ranges_of(chunk, reading.pane)]
+    ranges = counted_ranges(chunk, monitored.counting.reading, as_of)
     panes = np.asarray(chunk, dtype=np.int64)
     found = monitored.source.counted(
         monitored.spec, part, ranges, monitored.counting, panes=panes, as_of=as_of

@@ -13,6 +13,9 @@ from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import Part
 from monitor.records.rows import Dated, dated
 from monitor.specs.rows import ModelState, SeenAgain, WaitingPane
+from monitor.specs.reads import changed_labels_range, changed_records_range
+from monitor.specs.rows import ModelState, SeenAgain, WaitingPane
+from monitor.records.pane import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,9 @@ class Changes:
 def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes:
     """Panes to count again. Cost: two columns of the changed rows, three of the changed labels."""
     spec, reading = monitored.spec, monitored.counting.reading
-    bounds = (monitored.oldest_pane(as_of), as_of + reading.tolerance + 1)
+    bounds = changed_records_range(spec, reading, as_of, first=state.as_of is None)
     since = None if state.logged_cursor is None else state.logged_cursor - spec.overlap
     has_logged_at = spec.predictions.column("logged_at") is not None
-    if not has_logged_at and state.as_of is not None:
-        bounds = (max(bounds[0], floor_to(as_of - spec.lookback, reading.pane)), bounds[1])
     batches = monitored.source.changed_records(spec, since=since, as_of=as_of, bounds=bounds)
     span = _Span(
         bounds, since if has_logged_at else None, as_of, state.logged_cursor, _asked(state, reading.tolerance)
@@ -94,8 +95,7 @@ def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tup
     assert spec.labels is not None
     since = None if state.reported_cursor is None else state.reported_cursor - spec.overlap
     has_reported_at = spec.labels.column("reported_at") is not None
-    if not has_reported_at:
-        bounds = (max(bounds[0], floor_to(as_of - spec.lookback, reading.pane)), bounds[1])
+    bounds = changed_labels_range(spec, bounds, as_of)
     batches = monitored.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
     span = _Span(bounds, since, as_of, state.reported_cursor, _asked(state, reading.tolerance))
     if not has_reported_at:
@@ -251,12 +251,3 @@ def _newest_by_pane(event_time: Ints, seen: Ints, pane: int) -> Iterator[tuple[i
     newest = np.full(len(starts), np.iinfo(np.int64).min)
     np.maximum.at(newest, inverse, seen)
     return zip(starts.tolist(), newest.tolist(), strict=True)
-
-
-def ranges_of(starts: list[int], pane: int) -> list[tuple[int, int]]:
-    """Half-open ranges of event time of ascending panes, at least one, neighbours merged."""
-    edges = np.asarray(starts, dtype=np.int64)
-    breaks = np.flatnonzero(np.diff(edges) != pane)
-    first = edges[np.concatenate([[0], breaks + 1])]
-    last = edges[np.concatenate([breaks, [len(edges) - 1]])] + pane
-    return list(zip(first.tolist(), last.tolist(), strict=True))

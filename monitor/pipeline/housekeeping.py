@@ -12,7 +12,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.count import chunks
-from monitor.pipeline.dirty import Changes, ranges_of
+from monitor.pipeline.dirty import Changes
 from monitor.pipeline.figures import log_row
 from monitor.pipeline.monitored import Monitored
 from monitor.records.checksum import checksum_of_moments
@@ -21,6 +21,10 @@ from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated
 from monitor.specs.rows import PaneFacts, WaitingPane
+from monitor.specs.reads import audit_ranges, pane_ranges
+from monitor.measures.rows import MeasurementRow
+from monitor.specs.rows import PaneFacts, WaitingPane
+from monitor.records.pane import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +49,15 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
     if state.audited_as_of is not None and as_of - state.audited_as_of < monitored.audit_every:
         return Audited(state.audited_as_of, rows=monitored.audit)
     reading = monitored.counting.reading
-    bounds = (as_of - 2 * reading.horizon, as_of + reading.horizon)
-    batches = monitored.source.changed_records(monitored.spec, since=None, as_of=as_of, bounds=bounds)
+    asked = audit_ranges(reading, as_of)
+    batches = monitored.source.changed_records(monitored.spec, since=None, as_of=as_of, bounds=asked.log)
     log = _read(dated(batches, "logged_at", reading), reading, as_of)
-    figures = {**log.figures, **monitored.source.strays(monitored.spec, as_of=as_of, bounds=bounds)}
+    figures = {**log.figures, **monitored.source.strays(monitored.spec, as_of=as_of, bounds=asked.log)}
     measured = {name: _figure(count) for name, count in figures.items()}
     if reading.labelled:
-        orphans = monitored.source.orphans(monitored.spec, (bounds[0], as_of + 1))
+        orphans = monitored.source.orphans(monitored.spec, asked.orphans)
         measured["orphan_labels"] = _figure(orphans)
-    measured["repeated_ids"] = _repeated_ids(monitored, as_of, (bounds[0], as_of + reading.tolerance + 1))
+    measured["repeated_ids"] = _repeated_ids(monitored, as_of, asked.repeated)
     rows = tuple(log_row(as_of, name, measured[name]) for name in sorted(measured))
     monitored.audit = rows
     if not log.panes:
@@ -190,7 +194,7 @@ def _turn(monitored: Monitored, starts: list[int], as_of: int) -> list[int]:
 def _labels_of(monitored: Monitored, starts: list[int], as_of: int) -> Iterator[PanePart]:
     counting, facts = monitored.counting, monitored.panes.facts(Part.LABELS)
     for chunk in chunks(starts, {start: facts[start].rows for start in starts}):
-        table = monitored.source.labelled(monitored.spec, ranges_of(chunk, counting.reading.pane))
+        table = monitored.source.labelled(monitored.spec, pane_ranges(chunk, counting.reading.pane))
         yield from label_facts(table, counting, panes=np.asarray(chunk, dtype=np.int64), as_of=as_of)
 
 

@@ -20,6 +20,9 @@ from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Source, Store
 from monitor.specs.rows import ModelState
+from monitor.specs.reads import oldest_pane
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.specs.rows import ModelState
 from monitor.states.counters import Counters
 from monitor.states.strata import Strata
 from monitor.windows.earlier import reach
@@ -144,8 +147,7 @@ class Monitored:
 
     def oldest_pane(self, as_of: int) -> int:
         """Start of the oldest pane within the horizon: the horizon is cut at a pane's start."""
-        pane = self.counting.reading.pane
-        return -(-(as_of - self.counting.reading.horizon) // pane) * pane
+        return oldest_pane(self.counting.reading, as_of)
 
     def first_counted(self, state: ModelState) -> int:
         """Windows that reach before this are partial: the log's first day, or the first horizon's cut."""

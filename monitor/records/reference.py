@@ -16,8 +16,9 @@ from monitor.records.values import Categories, Numbers, canonical, categories, i
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
-from monitor.states.strata import WHOLE, Strata
+from monitor.states.strata import WHOLE, Strata, Stratum
 
+ROWS_AT_ONCE = 100_000  # rows that are counted at once: sums of slices are those of the whole
 SEGMENTS = 20  # values of a column that are strata of their own
 
 
@@ -165,22 +166,28 @@ def _scale(table: pa.Table, reading: Reading) -> float:
 def _count(
     table: pa.Table, counting: Counting, *, has_label: bool
 ) -> tuple[Counters, Counters, Strata, Strata]:
-    """Count the reference as one pane: every row has an id of its own, and the same time."""
-    n = table.num_rows
+    """Count the reference as one pane, slice by slice: every row has an id of its own, and the same time."""
     names = ["score", "prediction", "label"]
     names += [f"probability:{name}" for name in counting.reading.probabilities]
     names += [f"feature:{name}" for name, _ in counting.features]
     names += [f"segment:{column}" for column, _ in counting.segments]
     kept = [name for name in names if name in table.column_names]
-    columns = {name: table[name] for name in kept}
-    columns["id"] = pa.chunked_array([pa.array(np.arange(n))])
-    columns["event_time"] = pa.chunked_array([pa.array(np.zeros(n, np.int64))])
     one_pane = replace(
         counting.reading, versioned=False, arms=None, time_units=(("event_time", "us"),), pane=HOUR
     )
     plain = replace(counting, reading=one_pane)
-    rows, panes = pa.table(columns), np.zeros(1, np.int64)
-    strata = dict(count_records(rows, plain, panes=panes, as_of=0)[0].strata)
-    records = strata.pop(WHOLE, Counters.empty(counting.records))
-    labelled = dict(count_labels(rows, plain, panes=panes, as_of=0)[0].strata) if has_label else {}
-    return records, labelled.pop(WHOLE, Counters.empty(counting.labels)), strata, labelled
+    panes = np.zeros(1, np.int64)
+    strata: dict[Stratum, list[Counters]] = {WHOLE: []}
+    labelled: dict[Stratum, list[Counters]] = {WHOLE: []}
+    for first in range(0, table.num_rows, ROWS_AT_ONCE):
+        part = table.select(kept).slice(first, ROWS_AT_ONCE)
+        rows = part.append_column("id", pa.array(np.arange(part.num_rows)))
+        rows = rows.append_column("event_time", pa.array(np.zeros(part.num_rows, np.int64)))
+        for stratum, counters in count_records(rows, plain, panes=panes, as_of=0)[0].strata.items():
+            strata.setdefault(stratum, []).append(counters)
+        if has_label:
+            for stratum, counters in count_labels(rows, plain, panes=panes, as_of=0)[0].strata.items():
+                labelled.setdefault(stratum, []).append(counters)
+    records = {one: Counters.merge_all(counting.records, many) for one, many in strata.items()}
+    labels = {one: Counters.merge_all(counting.labels, many) for one, many in labelled.items()}
+    return records.pop(WHOLE), labels.pop(WHOLE), records, labels

@@ -9,7 +9,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from monitor.core.errors import SourceError, SourceUnavailable
-from monitor.sources.columnar import EXTRAS
+from monitor.sources.engines.columnar import EXTRAS
 from monitor.specs.urls import fault_of, filled, has_files
 
 

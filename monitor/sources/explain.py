@@ -5,13 +5,74 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from monitor.core.clock import DAY, floor_to
 from monitor.core.secrets import hide
-from monitor.sources.dialects import Dialect
-from monitor.sources.plans import Plan, Planned
+from monitor.records.counting import Counting
+from monitor.records.rows import Batches
+from monitor.sources.engines.engine import Dialect
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Reader
+from monitor.sources.sql.statements import Reader, Session, Statement
 from monitor.specs.model import ModelSpec
+from monitor.specs.reads import (
+    audit_ranges,
+    changed_labels_range,
+    changed_records_range,
+    counted_ranges,
+    oldest_pane,
+    pane_ranges,
+)
+from monitor.records.pane import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A statement, and its plan row by row as the engine tells it."""
+
+    sql: str
+    rows: tuple[tuple[Any, ...], ...]
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A session that asks for plans instead of rows; small questions about the tables are passed on."""
+
+    session: Session
+    dialect: str
+    found: list[Plan]
+
+    def read(self, statement: Statement) -> pa.Table:
+        """No rows."""
+        self._note(statement.text())
+        return statement.empty()
+
+    def batches(self, statement: Statement) -> Batches:
+        """One batch without rows."""
+        self._note(statement.text())
+        yield statement.empty()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a small query; counts, which may read a table whole, are 0."""
+        if not sql.startswith("SELECT count("):
+            return self.session.rows(sql)
+        self._note(sql)
+        return [(0,)]
+
+    def described(self, sql: str) -> dict[str, object]:
+        """Columns of a query, as the driver describes them."""
+        return self.session.described(sql)
+
+    def settle(self, sql: str) -> None:
+        """Run a statement without rows."""
+        self.session.settle(sql)
+
+    def _note(self, sql: str) -> None:
+        asked = "EXPLAIN QUERY PLAN" if self.dialect == "sqlite" else "EXPLAIN"
+        plan = self.session.rows(f"{asked} {sql}")
+        self.found.append(Plan(sql, tuple(plan), self.dialect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,87 +117,86 @@ class _Step:
     run: Callable[[SqlSource], object]
 
 
-def explain_model(model: ModelSpec, source: SqlSource, as_of: int) -> list[Query]:
+def explain_model(model: ModelSpec, source: SqlSource, counting: Counting, as_of: int) -> list[Query]:
     """Statements of a cycle and of an audit, with their plans; no row of a record is read.
 
     Parameters
     ----------
+    counting
+        grids of the model, with its reading.
     as_of
         the cycle's; statements of panes are shown with the newest, and with scattered ones.
     """
-    steps = [*_of_cycle(model, as_of), *_of_audit(model, as_of)]
+    steps = [*_of_cycle(model, counting, as_of), *_of_audit(model, counting, as_of)]
     return [query for step in steps for query in _queries(step, source)]
 
 
-def _of_cycle(model: ModelSpec, as_of: int) -> Iterator[_Step]:
-    pane, since = model.reading.pane, as_of - model.every - model.overlap
+def _of_cycle(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Step]:
+    reading, since = counting.reading, as_of - model.every - model.overlap
+    bounds = changed_records_range(model, reading, as_of, first=False)
     logged = model.predictions.column("logged_at") is not None
-    bounds = _bounds(model, as_of, logged=logged)
-    newest = (floor_to(since, pane) if logged else bounds[0], floor_to(as_of, pane) + pane)
-    starts = [floor_to(newest[0] - back, pane) for back in (9 * DAY, 5 * DAY, 2 * DAY)]
-    scattered = [(start, start + pane) for start in starts]
-    yield _Step(
-        "cycle",
-        "rows logged since the last cycle",
-        lambda one: list(
-            one.changed_records(model, since=since if logged else None, as_of=as_of, bounds=bounds)
-        ),
-    )
-    yield _Step("cycle", "rows of the newest panes", lambda one: one.records(model, [newest]))
+    first = floor_to(since, reading.pane) if logged else bounds[0]
+    newest = list(range(first, as_of + 1, reading.pane))
+    scattered = [floor_to(first - back, reading.pane) for back in (9 * DAY, 5 * DAY, 2 * DAY)]
+
+    def count(one: SqlSource, part: Part, starts: list[int]) -> object:
+        ranges = counted_ranges(starts, reading, as_of)
+        panes = np.asarray(starts, dtype=np.int64)
+        return one.counted(model, part, ranges, counting, panes=panes, as_of=as_of)
+
+    def records(one: SqlSource) -> object:
+        asked = since if logged else None
+        return list(one.changed_records(model, since=asked, as_of=as_of, bounds=bounds))
+
+    yield _Step("cycle", "rows logged since the last cycle", records)
+    yield _Step("cycle", "rows of the newest panes", lambda one: count(one, Part.RECORDS, newest))
     if model.labels is None:
         return
-    dated = model.labels.column("reported_at") is not None
-    reached = _bounds(model, as_of, logged=dated)
+
+    def labels(one: SqlSource) -> object:
+        asked = None if model.labels is None or model.labels.column("reported_at") is None else since
+        reached = changed_labels_range(model, bounds, as_of)
+        return list(one.changed_labels(model, since=asked, as_of=as_of, bounds=reached))
+
+    yield _Step("cycle", "labels reported since the last cycle", labels)
     yield _Step(
-        "cycle",
-        "labels reported since the last cycle",
-        lambda one: list(
-            one.changed_labels(model, since=since if dated else None, as_of=as_of, bounds=reached)
-        ),
+        "cycle", "outputs and labels of the newest panes", lambda one: count(one, Part.LABELS, newest)
     )
-    yield _Step("cycle", "outputs and labels of the newest panes", lambda one: one.labelled(model, [newest]))
-    yield _Step("cycle", "outputs and labels of scattered panes", lambda one: one.labelled(model, scattered))
+    yield _Step(
+        "cycle", "outputs and labels of scattered panes", lambda one: count(one, Part.LABELS, scattered)
+    )
 
 
-def _of_audit(model: ModelSpec, as_of: int) -> Iterator[_Step]:
-    reading = model.reading
-    first = as_of - 2 * reading.horizon
-    bounds, known = (first, as_of + reading.horizon), (first, as_of + reading.tolerance + 1)
+def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Step]:
+    reading = counting.reading
+    asked = audit_ranges(reading, as_of)
     yield _Step(
         "audit",
         "all rows of two horizons, compared with what is stored",
-        lambda one: list(one.changed_records(model, since=None, as_of=as_of, bounds=bounds)),
+        lambda one: list(one.changed_records(model, since=None, as_of=as_of, bounds=asked.log)),
     )
-    yield _Step("audit", "rows without id or time", lambda one: one.strays(model, as_of=as_of, bounds=bounds))
     yield _Step(
-        "audit", "ids in several panes", lambda one: one.repeated_ids(model, as_of=as_of, bounds=known)
+        "audit", "rows without id or time", lambda one: one.strays(model, as_of=as_of, bounds=asked.log)
+    )
+    yield _Step(
+        "audit",
+        "ids in several panes",
+        lambda one: one.repeated_ids(model, as_of=as_of, bounds=asked.repeated),
     )
     if model.labels is None:
         return
-    counted = (_oldest(model, as_of), floor_to(as_of, reading.pane))
+    panes = list(range(oldest_pane(reading, as_of), floor_to(as_of, reading.pane), reading.pane))
     yield _Step(
         "audit",
         "outputs and labels of the horizon, compared with what is stored",
-        lambda one: one.labelled(model, [counted]),
+        lambda one: one.labelled(model, pane_ranges(panes, reading.pane)),
     )
-    yield _Step("audit", "labels without a prediction", lambda one: one.orphans(model, (first, as_of + 1)))
-
-
-def _bounds(model: ModelSpec, as_of: int, *, logged: bool) -> tuple[int, int]:
-    """Event times that a cycle looks through; the last ones where no column tells which rows are new."""
-    oldest = _oldest(model, as_of)
-    if not logged:
-        oldest = max(oldest, floor_to(as_of - model.lookback, model.reading.pane))
-    return (oldest, as_of + model.reading.tolerance + 1)
-
-
-def _oldest(model: ModelSpec, as_of: int) -> int:
-    return -(-(as_of - model.reading.horizon) // model.reading.pane) * model.reading.pane
+    yield _Step("audit", "labels without a prediction", lambda one: one.orphans(model, asked.orphans))
 
 
 def _queries(step: _Step, source: SqlSource) -> Iterator[Query]:
     planning = _PlanReader(source.reader)
-    step.run(SqlSource(planning))
+    step.run(source.planning(planning))
     for plan in planning.found:
         lines = tuple(hide(_line(plan.dialect, row)) for row in plan.rows)
         yield Query(step.purpose, step.every, hide(plan.sql), lines)

@@ -6,7 +6,7 @@ from monitor.core.clock import format_duration
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble, without_quotes
 from monitor.core.secrets import hide
 from monitor.sources.address import Address
-from monitor.sources.mysql import unreachable_code
+from monitor.sources.engines.mysql import unreachable_code
 
 # connection, resources, operator, system, account, no such database
 _UNREACHABLE = ("08", "53", "57", "58", "28", "3D000")

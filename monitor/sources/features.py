@@ -34,6 +34,16 @@ def may_be(declared: str) -> bool:
     return _NO_FEATURE.search(declared.lower()) is None
 
 
+def possible_features(model: ModelSpec, table: Mapping[str, str]) -> set[str]:
+    """Columns of the prediction table that may be features: they have no role and are not left out."""
+    roles = set(dict(model.predictions.columns).values()) | set(model.exclude)
+    if model.labels is not None:
+        roles |= set(dict(model.labels.columns).values())
+    if model.reading.arms is not None:
+        roles.add(model.reading.arms.column)
+    return {name for name, declared in table.items() if name not in roles and may_be(declared)}
+
+
 def find_features(
     model: ModelSpec, candidates: Sequence[Candidate], table: Mapping[str, str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -51,16 +61,8 @@ def find_features(
     SourceError
         if no column is left.
     """
-    roles = set(dict(model.predictions.columns).values()) | set(model.exclude)
-    if model.labels is not None:
-        roles |= set(dict(model.labels.columns).values())
-    if model.reading.arms is not None:
-        roles.add(model.reading.arms.column)
-    kinds = {
-        one.name: kind_of(one)
-        for one in candidates
-        if one.name in table and one.name not in roles and may_be(table[one.name])
-    }
+    possible = possible_features(model, table)
+    kinds = {one.name: kind_of(one) for one in candidates if one.name in possible}
     numeric = tuple(sorted(name for name, kind in kinds.items() if kind == "numeric"))
     categorical = tuple(sorted(name for name, kind in kinds.items() if kind == "categorical"))
     if not numeric and not categorical:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.sources.bounds import Comparable, Shape
-from monitor.sources.catalogue import Looked, has_index
-from monitor.sources.dialects import text
-from monitor.sources.ids import same_id
-from monitor.sources.mysql import is_mysql
-from monitor.sources.spark import is_spark
-from monitor.sources.statements import Session
+from monitor.sources.engines.engine import text
+from monitor.sources.engines.mysql import is_mysql
+from monitor.sources.engines.spark import is_spark
+from monitor.sources.sql.ids import same_id
+from monitor.sources.sql.relations import Looked, has_index
+from monitor.sources.sql.statements import Session
+from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import Relation
 
 MANY = 10_000  # rows from which on an index matters

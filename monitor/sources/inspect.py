@@ -12,10 +12,6 @@ from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.core.typing import Ints
 from monitor.records.reading import Reading
 from monitor.records.values import numbers
-from monitor.sources import casts
-from monitor.sources.bounds import Comparable, Shape
-from monitor.sources.casts import Want
-from monitor.sources.catalogue import Looked, look, nearest
 from monitor.sources.findings import (
     Findings,
     look_at_labels,
@@ -32,12 +28,16 @@ from monitor.sources.indexes import (
     missing_time_index,
     rows_of_partition,
 )
-from monitor.sources.moments import comparable
 from monitor.sources.reference import load_reference
 from monitor.sources.samples import odd_times, sample_labels, sample_records, sample_times
-from monitor.sources.scan import feature_column, has_own_table, of_challenger, outcome
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Output, Session, Statement
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.relations import Looked, look, nearest
+from monitor.sources.sql.scan import feature_column, has_own_table, of_challenger, outcome
+from monitor.sources.sql.statements import Output, Session, Statement
+from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import ModelSpec, Relation
 
 _SAMPLE = 1_000

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
-from monitor.sources.statements import Session, Statement
+from monitor.sources.sql.statements import Session, Statement
 
 _LONGEST = 1.0  # seconds of a pause, after which it is asked again how long
 

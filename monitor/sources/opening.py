@@ -1,16 +1,16 @@
 """Opening the source that a specification describes."""
 
 from monitor.core.errors import SourceError
-from monitor.sources.adbc import PostgresReader, SqliteReader
 from monitor.sources.address import Address, How, address_of
-from monitor.sources.fetchmany import FetchmanyReader
+from monitor.sources.engines.adbc import PostgresReader, SqliteReader
+from monitor.sources.engines.fetchmany import FetchmanyReader
+from monitor.sources.engines.spark_cluster import SparkReader
 from monitor.sources.meter import UNUSED, Meter, Usage
-from monitor.sources.pushed import ENGINES
 from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source import SqlSource
-from monitor.sources.spark_cluster import SparkReader
 from monitor.sources.spark_source import SparkSource
-from monitor.sources.statements import Reader
+from monitor.sources.sql.pushed import ENGINES
+from monitor.sources.sql.statements import Reader
 from monitor.specs.model import SourceSpec
 
 

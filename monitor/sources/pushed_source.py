@@ -1,7 +1,8 @@
 """A database that counts its own rows: cells and sums come, and the rows of repeated ids."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +16,10 @@ from monitor.records.ids import with_one_id
 from monitor.records.pane import CountedPanes, PanePart, Part
 from monitor.records.rows import MOST_VERSIONS, Rows, serves_of, version_name
 from monitor.records.values import Categories, categories, texts
-from monitor.sources.catalogue import look
-from monitor.sources.pushed import Pushed, pushed, unpushed
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Session
+from monitor.sources.sql.pushed import Pushed, pushed, unpushed
+from monitor.sources.sql.relations import look
+from monitor.sources.sql.statements import Reader, Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.counters import Counters
@@ -33,7 +34,12 @@ class _Unusual(Exception):  # noqa: N818 -- a reason to read the rows, not an er
     """A text cannot be a name as it stands: such rows are read, and counted here."""
 
 
+class _Moved(Exception):  # noqa: N818 -- a reason to count again
+    """Rows came between two statements of a session that does not hold one state of the tables."""
+
+
 _Strata = list[dict[Stratum, list[Counters]]]
+_TRIES = 2  # at counting by several statements: rows that are read here are read by one
 
 
 class PushedSource(SqlSource):
@@ -49,24 +55,74 @@ class PushedSource(SqlSource):
         panes: Ints,
         as_of: int,
     ) -> CountedPanes:
-        """A part of each of some panes: records are counted where they are, if they can be."""
-        found = None
-        if part is Part.RECORDS:
-            with suppress(_Unusual):
-                found = self._patience.run(
+        """A part of each of some panes: records are counted where they are, if they can be.
+
+        A database that holds no snapshot may say different numbers by different statements: then all are run
+        once more, and if they differ again the rows are read, by one statement.
+        """
+        for _ in range(_TRIES if part is Part.RECORDS else 0):
+            try:
+                found = self._retries.run(
                     lambda session: _counted(session, self, model, ranges, counting, panes=panes, as_of=as_of)
                 )
-        if found is not None:
-            return found
+            except _Moved:
+                continue
+            except _Unusual:
+                break
+            if found is not None:
+                return found
+            break
         return super().counted(model, part, ranges, counting, panes=panes, as_of=as_of)
+
+    def planning(self, reader: Reader) -> SqlSource:
+        """A source that asks another reader the same."""
+        return PushedSource(reader)
 
     def not_pushed(self, model: ModelSpec, counting: Counting) -> str | None:
         """Why records of a model are read, and counted here."""
-        return self._patience.run(
+        return self._retries.run(
             lambda session: unpushed(
                 model, look(session, self.reader.dialect, model.predictions, "p"), counting
             )
         )
+
+
+@dataclass(slots=True)
+class _Compared:
+    """How many rows with an id each statement has counted, by pane.
+
+    Parameters
+    ----------
+    repeated
+        rows of repeated ids, which were read before and are counted by no statement.
+    """
+
+    panes: Ints
+    repeated: Ints | int = 0
+    counts: list[Ints] = field(default_factory=list)
+
+    def note(self, table: pa.Table, *, times: int = 1) -> None:
+        """Note the `n` of a statement, which counts each row so many times."""
+        self.counts.append(self.rows_of(table["pane"], table["n"]) // times)
+
+    def rows_of(self, us: pa.ChunkedArray, n: pa.ChunkedArray | None = None) -> Ints:
+        """Rows by pane, of times and of how many rows each stands for."""
+        at = np.searchsorted(self.panes, np.asarray(us), side="right") - 1
+        total = np.zeros(len(self.panes), dtype=np.int64)
+        np.add.at(total, at, 1 if n is None else np.asarray(n))
+        return total
+
+    def require(self, moments: pa.Table, *, one_more: bool) -> None:
+        """Refuse counts that are not those of all rows with an id, or an id that came again meanwhile.
+
+        Raises
+        ------
+        _Moved
+            if any statement counted others.
+        """
+        named = self.rows_of(moments["us"], moments["named"])
+        if one_more or any(not np.array_equal(one + self.repeated, named) for one in self.counts):
+            raise _Moved
 
 
 def _counted(
@@ -86,17 +142,20 @@ def _counted(
     if rows is None:
         return None
     strata: _Strata = [{} for _ in panes]
+    compared = _Compared(panes)
     alone = session.read(rows.repeats()).num_rows == 0
     if not alone:
-        for at, part in enumerate(
-            count_records(_repeated(session, rows), counting, panes=panes, as_of=as_of)
-        ):
+        repeated = _repeated(session, rows)
+        compared.repeated = compared.rows_of(repeated["event_time"].cast(pa.int64()))
+        for at, part in enumerate(count_records(repeated, counting, panes=panes, as_of=as_of)):
             _add(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
     for role in _dimensions(rows):
-        _add(strata, _dimension(session, rows, role, panes, alone=alone))
+        _add(strata, _dimension(session, rows, role, panes, compared, alone=alone))
     if any(sum(one.version is not None for one in strata_of) > MOST_VERSIONS for strata_of in strata):
         raise _Unusual  # the rarest versions of a pane are told by all of its rows
     moments = session.read(rows.moments())
+    if not source.reader.dialect.one_snapshot:
+        compared.require(moments, one_more=alone and session.read(rows.repeats()).num_rows > 0)
     missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column)
     return CountedPanes(_parts(strata, moments, counting, panes), moments.num_rows, missing)
 
@@ -120,17 +179,23 @@ def _dimensions(rows: Pushed) -> Iterator[str | None]:
 
 
 def _dimension(
-    session: Session, rows: Pushed, role: str | None, panes: Ints, *, alone: bool
+    session: Session, rows: Pushed, role: str | None, panes: Ints, compared: _Compared, *, alone: bool
 ) -> Iterator[tuple[int, Stratum, Counters]]:
     """Counters of the rows of ids that do not repeat, by pane and the strata of one dimension."""
     layout = rows.counting.records
     names = [name for name in rows.counting.outputs if rows.value(name) is not None]
     blocks = [name for name in names if role is None or not name.startswith("feature:")]
-    found = [_tallied(session.read(rows.volumes(role, alone=alone)), rows.counting)]
+    volumes = session.read(rows.volumes(role, alone=alone))
+    compared.note(volumes)
+    found = [_tallied(volumes, rows.counting)]
     if blocks:
-        found.append(_placed(session.read(rows.cells(role, blocks, alone=alone)), blocks, rows.counting))
+        cells = session.read(rows.cells(role, blocks, alone=alone))
+        compared.note(cells, times=len(blocks))
+        found.append(_placed(cells, blocks, rows.counting))
     if role is None and any(rows.value(name) is not None for name in rows.counting.summed):
-        found.append(_summed(session.read(rows.sums(alone=alone)), rows.counting))
+        sums = session.read(rows.sums(alone=alone))
+        compared.note(sums)
+        found.append(_summed(sums, rows.counting))
     for table, position, counts in found:
         strata, code = _strata_of(table, role, rows.counting, panes)
         pane = np.searchsorted(panes, np.asarray(table["pane"]))
@@ -141,8 +206,8 @@ def _dimension(
         total = np.zeros(len(key), dtype=np.int64)
         np.add.at(total, slot, counts[inside])
         group, index = np.divmod(key, layout.size)
-        starts = np.flatnonzero(np.diff(group, prepend=-1))
-        for first, last in zip(starts, [*starts[1:], len(group)], strict=True):
+        edges = [*np.flatnonzero(np.diff(group, prepend=-1)), len(group)]
+        for first, last in pairwise(edges if len(group) else []):
             at, stratum = divmod(int(group[first]), len(strata))
             yield at, strata[stratum], Counters(layout, index[first:last], total[first:last])
 

@@ -1,6 +1,6 @@
 """Loading a reference: a file, a table or query, or a time range of the log, with role-named columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +9,14 @@ import pyarrow as pa
 from monitor.core.clock import to_iso
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
-from monitor.sources import casts, features, history
-from monitor.sources.casts import Want
-from monitor.sources.catalogue import look, nearest
+from monitor.sources import features, history
 from monitor.sources.features import Candidate
-from monitor.sources.scan import feature_column, outcome
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Statement
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.relations import look, nearest
+from monitor.sources.sql.scan import feature_column, outcome
+from monitor.sources.sql.statements import Kind, Output, Session, Statement
 from monitor.specs.model import ModelSpec, Relation
 from monitor.specs.protocols import Source
 
@@ -97,27 +98,52 @@ def _from_columns(model: ModelSpec, source: Source, table: pa.Table, title: str)
 
 
 def _from_relation(model: ModelSpec, source: Source, relation: Relation) -> tuple[pa.Table, Reading]:
+    """The columns that are wanted of a table, which is read once, within retries.
+
+    Grids are made of exact quantiles, which need all values of a column: so the wanted columns are held in
+    memory whole. Where features are looked for, columns that may be some are read as what they are found to
+    hold and as what they are counted as.
+    """
     if not isinstance(source, SqlSource):
         raise SourceError("a reference table is read from a database only")
-    dialect = source.reader.dialect
-    with source.session() as session:
-        looked = look(session, dialect, relation, "f")
-        if model.find_features:
-            names = [name for name in looked.types if features.may_be(looked.types[name])]
-            read = [
-                casts.output(dialect.name, Want.VALUE, name, looked.ref(name, "feature"), looked.types[name])
-                for name in names
-            ]
-            values = session.read(Statement(tuple(read), f"FROM {looked.item}"))
-            model = _with_features(
-                model, source, [Candidate(name, values[name], looked.types[name]) for name in names]
-            )
-        outputs = [
-            casts.output(dialect.name, want, role, looked.ref(column, role), looked.types[column])
-            for role, (column, want, must) in wanted_columns(model).items()
-            if must or column in looked.types
-        ]
-        return session.read(Statement(tuple(outputs), f"FROM {looked.item}")), model.reading
+    table = source.columns(model) if model.find_features else {}
+    return source.read(lambda session: _read_relation(session, source, model, relation, table))
+
+
+def _read_relation(
+    session: Session, source: SqlSource, model: ModelSpec, relation: Relation, table: Mapping[str, str]
+) -> tuple[pa.Table, Reading]:
+    looked = look(session, source.reader.dialect, relation, "f")
+
+    def output(role: str, want: Want, column: str) -> Output:
+        ref = looked.ref(column, role.partition(":")[0])
+        return casts.output(looked.dialect.name, want, role, ref, looked.types[column])
+
+    roles = [
+        output(role, want, column)
+        for role, (column, want, must) in wanted_columns(model).items()
+        if must or column in looked.types
+    ]
+    if not model.find_features:
+        return session.read(Statement(tuple(roles), f"FROM {looked.item}")), model.reading
+    possible = features.possible_features(model, table)
+    names = [name for name in looked.types if name in possible and features.may_be(looked.types[name])]
+    values = {name: replace(output(name, Want.VALUE, name), name=f"value:{name}") for name in names}
+    texts = {
+        name: text
+        for name, value in values.items()
+        if value.kind is not Kind.NUMBER or "bool" in looked.types[name]  # whatever is a number is numeric
+        if (text := output(f"feature:{name}", Want.TEXT, name)).kind is not value.kind
+        or text.sql != value.sql
+    }
+    rows = session.read(Statement((*roles, *values.values(), *texts.values()), f"FROM {looked.item}"))
+    candidates = [Candidate(name, rows[f"value:{name}"], looked.types[name]) for name in names]
+    numeric, categorical = features.find_features(model, candidates, table)
+    chosen = {name: f"value:{name}" for name in (*numeric, *categorical)}
+    chosen |= {name: f"feature:{name}" for name in categorical if name in texts}
+    columns = {one.name: rows[one.name] for one in roles}
+    columns |= {f"feature:{name}": rows[role] for name, role in chosen.items()}
+    return pa.table(columns), replace(model.reading, numeric=numeric, categorical=categorical)
 
 
 def _from_log(

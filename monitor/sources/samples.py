@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from monitor.core.clock import DAY
-from monitor.sources import casts
-from monitor.sources.bounds import Comparable, Shape
-from monitor.sources.casts import Want
-from monitor.sources.catalogue import Looked, has_index, look
-from monitor.sources.dialects import Dialect
-from monitor.sources.ids import same_id
+from monitor.sources.engines.engine import Dialect
 from monitor.sources.indexes import MANY, Rows, count_rows
-from monitor.sources.moments import comparable
-from monitor.sources.scan import (
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.ids import same_id
+from monitor.sources.sql.relations import Looked, has_index, look
+from monitor.sources.sql.scan import (
     feature_outputs,
     has_own_table,
     label_outputs,
     look_labels,
     prediction_outputs,
 )
-from monitor.sources.statements import Output, Session, Statement
+from monitor.sources.sql.statements import Output, Session, Statement
+from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import ModelSpec
 
 LOOKED_AT = 5_000

@@ -6,11 +6,11 @@ from itertools import groupby
 from monitor.alerts.rules import Base
 from monitor.core.clock import DAY, HOUR, SECOND, format_duration
 from monitor.core.errors import SourceError
-from monitor.sources.catalogue import look
-from monitor.sources.moments import comparable
 from monitor.sources.samples import sortable
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Session
+from monitor.sources.sql.relations import look
+from monitor.sources.sql.statements import Session
+from monitor.sources.sql.time_columns import comparable
 from monitor.specs.model import ModelSpec
 
 _DAYS = 28

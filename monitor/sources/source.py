@@ -4,27 +4,28 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import TypeVar
 
 import pyarrow as pa
 
-from monitor.core.clock import DAY
+from monitor.core.clock import DAY, HOUR
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
-from monitor.sources import changes, patience, scan
-from monitor.sources.catalogue import look
-from monitor.sources.changes import Wanted
+from monitor.sources import retries
 from monitor.sources.counted import counted
-from monitor.sources.dialects import Dialect
+from monitor.sources.engines.engine import Dialect
 from monitor.sources.meter import Meter, MeteredSession, Usage
-from monitor.sources.mysql import is_mysql
-from monitor.sources.patience import Patience
-from monitor.sources.plans import Read, expected_rows
-from monitor.sources.statements import Reader, Session
+from monitor.sources.retries import Retries
+from monitor.sources.sql import changes, scan
+from monitor.sources.sql.changes import Wanted
+from monitor.sources.sql.relations import look
+from monitor.sources.sql.statements import Reader, Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
 
+T = TypeVar("T")
 ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
 
 
@@ -54,8 +55,8 @@ class SqlSource:
     ) -> None:
         self.reader = reader
         self._meter = meter or Meter()
-        self._patience = Patience(self.session, sleep)
-        self._density: dict[tuple[str, str], float] = {}  # rows a microsecond that reads delivered last
+        self._retries = Retries(self.session, sleep)
+        self._width: dict[tuple[str, str], int] = {}  # of a slice, by the rows that were read last
 
     @property
     def usage(self) -> Usage:
@@ -81,14 +82,14 @@ class SqlSource:
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""
         dialect = self.reader.dialect
-        return self._patience.ranges(
+        return self._retries.ranges(
             lambda session, some: scan.read_records(session, dialect, model, some), ranges, model.reading
         )
 
     def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """The same predictions without features, joined (outer) with their labels."""
         dialect = self.reader.dialect
-        return self._patience.ranges(
+        return self._retries.ranges(
             lambda session, some: scan.read_labelled(session, dialect, model, some), ranges, model.reading
         )
 
@@ -108,72 +109,70 @@ class SqlSource:
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         """Whether visible rows have event times within the bounds."""
         dialect = self.reader.dialect
-        return self._patience.run(lambda session: changes.has_rows(session, dialect, model, as_of, bounds))
+        return self._retries.run(lambda session: changes.has_rows(session, dialect, model, as_of, bounds))
 
     def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""
         dialect = self.reader.dialect
-        return self._patience.run(lambda session: changes.count_orphans(session, dialect, model, bounds))
+        return self._retries.run(lambda session: changes.count_orphans(session, dialect, model, bounds))
 
     def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
         dialect = self.reader.dialect
-        return self._patience.run(
-            lambda session: changes.count_strays(session, dialect, model, as_of, bounds)
-        )
+        return self._retries.run(lambda session: changes.count_strays(session, dialect, model, as_of, bounds))
 
     def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
         """Ids (with their version) that stand in more than one pane within event-time bounds."""
         dialect = self.reader.dialect
-        return self._patience.run(
+        return self._retries.run(
             lambda session: changes.count_repeated(session, dialect, model, as_of, bounds)
         )
 
     def columns(self, model: ModelSpec) -> Mapping[str, str]:
         """Names and database types of the prediction table's columns."""
         dialect = self.reader.dialect
-        return self._patience.run(lambda session: look(session, dialect, model.predictions, "p").types)
+        return self._retries.run(lambda session: look(session, dialect, model.predictions, "p").types)
+
+    def planning(self, reader: Reader) -> "SqlSource":
+        """A source that asks another reader the same: one whose sessions ask for plans."""
+        return SqlSource(reader)
+
+    def read(self, read: Callable[[Session], T]) -> T:
+        """What a function reads in a session; after a conflict with other transactions again."""
+        return self._retries.run(read)
 
     def close(self) -> None:
         """Close the connections that are kept."""
         self.reader.close()
 
     def _changed(self, read_changed: ReadChanged, model: ModelSpec, wanted: Wanted) -> Batches:
-        """Changes in statements of bounded duration, where they are few or a plan says that slices pay.
+        """Changes in slices of event time: the first an hour, the next as wide as would hold 200,000 rows.
 
-        Else as they come: a stream cannot be tried again once a part of it has been handed on, and its
-        statement takes as long as its rows take to be added up.
+        Changes of a cycle or two are one slice, and so is what was as few when it was read last. Where
+        nothing finds a slice without reading all rows, they come as one stream, which cannot be tried again
+        once a part of it has been handed on, and takes as long as its rows take to be added up.
         """
         span, dialect = wanted.bounds, self.reader.dialect
-
-        def reading(how: ReadChanged) -> Read:
-            return lambda session, piece: how(session, dialect, model, wanted.of(piece))
-
-        read = reading(read_changed)
         known = (model.name, read_changed.__name__)
+        most = self.slice_rows or retries.ROWS
         recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
-        few = wanted.since is None and self._density.get(known, 1.0) * (span[1] - span[0]) <= patience.ROWS
-        expected: int | None = (
-            0  # changes of a cycle or two are few, and so is what was few when it was read last
-        )
-        if not recent and not few:
-            expected = self._expected(read, reading(changes.read_changed_records), span)
-        if expected is None:
+        width = span[1] - span[0] if recent else self._width.get(known, HOUR)
+
+        def read(session: Session, piece: Range) -> Batches:
+            return read_changed(session, dialect, model, wanted.of(piece))
+
+        def found(session: Session) -> bool:
+            labels = read_changed is changes.read_changed_labels
+            return changes.finds_slices(session, dialect, model, span, labels=labels)
+
+        if width < span[1] - span[0] and not self._retries.run(found):
             with self.session() as session:
                 yield from read(session, span)
             return
         rows = 0
-        whole = Patience(partial(self.session, whole=True), self._patience.sleep)
-        for table in whole.slices(read, span, expected=expected, most=self.slice_rows):
+        whole = Retries(partial(self.session, whole=True), self._retries.sleep)
+        for table in whole.slices(read, span, width=width, most=most):
             rows += table.num_rows
             yield table
         if wanted.since is None:
-            self._density[known] = rows / max(span[1] - span[0], 1)
-
-    def _expected(self, read: Read, predictions: Read, span: Range) -> int | None:
-        dialect = self.reader.dialect
-        if dialect.name not in ("sqlite", "postgresql") and not is_mysql(dialect.name):
-            return None  # whose plans are not understood
-        return self._patience.run(
-            lambda session: expected_rows(session, dialect, read, predictions, span, patience.ROWS)
-        )
+            self._width[known] = most * max(span[1] - span[0], 1) // max(rows, 1)

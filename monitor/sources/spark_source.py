@@ -1,54 +1,22 @@
 """A Spark cluster as the pipeline sees it: any other database, but that panes are counted by its workers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
+from monitor.records.pane import CountedPanes
 from monitor.records.shipped import job_text, parts_of
-from monitor.sources import scan
+from monitor.sources.engines.spark_cluster import SparkReader
 from monitor.sources.meter import Meter
-from monitor.sources.plans import Read
 from monitor.sources.source import SqlSource
-from monitor.sources.spark_cluster import SparkReader
-from monitor.sources.statements import Session, Statement
+from monitor.sources.sql import scan
+from monitor.sources.sql.statements import Reader
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
-
-
-@dataclass(slots=True)
-class Tallied:
-    """A session whose statements are not read: their rows are counted."""
-
-    session: Session
-    n: int = 0
-
-    def read(self, statement: Statement) -> pa.Table:
-        """No rows of a statement."""
-        self.n += self.session.rows(f"SELECT count(*) AS n FROM ({statement.text()})")[0][0]
-        return statement.empty()
-
-    def batches(self, statement: Statement) -> Batches:
-        """No rows of a statement."""
-        yield self.read(statement)
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """Rows of a small query."""
-        return self.session.rows(sql)
-
-    def described(self, sql: str) -> dict[str, object]:
-        """Names of a query's columns, and their types."""
-        return self.session.described(sql)
-
-    def settle(self, sql: str) -> None:
-        """Run a statement without rows."""
-        self.session.settle(sql)
 
 
 class SparkSource(SqlSource):
@@ -85,11 +53,6 @@ class SparkSource(SqlSource):
         parts = parts_of(table, counting, labels=labels, panes=panes)
         return CountedPanes(parts, read.rows, tuple(sorted(missing)))
 
-    def _expected(self, read: Read, predictions: Read, span: Range) -> int | None:  # noqa: ARG002 -- judged by plans elsewhere
-        def count(session: Session) -> int:
-            tallied = Tallied(session)
-            for _ in read(tallied, span):
-                pass
-            return tallied.n
-
-        return self._patience.run(count)
+    def planning(self, reader: Reader) -> SqlSource:
+        """A source that asks another reader the same: rows of panes by the statements that workers run."""
+        return SqlSource(reader)

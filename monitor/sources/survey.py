@@ -15,14 +15,14 @@ from monitor.core.errors import SourceError
 from monitor.core.typing import Floats, Ints
 from monitor.records.times import Times, parse_times
 from monitor.records.values import canonical, numbers
-from monitor.sources import casts
-from monitor.sources.casts import Want
-from monitor.sources.catalogue import Looked, has_index, look
 from monitor.sources.features import Candidate, kind_of
-from monitor.sources.ids import same_id
 from monitor.sources.indexes import Rows, count_rows, declared_key
 from monitor.sources.source import SqlSource
-from monitor.sources.statements import Session, Statement
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.ids import same_id
+from monitor.sources.sql.relations import Looked, has_index, look
+from monitor.sources.sql.statements import Session, Statement
 from monitor.specs.model import Relation
 
 LOOKED_AT = 5_000

@@ -22,6 +22,8 @@ from monitor.records.pane import Part
 from monitor.sources import open_source
 from monitor.sources.counted import counted
 from monitor.specs.model import Relation, SourceSpec
+from monitor.specs.reads import pane_ranges
+from monitor.records.pane import Part
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "sources"))
 from flight_models import AS_OF, READING, START, counting_of, model_of
@@ -128,7 +130,7 @@ def test_a_worker_killed_in_mid_count_changes_nothing(
     flights: Flights, running: Cluster, tmp_path: Path
 ) -> None:
     starts = list(range(LAST - 39 * 24 * HOUR, LAST, HOUR))
-    panes, ranges = np.asarray(starts), ranges_of(starts, HOUR)
+    panes, ranges = np.asarray(starts), pane_ranges(starts, HOUR)
     killed: list[float] = []
     with flights.wired(flights.local, tmp_path / "store.db") as app:
         monitored = app.monitored(MODELS[0])

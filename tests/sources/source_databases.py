@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 
 from monitor.records.rows import Batches
 from monitor.sources import SqlSource, open_source
-from monitor.sources.statements import concat
+from monitor.sources.sql.statements import concat
 from monitor.specs.model import SourceSpec
 
 _OF_MARIADB = {"text": "varchar(191)", "timestamp": "datetime(6)"}  # which an index and a microsecond fit

@@ -4,16 +4,24 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from flight_models import COLUMNS, LABEL_COLUMNS, PREDICTIONS, READING, counting_of, iso, model_of, rows_of
+from flight_models import START as FIRST
 from serving import Bench, Database, create_tables, labels, model, predictions
 from source_databases import Database as Log
 from test_partitions import recorded
 
-from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, from_iso
 from monitor.pipeline.cycle import run_cycle
-from monitor.sources.explain import explain_model
+from monitor.sources import PushedSource, SqlSource
+from monitor.sources.explain import Query, explain_model
+from monitor.specs.model import ModelSpec
+from monitor.specs.reads import counted_ranges
+from monitor.records.pane import Part
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-11")
+NOW = FIRST + 5 * HOUR
 OPTIONS = 'every = "1h"\nwindows = ["1d"]\nhorizon = "5d"\nsettle_after = "1d"\nresamples = 20'
 TIME = re.compile(r"'\d{4}-\d\d-\d\d[^']*'")
 RANGES = re.compile(r"\(TIME, TIME\)(, \(TIME, TIME\))*")
@@ -46,7 +54,7 @@ def test_what_is_explained_is_what_a_cycle_and_an_audit_run(tmp_path: Path, colu
             and not sql.startswith(("EXPLAIN", "SELECT typeof"))
             and not sql.endswith("LIMIT 100")  # looks at what a column holds
         }
-        explained = explain_model(monitored.spec, source, END)
+        explained = explain_model(monitored.spec, source, monitored.counting, END)
     source.close()
 
     assert len(run) > 8
@@ -55,3 +63,58 @@ def test_what_is_explained_is_what_a_cycle_and_an_audit_run(tmp_path: Path, colu
     if not column:
         exact += [query for query in explained if query.purpose.endswith("since the last cycle")][:1]
     assert {query.sql for query in exact} <= run
+
+
+@pytest.mark.parametrize("kind", ["text", "timestamp"])
+@pytest.mark.parametrize("logged", [True, False])
+def test_every_statement_that_is_explained_runs(database: Log, kind: str, *, logged: bool) -> None:
+    check_explained(database, database.source(), kind, logged=logged)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("logged", [True, False])
+def test_every_statement_that_is_explained_of_a_database_that_counts_runs_and_is_run(
+    postgres_database: Log, *, logged: bool
+) -> None:
+    source, seen = recorded(postgres_database)
+    postgres_database.opened.append(source)
+    pushed = PushedSource(source.reader)
+
+    explained = check_explained(postgres_database, pushed, "timestamp", logged=logged)
+    seen.clear()
+    model = flights(logged=logged)
+    since = NOW - model.every - model.overlap if logged else NOW - model.lookback
+    panes = list(range(floor_to(since, HOUR), NOW + 1, HOUR))
+    ranges = counted_ranges(panes, model.reading, NOW)
+    counting = counting_of(model.reading)
+    pushed.counted(model, Part.RECORDS, ranges, counting, panes=np.asarray(panes), as_of=NOW)
+
+    newest = {query.sql for query in explained if query.purpose == "rows of the newest panes"}
+    assert len(newest) > 3
+    assert newest <= set(seen)
+
+
+def flights(*, logged: bool) -> ModelSpec:
+    """A model with and without a column that tells which rows are new."""
+    columns = tuple(pair for pair in PREDICTIONS.columns if logged or pair[0] != "logged_at")
+    reading = replace(READING, horizon=2 * DAY)
+    return model_of(reading=reading, predictions=replace(PREDICTIONS, columns=columns))
+
+
+def check_explained(log: Log, source: SqlSource, kind: str, *, logged: bool) -> list[Query]:
+    """Run what is explained of a log."""
+    moments = [FIRST + at * MINUTE for at in range(300)]
+    times = [iso(us, "%Y-%m-%d %H:%M:%S") for us in moments]
+    kinds = {"event_time": kind, "logged_at": kind}
+    columns = COLUMNS | kinds | ({"late": "text"} if kind == "timestamp" else {})
+    log.create("predictions", columns, rows_of(300, event_time=times, logged_at=times))
+    log.create("labels", LABEL_COLUMNS, [(at, at % 2, iso(us + HOUR), 0) for at, us in enumerate(moments)])
+    model = flights(logged=logged)
+
+    explained = explain_model(model, source, counting_of(model.reading), NOW)
+
+    assert {query.every for query in explained} == {"cycle", "audit"}
+    with source.session() as session:
+        for query in explained:
+            session.rows(query.sql)
+    return explained

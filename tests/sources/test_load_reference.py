@@ -1,8 +1,10 @@
 """References: from a file, a table, a query, a range of the log; features found where none are named."""
 
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +15,52 @@ from flight_models import COLUMNS, LABEL_COLUMNS, LABELS, READING, START, iso, m
 from source_databases import Database
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.errors import SourceError
+from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.reference import reference_of
+from monitor.sources import SqlSource
+from monitor.sources.engines.engine import Dialect
 from monitor.sources.reference import load_reference
+from monitor.sources.sql.statements import Reader, Session, Statement
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation
 
 N = 200
+
+
+@dataclass
+class Conflicting:
+    """A reader whose first statement that reads rows is ended by a conflict."""
+
+    reader: Reader
+    read: list[bool] = field(default_factory=list)
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.reader.dialect
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        with self.reader.session() as session:
+            yield cast("Session", ConflictingSession(session, self))
+
+    def close(self) -> None:
+        self.reader.close()
+
+
+@dataclass
+class ConflictingSession:
+    session: Session
+    reader: Conflicting
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.session, name)
+
+    def read(self, statement: Statement) -> pa.Table:
+        self.reader.read.append(not self.reader.read)
+        if self.reader.read[-1]:
+            raise SourceUnavailable("ended for the sake of others", Trouble.CONFLICT)
+        return self.session.read(statement)
+
+
 FILE: dict[str, Any] = {
     "score": pa.array(np.linspace(0, 1, N), pa.float32()),
     "late": pa.array([at % 2 == 1 for at in range(N)]),
@@ -58,6 +100,61 @@ def test_a_file_is_read_beside_the_configuration(
     assert set(loaded["feature:carrier"].to_pylist()) == {"UA", "AA"}
     assert set(loaded["label"].cast("string").to_pylist()) == {"0", "1"}
     assert reference_of(loaded, reading).counting.features[0][0] == "carrier"
+
+
+@pytest.mark.parametrize("searched", [True, False])
+def test_a_table_is_read_once_and_again_after_a_conflict(database: Database, *, searched: bool) -> None:
+    database.create("predictions", COLUMNS, rows_of(N))
+    given = ReferenceSpec(relation=Relation(table="predictions", columns=()))
+    spec = searching(given) if searched else model(reference=given)
+    plain = load_reference(spec, database.source(), Path())
+    reader = Conflicting(database.source().reader)
+
+    found = load_reference(spec, SqlSource(reader, sleep=lambda _: None), Path())
+
+    assert found == plain
+    assert reader.read == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["double precision", "boolean", "text", "bigint", "mixed", "words"])
+def test_what_is_found_and_read_at_once_is_what_is_read_of_named_features(
+    database: Database, kind: str
+) -> None:
+    values: dict[str, list[Any]] = {
+        "boolean": [True, False, None],
+        "text": ["0.30000000000000004", "x", "9007199254740993"],
+        "bigint": [9007199254740993, -1, None],
+        "mixed": ["n/a", 0.1 + 0.2, 9007199254740993],
+        "words": ["1.0", "1", "true"],
+        "double precision": [0.1 + 0.2, None, 1e300],
+    }
+    declared = {"mixed": "" if database.engine == "sqlite" else "text", "words": "text"}.get(kind, kind)
+    rows = rows_of(N, temp=[values[kind][at % 3] for at in range(N)])
+    database.create("predictions", COLUMNS | {"temp": declared}, rows)
+    given = ReferenceSpec(relation=Relation(table="predictions", columns=()))
+    source = database.source()
+
+    found, reading = load_reference(searching(given), source, Path())
+    named, _ = load_reference(model(reading=reading, reference=given), source, Path())
+
+    assert reference_of(found, reading) == reference_of(named, reading)
+
+
+def test_a_reference_counted_in_slices_is_that_of_all_rows(
+    sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sqlite_database.create(
+        "predictions", COLUMNS | {"was_late": "bigint"}, [(*row, row[4]) for row in rows_of(N)]
+    )
+    given = ReferenceSpec(relation=Relation(table="predictions", columns=()))
+    reading = replace(READING, segments=("carrier",))
+    loaded, _ = load_reference(model(reading=reading, reference=given), sqlite_database.source(), Path())
+    whole = reference_of(loaded, reading)
+    monkeypatch.setattr("monitor.records.reference.ROWS_AT_ONCE", 7)
+
+    assert reference_of(loaded, reading) == whole
+    assert whole.n == N
+    assert whole.segments
 
 
 def test_single_precision_is_widened_not_rounded(sqlite_database: Database, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.records.times import parse_times
 from monitor.sources import open_source
-from monitor.sources.catalogue import has_index, look
-from monitor.sources.moments import comparable
+from monitor.sources.sql.relations import has_index, look
+from monitor.sources.sql.time_columns import comparable
 from monitor.specs.model import SourceSpec
 
 N = 600

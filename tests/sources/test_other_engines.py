@@ -14,11 +14,11 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError
 from monitor.records.rows import Batches
 from monitor.sources import SqlSource
-from monitor.sources.bounds import Shape
-from monitor.sources.catalogue import Looked
-from monitor.sources.fetchmany import FetchmanyReader, batch
-from monitor.sources.moments import comparable
-from monitor.sources.statements import Kind, Output, Statement, concat
+from monitor.sources.engines.fetchmany import FetchmanyReader, batch
+from monitor.sources.sql.relations import Looked
+from monitor.sources.sql.statements import Kind, Output, Statement, concat
+from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.time_ranges import Shape
 
 RANGES = [(start, start + 10 * MINUTE) for start in range(START, START + DAY, HOUR)]
 

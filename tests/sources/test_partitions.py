@@ -13,12 +13,12 @@ from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR
 from monitor.records.rows import Batches
-from monitor.sources import SqlSource, patience
+from monitor.sources import SqlSource, retries
 from monitor.sources.address import address_of
-from monitor.sources.dialects import Dialect
-from monitor.sources.fetchmany import FetchmanyReader, FetchmanySession
+from monitor.sources.engines.engine import Dialect
+from monitor.sources.engines.fetchmany import FetchmanyReader, FetchmanySession
 from monitor.sources.history import read_history
-from monitor.sources.statements import Session, Statement
+from monitor.sources.sql.statements import Session, Statement
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 
 DAYS = 30
@@ -209,7 +209,7 @@ def test_rows_of_a_partitioned_table_are_those_of_a_plain_one(database: Database
 def test_partitions_are_read_in_slices_with_and_without_an_index(
     database: Database, model: ModelSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "ROWS", 48)
+    monkeypatch.setattr(retries, "ROWS", 48)
     source, seen = recorded(database)
     bounds = (START, START + DAYS * DAY)
 

@@ -214,6 +214,14 @@ def duck(tmp_path: Path) -> Engine:
     return Engine(f"duckdb:///{tmp_path / 'log'}", partial(_duckdb, tmp_path / "log"), [])
 
 
+@pytest.mark.postgres
+def test_panes_without_any_row_are_counted_as_empty(postgres_url: str) -> None:
+    engine = Engine(postgres_url, partial(_postgres, postgres_url), [])
+    engine.fill(log(100).slice(0, 0))
+
+    assert engine.counted("sql", READING) == engine.counted("local", READING)
+
+
 def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Engine) -> None:
     table = log(300)
     written = pa.array([None if one is None else f" {one}" for one in table["temp"].to_pylist()])

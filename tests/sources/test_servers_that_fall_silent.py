@@ -12,7 +12,8 @@ from source_databases import Database
 
 from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceUnavailable
-from monitor.sources import SqlSource, adbc, fetchmany, open_source
+from monitor.sources import SqlSource, open_source
+from monitor.sources.engines import adbc, fetchmany
 from monitor.specs import deadlines
 from monitor.specs.model import SourceSpec
 

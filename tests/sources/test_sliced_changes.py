@@ -15,9 +15,9 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceUnavailable, Trouble
 from monitor.pipeline.dirty import Found, _found, _Span
 from monitor.records.rows import Batches, dated
-from monitor.sources import SqlSource, patience
-from monitor.sources.dialects import Dialect
-from monitor.sources.statements import Reader, Session, Statement
+from monitor.sources import SqlSource, retries
+from monitor.sources.engines.engine import Dialect
+from monitor.sources.sql.statements import Reader, Session, Statement
 from monitor.specs.model import ModelSpec, Relation
 
 N = 3_000  # minutes: 50 hours
@@ -129,7 +129,7 @@ def added_up(batches: Batches, model: ModelSpec, role: str) -> Found:
 
 @pytest.fixture
 def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "ROWS", 300)
+    monkeypatch.setattr(retries, "ROWS", 300)
 
 
 @pytest.mark.usefixtures("small_slices")

@@ -5,11 +5,12 @@ import sys
 import pytest
 
 from monitor.core.errors import SourceError
-from monitor.sources import open_source, spark
-from monitor.sources.casts import Want, output
-from monitor.sources.dialects import dialect_of_spark
-from monitor.sources.spark_cluster import SparkReader
-from monitor.sources.statements import Kind
+from monitor.sources import open_source
+from monitor.sources.engines import spark
+from monitor.sources.engines.engine import dialect_of_spark
+from monitor.sources.engines.spark_cluster import SparkReader
+from monitor.sources.sql.casts import Want, output
+from monitor.sources.sql.statements import Kind
 from monitor.specs.model import Relation, SourceSpec
 
 

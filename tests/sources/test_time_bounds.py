@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, from_iso, to_datetime
-from monitor.sources.bounds import Comparable, Shape, coalesce, local, merge, text_zones, texts
+from monitor.sources.sql.time_ranges import Comparable, Shape, coalesce, local, merge, text_zones, texts
 
 LO = from_iso("2012-12-30")
 MOMENTS = st.integers(LO, LO + 900 * DAY)

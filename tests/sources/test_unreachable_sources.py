@@ -15,7 +15,8 @@ from sqlalchemy import make_url
 
 from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
-from monitor.sources import SqlSource, adbc, fetchmany, open_source
+from monitor.sources import SqlSource, open_source
+from monitor.sources.engines import adbc, fetchmany
 from monitor.specs.model import Relation, SourceSpec
 
 WEEK = [(START, START + 7 * DAY)]

@@ -8,10 +8,11 @@ import adbc_driver_sqlite.dbapi
 import pyarrow as pa
 import pytest
 
-from monitor.sources import casts, guard
-from monitor.sources.adbc import AdbcSession
-from monitor.sources.casts import Want
-from monitor.sources.statements import Kind, Output, Statement
+from monitor.sources.engines import sqlite_typing
+from monitor.sources.engines.adbc import AdbcSession
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.statements import Kind, Output, Statement
 
 COLUMNS = {"number": "REAL", "texts": "TEXT", "at": "INTEGER", "when": "REAL", "id": "BIGINT"}
 WANTED = {
@@ -34,7 +35,7 @@ def read(tmp_path: Path) -> Callable[[list[str]], tuple[pa.Table, int]]:
                 cursor.execute(f"CREATE TABLE t ({declared})")
                 cursor.execute(f"INSERT INTO t VALUES {', '.join(rows)}")
             session = AdbcSession(connection, "sqlite", batch_rows=3)
-            with patch.object(guard, "guarded", wraps=guard.guarded) as asked:
+            with patch.object(sqlite_typing, "guarded", wraps=sqlite_typing.guarded) as asked:
                 table = session.read(Statement(tuple(map(output, WANTED)), "FROM t AS p"))
         return table, asked.call_count
 
@@ -90,7 +91,7 @@ def test_a_column_that_two_roles_share_is_fetched_once() -> None:
         asked.append(sql)
         return pa.table({"c0": [0, 3, None], "c1": [0.0, 1.5, 2.5]})
 
-    table = guard.read(statement, fetch)
+    table = sqlite_typing.read(statement, fetch)
 
     assert asked == ['SELECT 0, 0.0 UNION ALL SELECT p."at" AS c0, p."number" AS c1 FROM t AS p']
     assert table.to_pydict() == {"event_time": [3, None], "logged_at": [3, None], "score": [1.5, 2.5]}

@@ -17,10 +17,10 @@ from monitor.core.errors import SourceError, SourceUnavailable, without_quotes
 from monitor.records.reading import Reading
 from monitor.records.rows import Batches
 from monitor.records.shipped import COUNTED, PANE, count_batches, with_panes
-from monitor.sources import spark
-from monitor.sources.dialects import Dialect, dialect_of_spark
-from monitor.sources.scan import Scan
-from monitor.sources.statements import TYPES, Statement
+from monitor.sources.engines import spark
+from monitor.sources.engines.engine import Dialect, dialect_of_spark
+from monitor.sources.sql.scan import Scan
+from monitor.sources.sql.statements import TYPES, Statement
 from monitor.specs.model import SourceSpec
 from monitor.specs.urls import filled
 

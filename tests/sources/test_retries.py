@@ -15,9 +15,9 @@ from source_databases import Database, whole
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
-from monitor.sources import SqlSource, open_source, patience
+from monitor.sources import SqlSource, open_source, retries
 from monitor.sources.failures import trouble_of_mysql, trouble_of_state
-from monitor.sources.patience import PAUSES, Patience, halved
+from monitor.sources.retries import PAUSES, Retries, halved
 from monitor.specs.model import SourceSpec
 
 Range = tuple[int, int]
@@ -40,14 +40,14 @@ class Failing:
         yield None
 
     @property
-    def patience(self) -> Patience:
-        return Patience(self.session, self.slept.append)
+    def retries(self) -> Retries:
+        return Retries(self.session, self.slept.append)
 
 
 def test_a_conflict_is_tried_again_after_growing_pauses() -> None:
     failing = Failing([Trouble.CONFLICT] * 3)
 
-    assert failing.patience.run(lambda _: 7) == 7
+    assert failing.retries.run(lambda _: 7) == 7
     assert failing.slept == list(PAUSES[:3])
 
 
@@ -55,7 +55,7 @@ def test_a_conflict_that_lasts_is_told() -> None:
     failing = Failing([Trouble.CONFLICT] * 9)
 
     with pytest.raises(SourceUnavailable):
-        failing.patience.run(lambda _: 7)
+        failing.retries.run(lambda _: 7)
 
     assert failing.slept == list(PAUSES)
 
@@ -65,9 +65,12 @@ def test_other_troubles_are_told_at_once(trouble: Trouble) -> None:
     failing = Failing([trouble])
 
     with pytest.raises(SourceUnavailable):
-        failing.patience.run(lambda _: 7)
+        failing.retries.run(lambda _: 7)
 
     assert failing.slept == []
+
+
+SPAN = (START, START + DAY)
 
 
 def rows_within(asked: list[list[Range]]) -> Callable[[Any, Sequence[Range]], pa.Table]:
@@ -86,7 +89,7 @@ def rows_within(asked: list[list[Range]]) -> Callable[[Any, Sequence[Range]], pa
 def test_what_takes_too_long_is_read_in_halves_each_row_once() -> None:
     asked: list[list[Range]] = []
 
-    table = Failing([Trouble.TIMEOUT]).patience.ranges(rows_within(asked), [(START, START + DAY)], READING)
+    table = Failing([Trouble.TIMEOUT]).retries.ranges(rows_within(asked), [(START, START + DAY)], READING)
 
     half = START + DAY // 2
     assert asked == [[(START, half)], [(half, START + DAY)]]
@@ -97,7 +100,7 @@ def test_halves_that_take_too_long_are_told() -> None:
     failing = Failing([Trouble.TIMEOUT, Trouble.TIMEOUT])
 
     with pytest.raises(SourceUnavailable):
-        failing.patience.ranges(rows_within([]), [(START, START + DAY)], READING)
+        failing.retries.ranges(rows_within([]), [(START, START + DAY)], READING)
 
 
 def pieces_within(asked: list[Range]) -> Callable[[Any, Range], Batches]:
@@ -111,13 +114,12 @@ def pieces_within(asked: list[Range]) -> Callable[[Any, Range], Batches]:
     return read
 
 
-def test_a_span_is_read_in_slices_each_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_span_is_read_in_slices_each_row_once() -> None:
     asked: list[Range] = []
-    monkeypatch.setattr(patience, "ROWS", 100)
 
-    tables = list(Failing([]).patience.slices(pieces_within(asked), (START, START + DAY), expected=800))
+    tables = list(Failing([]).retries.slices(pieces_within(asked), SPAN, width=HOUR, most=100))
 
-    assert len(asked) > 12  # 1,440 rows, where 800 were believed in
+    assert len(asked) > 12  # 1,440 rows
     assert max(table.num_rows for table in tables) < 2 * 100
     assert sum(table.num_rows for table in tables) == 24 * 60
 
@@ -126,7 +128,7 @@ def test_a_slice_that_takes_too_long_is_cut_in_halves_each_row_once() -> None:
     asked: list[Range] = []
     failing = Failing([Trouble.TIMEOUT, Trouble.CONFLICT, Trouble.TIMEOUT])
 
-    tables = list(failing.patience.slices(pieces_within(asked), (START, START + DAY), expected=0))
+    tables = list(failing.retries.slices(pieces_within(asked), SPAN, width=DAY, most=200_000))
 
     times = [us for table in tables for us in table["event_time"].to_pylist()]
     assert [hi - lo for lo, hi in asked] == [DAY // 4] * 4
@@ -138,7 +140,7 @@ def test_slices_that_go_on_taking_too_long_are_told() -> None:
     failing = Failing([Trouble.TIMEOUT] * 4)
 
     with pytest.raises(SourceUnavailable):
-        list(failing.patience.slices(pieces_within([]), (START, START + DAY), expected=0))
+        list(failing.retries.slices(pieces_within([]), SPAN, width=DAY, most=200_000))
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=5))
@@ -233,7 +235,7 @@ def test_a_statement_that_times_out_is_read_in_halves(
 def test_changes_read_in_slices_are_those_of_one_statement(
     make_database: Callable[[str], Database], reader: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "ROWS", 100)
+    monkeypatch.setattr(retries, "ROWS", 100)
     database = make_database(f"postgres-{reader}")
     rows = rows_of(3_000)
     rows[5] = (5, None, *rows[5][2:])

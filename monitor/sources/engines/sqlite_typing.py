@@ -13,7 +13,7 @@ import adbc_driver_manager
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from monitor.sources.statements import Kind, Output, Statement, join_numbers, join_texts, or_nulls
+from monitor.sources.sql.statements import Kind, Output, Statement, join_numbers, join_texts, or_nulls
 
 _MARK = "#"  # stands for a number among texts; one that is meant costs a second read, no more
 _UNLIKE = "Type mismatch"  # in the driver's message, which has no code of its own

@@ -1,7 +1,7 @@
 """Ids: the join of predictions and labels."""
 
-from monitor.sources import mysql, spark
-from monitor.sources.catalogue import Looked
+from monitor.sources.engines import mysql, spark
+from monitor.sources.sql.relations import Looked
 from monitor.specs.model import Relation
 
 _WHOLE = ("smallint", "integer", "bigint", "oid")

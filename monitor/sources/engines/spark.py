@@ -1,7 +1,7 @@
 """What Spark does in its own way: types, casts, names of tables, errors."""
 
 from monitor.core.errors import SourceError
-from monitor.sources.statements import Kind, Output
+from monitor.sources.sql.statements import Kind, Output
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 NUMBERS = (*WHOLE, "float", "double", "decimal")

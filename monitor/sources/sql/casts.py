@@ -3,8 +3,8 @@
 from enum import StrEnum
 
 from monitor.core.errors import SourceError
-from monitor.sources import columnar, mysql, spark
-from monitor.sources.statements import Kind, Output
+from monitor.sources.engines import columnar, mysql, spark
+from monitor.sources.sql.statements import Kind, Output
 
 
 class Want(StrEnum):

@@ -9,6 +9,8 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from monitor.specs.model import Relation
 
+_ONE_SNAPSHOT = ("sqlite", "postgresql", "mysql", "mariadb", "duckdb")  # not ClickHouse, Spark, others
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
@@ -18,10 +20,13 @@ class Dialect:
     ----------
     name
         sqlite, postgresql, mysql, mariadb, …
+    one_snapshot
+        what a session reads by several statements is one state of the tables; else it is compared.
     """
 
     name: str
     preparer: IdentifierPreparer
+    one_snapshot: bool = False
 
     def quote(self, name: str) -> str:
         """A name of one part, always quoted."""
@@ -55,7 +60,7 @@ def dialect_of(url: URL) -> Dialect:
     """
     make: Callable[..., sa.Dialect] = url.set(drivername=url.get_backend_name()).get_dialect()
     dialect = make(paramstyle="named")
-    return Dialect(dialect.name, dialect.identifier_preparer)
+    return Dialect(dialect.name, dialect.identifier_preparer, dialect.name in _ONE_SNAPSHOT)
 
 
 def dialect_of_spark() -> Dialect:

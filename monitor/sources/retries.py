@@ -13,19 +13,20 @@ import pyarrow as pa
 from monitor.core.errors import SourceUnavailable, Trouble
 from monitor.records.reading import Reading
 from monitor.records.rows import Batches, times
-from monitor.sources.statements import Session, concat
+from monitor.sources.sql.statements import Session, concat
 from monitor.specs.protocols import Range
 
 T = TypeVar("T")
 
 PAUSES = (0.5, 1.0, 2.0, 4.0)  # seconds before each further try
-ROWS = 200_000  # of a slice: one that holds more is followed by narrower ones
+ROWS = 200_000  # of a slice: 3 MB of times, 10 of texts; one that holds more is followed by narrower ones
+_WIDENED = 4
 _NARROWEST = 1_000_000  # microseconds
 _HALVINGS = 3  # of the slices of a span, all in all
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Retries:
     """Runs reads, each in a session of its own.
 
     Parameters
@@ -71,8 +72,8 @@ class Patience:
         read: Callable[[Session, Range], Batches],
         span: Range,
         *,
-        expected: int,
-        most: int | None = None,
+        width: int,
+        most: int,
     ) -> Iterator[pa.Table]:
         """Rows of a span, slice by slice; a slice that takes too long is cut in halves, a few times at most.
 
@@ -80,13 +81,13 @@ class Patience:
         ----------
         read
             reads a piece of the span; pieces that make it up hold each row once.
-        expected
-            rows of the span, as is believed: a slice is as wide as holds about `most` (None: 200,000),
-            narrower where more have been found.
+        width
+            of the first slice, microseconds.
+        most
+            rows: each next slice is as wide as would hold so many, and at most four times wider.
         """
-        most = most or ROWS
-        widest = max((span[1] - span[0]) * most // max(expected, most), _NARROWEST)
-        start, width, halvings = span[0], widest, _HALVINGS
+        start, widest, halvings = span[0], max(span[1] - span[0], _NARROWEST), _HALVINGS
+        width = min(max(width, _NARROWEST), widest)
         while start < span[1]:
             piece = (start, min(start + width, span[1]))
             try:
@@ -100,7 +101,7 @@ class Patience:
             rows = table.num_rows
             yield table
             start = piece[1]
-            width = min(max(width * most // max(rows, most // 2), _NARROWEST), widest)
+            width = min(max(width * most // max(rows, most // _WIDENED, 1), _NARROWEST), widest)
 
 
 def halved(ranges: Sequence[Range]) -> tuple[list[Range], list[Range]]:

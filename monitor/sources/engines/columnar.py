@@ -6,7 +6,7 @@ import pyarrow as pa
 from sqlalchemy.exc import DatabaseError
 
 from monitor.core.errors import SourceError
-from monitor.sources.statements import TYPES, Kind, Output, Statement
+from monitor.sources.sql.statements import TYPES, Kind, Output, Statement
 
 DUCKDB = "duckdb"
 EXTRAS = {DUCKDB: "duckdb", "chdb": "chdb", "clickhousedb": "clickhouse"}

@@ -8,17 +8,17 @@ import pyarrow as pa
 from monitor.records.ids import with_one_id
 from monitor.records.reading import Reading, Task
 from monitor.records.times import formats_of, in_format, main_format
-from monitor.sources import casts
-from monitor.sources.bounds import Comparable, Interval, Range, Shape, coalesce
-from monitor.sources.casts import Want
-from monitor.sources.catalogue import Looked, has_index, look
-from monitor.sources.columnar import is_columnar
-from monitor.sources.dialects import Dialect
-from monitor.sources.ids import same_id
-from monitor.sources.moments import comparable, without_offsets
-from monitor.sources.mysql import is_mysql
-from monitor.sources.spark import is_spark
-from monitor.sources.statements import Kind, Output, Session, Statement, concat
+from monitor.sources.engines.columnar import is_columnar
+from monitor.sources.engines.engine import Dialect
+from monitor.sources.engines.mysql import is_mysql
+from monitor.sources.engines.spark import is_spark
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.ids import same_id
+from monitor.sources.sql.relations import Looked, has_index, look
+from monitor.sources.sql.statements import Kind, Output, Session, Statement, concat
+from monitor.sources.sql.time_columns import comparable, without_offsets
+from monitor.sources.sql.time_ranges import Comparable, Interval, Range, Shape, coalesce
 from monitor.specs.model import ModelSpec, Relation
 
 _MOST_RANGES = 400  # of a statement that finds them by an index

@@ -16,11 +16,11 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
-from monitor.sources import columnar, mysql
 from monitor.sources.address import Address, sqlite_uri
-from monitor.sources.dialects import Dialect, dialect_of
+from monitor.sources.engines import columnar, mysql
+from monitor.sources.engines.engine import Dialect, dialect_of
 from monitor.sources.failures import refused, trouble_of_mysql, trouble_of_state, unavailable
-from monitor.sources.statements import Kind, Statement, concat, join_numbers, join_texts
+from monitor.sources.sql.statements import Kind, Statement, concat, join_numbers, join_texts
 from monitor.specs.deadlines import CONNECTED, answered_within, bound_waits, libpq_options
 from monitor.specs.model import SourceSpec
 
@@ -112,10 +112,13 @@ class FetchmanyReader:
         self._engine.dispose()
 
     def _settings(self, connection: sa.Connection) -> tuple[str, ...]:
-        """Statements that make the transaction a read-only one in UTC with a limit of time."""
+        """Statements that make a read-only transaction of one snapshot, in UTC, with a limit of time."""
         if self.dialect.name == "postgresql":
             limit = f"SET LOCAL statement_timeout = {self._timeout * 1000 // SECOND}"
-            return "SET TRANSACTION READ ONLY", limit, "SET LOCAL TIME ZONE 'UTC'"
+            snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            return snapshot, limit, "SET LOCAL TIME ZONE 'UTC'"
+        if self.dialect.name == "sqlite":
+            return ("BEGIN",)
         if mysql.is_mysql(self.dialect.name):
             mariadb = bool(getattr(connection.dialect, "is_mariadb", False))
             return mysql.settings(mariadb=mariadb, timeout_ms=self._timeout * 1000 // SECOND)

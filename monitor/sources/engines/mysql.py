@@ -49,11 +49,12 @@ def _type_of(code: object, _size: object, length: object, *_: object) -> str:
 
 
 def settings(*, mariadb: bool, timeout_ms: int) -> tuple[str, ...]:
-    """Statements that begin a read-only transaction in UTC, each of whose statements ends in time."""
+    """Statements that begin a read-only transaction of one snapshot, in UTC, with a limit of time."""
     limit = f"max_statement_time = {timeout_ms / 1000}" if mariadb else f"max_execution_time = {timeout_ms}"
     return (
         f"SET SESSION time_zone = '+00:00', SESSION {limit}",
-        "START TRANSACTION READ ONLY",
+        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
     )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from monitor.core.errors import SourceError
-from monitor.sources import columnar, mysql, spark
-from monitor.sources.dialects import Dialect, text
-from monitor.sources.statements import Session
+from monitor.sources.engines import columnar, mysql, spark
+from monitor.sources.engines.engine import Dialect, text
+from monitor.sources.sql.statements import Session
 from monitor.specs.model import Relation
 
 _BELOW_DOMAINS = (
@@ -139,6 +139,15 @@ def has_index(session: Session, dialect: Dialect, item: str, condition: str, *, 
     if mysql.is_mysql(dialect.name):
         return '"possible_keys"' in str(session.rows(f"EXPLAIN FORMAT=JSON {sql}")[0][0])
     return False
+
+
+def prunes(session: Session, dialect: Dialect, item: str, narrow: str, wide: str) -> bool:
+    """Whether a narrow condition reads fewer partitions than a wide one, as the planner says."""
+    if dialect.name != "postgresql":
+        return False
+    plans = (session.rows(f"EXPLAIN SELECT 1 FROM {item} WHERE {where}") for where in (narrow, wide))
+    few, many = (sum(" on " in str(line[0]) for line in plan) for plan in plans)
+    return few < many
 
 
 def _scans(plan: object) -> Iterator[tuple[str, str]]:

@@ -14,11 +14,11 @@ from sqlalchemy import exc, pool
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
-from monitor.sources import guard
 from monitor.sources.address import Address, libpq_uri, sqlite_uri
-from monitor.sources.dialects import Dialect, dialect_of
+from monitor.sources.engines import sqlite_typing
+from monitor.sources.engines.engine import Dialect, dialect_of
 from monitor.sources.failures import refused, trouble_of_state, unavailable
-from monitor.sources.statements import Statement
+from monitor.sources.sql.statements import Statement
 from monitor.specs.deadlines import CONNECTED, MARK, answered_within, end_marked, libpq_options, within
 from monitor.specs.model import SourceSpec
 
@@ -50,14 +50,14 @@ class AdbcSession:
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
         if self.dialect == "sqlite":
-            return guard.read(statement, self._fetch)
+            return sqlite_typing.read(statement, self._fetch)
         table = self._fetch(statement.text())
         return table.rename_columns([output.name for output in statement.outputs])
 
     def batches(self, statement: Statement) -> Batches:
         """Rows of a statement, about `batch_rows` at a time."""
         if self.dialect == "sqlite":
-            yield from guard.batches(statement, self._stream)
+            yield from sqlite_typing.batches(statement, self._stream)
             return
         names = [output.name for output in statement.outputs]
         for table in self._stream(statement.text()):
@@ -135,7 +135,9 @@ class SqliteReader:
             session = AdbcSession(connection, "sqlite", self._batch_rows)
             try:
                 session.rows(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+                session.settle("BEGIN")
                 yield session
+                session.settle("COMMIT")
             except adbc_driver_manager.Error as error:
                 raise self._failure(session, error) from error
 
@@ -144,6 +146,8 @@ class SqliteReader:
 
     def _failure(self, session: AdbcSession, error: adbc_driver_manager.Error) -> SourceError:
         """Locked, no database, or a statement that it refuses: asked of the file, not of the message."""
+        with suppress(adbc_driver_manager.Error):
+            session.settle("ROLLBACK")
         try:
             session.rows("PRAGMA busy_timeout = 0")
             session.rows("SELECT count(*) AS tables FROM sqlite_master")
@@ -225,7 +229,7 @@ class PostgresReader:
             return AdbcSession(connection, "postgresql", self._batch_rows, bounded)
 
         begun = session(CONNECTED)
-        begun.settle("BEGIN TRANSACTION READ ONLY")
+        begun.settle("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         begun.settle(f"SET LOCAL statement_timeout = {self._timeout * 1000 // SECOND}")
         begun.settle("SET LOCAL TIME ZONE 'UTC'")
         return session(self._limit)

@@ -10,13 +10,13 @@ from functools import cached_property
 
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
-from monitor.sources import columnar
-from monitor.sources.bounds import coalesce, merge
-from monitor.sources.catalogue import Looked
-from monitor.sources.dialects import text
-from monitor.sources.moments import comparable
-from monitor.sources.scan import feature_outputs, prediction_outputs
-from monitor.sources.statements import Kind, Output, Session, Statement
+from monitor.sources.engines import columnar
+from monitor.sources.engines.engine import text
+from monitor.sources.sql.relations import Looked
+from monitor.sources.sql.scan import feature_outputs, prediction_outputs
+from monitor.sources.sql.statements import Kind, Output, Session, Statement
+from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.time_ranges import coalesce, merge
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.grids import NumericGrid
@@ -64,8 +64,11 @@ class Pushed:
         return ("serving",) if "serving" in self.column else ()
 
     def moments(self) -> Statement:
-        """When each row was, and became visible."""
-        return Statement(_of("b", us=Kind.EPOCH, seen=Kind.EPOCH), f"FROM ({self.rows}) AS b")
+        """When each row was, and became visible; `named` 1 if it has an id."""
+        named = " AND ".join(f"b.{name} IS NOT NULL" for name in self.ids)
+        there = Output("named", self._bigint(f"CASE WHEN {named} THEN 1 ELSE 0 END"), Kind.EPOCH)
+        times = _of("b", us=Kind.EPOCH, seen=Kind.EPOCH)
+        return Statement((*times, there), f"FROM ({self.rows}) AS b")
 
     def repeats(self) -> Statement:
         """One row if an id is there more than once in a pane."""
@@ -138,6 +141,8 @@ class Pushed:
         sql = self._members(alone)
         for depth, layer in enumerate(layers):
             sql = f"SELECT {', '.join([keys, *layer])} FROM ({sql}) AS q{depth}"
+        found.append("count(*) AS n")
+        outputs.append(Output("n", self._bigint("f.n"), Kind.EPOCH))
         counted = f"SELECT {', '.join([keys, *found])} FROM ({sql}) AS e GROUP BY {keys}"
         return Statement(tuple(outputs), f"FROM ({counted}) AS f")
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 from monitor.core.errors import SourceError
 from monitor.records.reading import Reading
 from monitor.records.times import of_most_frequent_format
-from monitor.sources import columnar, mysql, spark
-from monitor.sources.bounds import Comparable, Range, Shape, text_zones
-from monitor.sources.catalogue import Looked
-from monitor.sources.statements import Session
+from monitor.sources.engines import columnar, mysql, spark
+from monitor.sources.sql.relations import Looked
+from monitor.sources.sql.statements import Session
+from monitor.sources.sql.time_ranges import Comparable, Range, Shape, text_zones
 
 _SAMPLES = 100
 _WHOLE = ("smallint", "integer", "bigint", "oid", "numeric", "real", "double precision")

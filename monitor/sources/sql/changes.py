@@ -6,17 +6,19 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from monitor.core.clock import HOUR
 from monitor.core.errors import SourceError
 from monitor.records.rows import Batches, dated, times
-from monitor.sources import casts
-from monitor.sources.bounds import Comparable, Range
-from monitor.sources.casts import Want
-from monitor.sources.catalogue import Looked, has_index, look
-from monitor.sources.dialects import Dialect
-from monitor.sources.ids import exact, same_id
-from monitor.sources.moments import comparable
-from monitor.sources.scan import has_own_table, look_labels
-from monitor.sources.statements import Output, Session, Statement
+from monitor.sources.engines.engine import Dialect
+from monitor.sources.engines.spark import is_spark
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.ids import exact, same_id
+from monitor.sources.sql.relations import Looked, has_index, look, prunes
+from monitor.sources.sql.scan import has_own_table, look_labels
+from monitor.sources.sql.statements import Output, Session, Statement
+from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.time_ranges import Comparable, Range, Shape
 from monitor.specs.model import ModelSpec, Relation
 
 _ENDS = ("min", "max")  # of an id's event times
@@ -97,6 +99,28 @@ def read_changed_labels(session: Session, dialect: Dialect, model: ModelSpec, wa
         outputs.append(_output(labels, model, model.labels, "reported_at"))
         conditions = _since(session, labels, event, reported, wanted)
     yield from _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
+
+
+def finds_slices(session: Session, dialect: Dialect, model: ModelSpec, span: Range, *, labels: bool) -> bool:
+    """Whether a slice of a span is found without reading all rows: by an index, partitions, bounds of files.
+
+    Parameters
+    ----------
+    labels
+        those of the slice are looked for, too: PostgreSQL joins them by hash, others by an index on their id.
+    """
+    looked = look(session, dialect, model.predictions, "p")
+    event, middle = _event_time(session, looked, model, span), sum(span) // 2
+    if is_spark(dialect.name) or event.shape in (Shape.UNKNOWN, Shape.NOTHING):
+        return event.shape is not Shape.UNKNOWN
+    narrow = event.condition(middle, middle + HOUR)
+    if not has_index(session, dialect, looked.item, narrow):
+        return prunes(session, dialect, looked.item, narrow, event.condition(*span))
+    if not labels or model.labels is None or not has_own_table(model.labels) or dialect.name == "postgresql":
+        return True
+    here = look_labels(session, dialect, model.labels, looked)
+    ref = here.ref(str(model.labels.column("id")), "id of the labels")
+    return has_index(session, dialect, here.item, f"{ref} = (SELECT {ref} FROM {here.item} LIMIT 1)")
 
 
 def has_rows(session: Session, dialect: Dialect, model: ModelSpec, as_of: int, bounds: Range) -> bool:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from monitor.records.rows import Batches
 from monitor.records.values import numbers
-from monitor.sources.dialects import Dialect
+from monitor.sources.engines.engine import Dialect
 
 
 class Kind(StrEnum):

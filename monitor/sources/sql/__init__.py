@@ -1,0 +1,1 @@
+"""The statements that read a log, in the SQL of each engine."""

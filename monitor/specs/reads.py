@@ -1,0 +1,82 @@
+"""Which event times a cycle and an audit ask a source for: half-open ranges in microseconds. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.clock import floor_to
+from monitor.records.reading import Reading
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Range
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRanges:
+    """What an audit looks through.
+
+    Parameters
+    ----------
+    log
+        all rows, and rows without an id or an event time.
+    repeated
+        ids that stand in several panes.
+    orphans
+        labels by the time of their report.
+    """
+
+    log: Range
+    repeated: Range
+    orphans: Range
+
+
+def oldest_pane(reading: Reading, as_of: int) -> int:
+    """Start of the oldest pane within the horizon: the horizon is cut at a pane's start."""
+    return -(-(as_of - reading.horizon) // reading.pane) * reading.pane
+
+
+def changed_records_range(spec: ModelSpec, reading: Reading, as_of: int, *, first: bool) -> Range:
+    """Event times among which new records are looked for.
+
+    Parameters
+    ----------
+    first
+        no cycle was before: else the last ones, where no column tells which rows are new.
+    """
+    found = (oldest_pane(reading, as_of), as_of + reading.tolerance + 1)
+    return found if first or spec.predictions.column("logged_at") is not None else _last(spec, found, as_of)
+
+
+def changed_labels_range(spec: ModelSpec, records: Range, as_of: int) -> Range:
+    """Event times among which new labels are looked for: of the records' those that the lookback reaches."""
+    dated = spec.labels is not None and spec.labels.column("reported_at") is not None
+    return records if dated else _last(spec, records, as_of)
+
+
+def pane_ranges(starts: Sequence[int], pane: int) -> list[Range]:
+    """Event times of ascending panes, at least one, neighbours merged."""
+    edges = np.asarray(starts, dtype=np.int64)
+    breaks = np.flatnonzero(np.diff(edges) != pane)
+    first = edges[np.concatenate([[0], breaks + 1])]
+    last = edges[np.concatenate([breaks, [len(edges) - 1]])] + pane
+    return list(zip(first.tolist(), last.tolist(), strict=True))
+
+
+def counted_ranges(starts: Sequence[int], reading: Reading, as_of: int) -> list[Range]:
+    """Event times of panes that are counted: rows in the future wait."""
+    latest = as_of + reading.tolerance + 1
+    return [(first, min(last, latest)) for first, last in pane_ranges(starts, reading.pane)]
+
+
+def audit_ranges(reading: Reading, as_of: int) -> AuditRanges:
+    """What an audit looks through: two horizons, and one to come."""
+    first = as_of - 2 * reading.horizon
+    return AuditRanges(
+        log=(first, as_of + reading.horizon),
+        repeated=(first, as_of + reading.tolerance + 1),
+        orphans=(first, as_of + 1),
+    )
+
+
+def _last(spec: ModelSpec, found: Range, as_of: int) -> Range:
+    return max(found[0], floor_to(as_of - spec.lookback, spec.reading.pane)), found[1]

@@ -1,0 +1,158 @@
+"""What a session reads by several statements is one state of the tables, whoever writes in between."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from flight_models import COLUMNS, START, counting_of, model_of, panes, rows_of
+from source_databases import Database
+
+from monitor.core.clock import DAY, HOUR
+from monitor.records.counting import VOLUME
+from monitor.records.pane import CountedPanes
+from monitor.records.rows import Batches
+from monitor.sources import PushedSource, SqlSource
+from monitor.sources.engines.engine import Dialect
+from monitor.sources.sql.statements import Reader, Session, Statement
+from monitor.records.pane import Part
+from monitor.states.strata import WHOLE
+
+N = 120
+RANGES = [(START, START + 4 * HOUR)]
+TIMED = COLUMNS | {"event_time": "timestamptz", "logged_at": "timestamptz", "late": "text"}
+_INSERT = "INSERT INTO predictions SELECT {first} + id, event_time, logged_at, score, late, temp, carrier"
+MORE = f"{_INSERT} FROM predictions WHERE id < 25"
+AGAIN = f"{_INSERT.replace('{first} + ', '')} FROM predictions WHERE id = 3"
+
+
+@dataclass
+class Disturbed:
+    """A reader whose tables are written to before each statement that reads rows."""
+
+    reader: Reader
+    write: Callable[[int], None]
+    read: int = 0
+    one_snapshot: bool = True
+
+    @property
+    def dialect(self) -> Dialect:
+        return replace(self.reader.dialect, one_snapshot=self.one_snapshot)
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        with self.reader.session() as session:
+            yield DisturbedSession(session, self)
+
+    def close(self) -> None:
+        self.reader.close()
+
+
+@dataclass
+class DisturbedSession:
+    session: Session
+    disturbed: Disturbed
+
+    def read(self, statement: Statement) -> pa.Table:
+        self.disturbed.write(self.disturbed.read)
+        self.disturbed.read += 1
+        return self.session.read(statement)
+
+    def batches(self, statement: Statement) -> Batches:
+        yield self.read(statement)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.session.rows(sql)
+
+    def described(self, sql: str) -> dict[str, object]:
+        return self.session.described(sql)
+
+    def settle(self, sql: str) -> None:
+        self.session.settle(sql)
+
+
+def counted(source: SqlSource) -> CountedPanes:
+    """Records of four hours, the first two of which have some."""
+    return source.counted(
+        model_of(labels=None), Part.RECORDS, RANGES, counting_of(), panes=panes(4), as_of=START + DAY
+    )
+
+
+def blocks_of(found: CountedPanes) -> list[set[int]]:
+    """Of each pane that has any: its records as each of its blocks tells them."""
+    outputs = ["score", "prediction", "feature:temp", "feature:carrier"]
+    wholes = [part.strata[WHOLE] for part in found.parts if WHOLE in part.strata]
+    return [
+        {int(one.block("volume")[VOLUME.index("records")]), *(int(one.block(name).sum()) for name in outputs)}
+        for one in wholes
+    ]
+
+
+@pytest.mark.postgres
+def test_a_pane_that_is_counted_by_several_statements_is_of_one_moment(postgres_database: Database) -> None:
+    postgres_database.create("predictions", TIMED, rows_of(N))
+    before = counted(PushedSource(postgres_database.source().reader))
+    disturbed = Disturbed(
+        postgres_database.source().reader,
+        lambda at: postgres_database.run(MORE.format(first=1_000 * (at + 1))),
+    )
+
+    found = counted(PushedSource(disturbed))
+
+    assert disturbed.read > 3
+    assert blocks_of(found) == [{60}, {60}]
+    assert found == before
+
+
+@pytest.mark.parametrize("change", [MORE, AGAIN], ids=["more rows", "a row again"])
+@pytest.mark.parametrize("until", [1, 2, 4, 6, 10_000])
+@pytest.mark.postgres
+def test_without_snapshots_the_statements_are_compared_and_the_pane_is_read_again(
+    postgres_database: Database, monkeypatch: pytest.MonkeyPatch, change: str, until: int
+) -> None:
+    postgres_database.create("predictions", TIMED, rows_of(N))
+    reader = postgres_database.source().reader
+    monkeypatch.setattr(type(reader), "session", _read_committed(type(reader).session))
+
+    def write(at: int) -> None:
+        if at < until:
+            postgres_database.run(change.format(first=1_000 * (at + 1)))
+
+    found = counted(PushedSource(Disturbed(reader, write, one_snapshot=False)))
+
+    assert all(len(records) == 1 for records in blocks_of(found))
+    if until < 10_000:
+        assert found == counted(SqlSource(postgres_database.source().reader))
+
+
+def _read_committed(session: Any) -> Any:
+    """The session without its snapshot."""
+
+    @contextmanager
+    def other(reader: Reader) -> Iterator[Session]:
+        with session(reader) as found:
+            found.settle("COMMIT")
+            found.settle("BEGIN ISOLATION LEVEL READ COMMITTED")
+            found.settle("SET LOCAL TIME ZONE 'UTC'")
+            yield found
+
+    return other
+
+
+def test_a_session_sees_one_state_of_the_tables(database: Database) -> None:
+    if database.engine == "sqlite":
+        database.run("PRAGMA journal_mode = WAL")
+    database.create("predictions", COLUMNS, rows_of(N))
+    count = "SELECT count(*) AS n FROM predictions"
+
+    with database.source().session() as session:
+        first = session.rows(count)
+        database.run(MORE.format(first=1_000))
+        second = session.rows(count)
+    with database.source().session() as session:
+        third = session.rows(count)
+
+    assert first == second == [(N,)]
+    assert third == [(N + 25,)]
