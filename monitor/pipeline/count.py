@@ -10,9 +10,7 @@ from monitor.core.errors import LeaseLost
 from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import AtOnce, Lease
-from monitor.specs.rows import WaitingPane
 from monitor.specs.reads import counted_ranges
-from monitor.records.pane import Part
 from monitor.specs.rows import WaitingPane
 from monitor.windows.recount import Budget, Candidate, choose
 

@@ -12,10 +12,8 @@ from monitor.pipeline.again import Again
 from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import Part
 from monitor.records.rows import Dated, dated
-from monitor.specs.rows import ModelState, SeenAgain, WaitingPane
 from monitor.specs.reads import changed_labels_range, changed_records_range
 from monitor.specs.rows import ModelState, SeenAgain, WaitingPane
-from monitor.records.pane import Part
 
 
 @dataclass(frozen=True, slots=True)

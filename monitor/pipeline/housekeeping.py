@@ -20,11 +20,8 @@ from monitor.records.count_labels import label_facts
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated
-from monitor.specs.rows import PaneFacts, WaitingPane
 from monitor.specs.reads import audit_ranges, pane_ranges
-from monitor.measures.rows import MeasurementRow
 from monitor.specs.rows import PaneFacts, WaitingPane
-from monitor.records.pane import Part
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,7 @@ from monitor.records.counting import Counting
 from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Source, Store
-from monitor.specs.rows import ModelState
 from monitor.specs.reads import oldest_pane
-from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.rows import ModelState
 from monitor.states.counters import Counters
 from monitor.states.strata import Strata

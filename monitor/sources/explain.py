@@ -11,6 +11,7 @@ import pyarrow as pa
 from monitor.core.clock import DAY, floor_to
 from monitor.core.secrets import hide
 from monitor.records.counting import Counting
+from monitor.records.pane import Part
 from monitor.records.rows import Batches
 from monitor.sources.engines.engine import Dialect
 from monitor.sources.source import SqlSource
@@ -24,7 +25,6 @@ from monitor.specs.reads import (
     oldest_pane,
     pane_ranges,
 )
-from monitor.records.pane import Part
 
 
 @dataclass(frozen=True, slots=True)

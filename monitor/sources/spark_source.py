@@ -7,8 +7,6 @@ import pyarrow.compute as pc
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, Part
-from monitor.records.rows import Batches
-from monitor.records.pane import CountedPanes
 from monitor.records.shipped import job_text, parts_of
 from monitor.sources.engines.spark_cluster import SparkReader
 from monitor.sources.meter import Meter

@@ -15,7 +15,16 @@ from monitor.records.pane import CountedPanes, PanePart, Part
 from monitor.records.reference import Reference
 from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Entry, Event, ModelState, PaneFacts, Provenance, WaitingNotice, WaitingPane, WindowState
+from monitor.specs.rows import (
+    Entry,
+    Event,
+    ModelState,
+    PaneFacts,
+    Provenance,
+    WaitingNotice,
+    WaitingPane,
+    WindowState,
+)
 
 Range = tuple[int, int]
 

@@ -14,7 +14,17 @@ from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
-from monitor.specs.rows import Entry, Event, KeptConfiguration, KeptReference, ModelState, PaneFacts, Provenance, WaitingPane, WindowState
+from monitor.specs.rows import (
+    Entry,
+    Event,
+    KeptConfiguration,
+    KeptReference,
+    ModelState,
+    PaneFacts,
+    Provenance,
+    WaitingPane,
+    WindowState,
+)
 from monitor.store import (
     alerts,
     configurations,

@@ -17,13 +17,11 @@ from spark_servers import Cluster, cluster
 
 from monitor.core.clock import HOUR, to_datetime
 from monitor.core.errors import SourceError
-from monitor.pipeline.dirty import ranges_of
 from monitor.records.pane import Part
 from monitor.sources import open_source
 from monitor.sources.counted import counted
 from monitor.specs.model import Relation, SourceSpec
 from monitor.specs.reads import pane_ranges
-from monitor.records.pane import Part
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "sources"))
 from flight_models import AS_OF, READING, START, counting_of, model_of

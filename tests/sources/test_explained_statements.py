@@ -14,11 +14,11 @@ from test_partitions import recorded
 
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, from_iso
 from monitor.pipeline.cycle import run_cycle
+from monitor.records.pane import Part
 from monitor.sources import PushedSource, SqlSource
 from monitor.sources.explain import Query, explain_model
 from monitor.specs.model import ModelSpec
 from monitor.specs.reads import counted_ranges
-from monitor.records.pane import Part
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-11")
 NOW = FIRST + 5 * HOUR

@@ -12,12 +12,11 @@ from source_databases import Database
 
 from monitor.core.clock import DAY, HOUR
 from monitor.records.counting import VOLUME
-from monitor.records.pane import CountedPanes
+from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
 from monitor.sources import PushedSource, SqlSource
 from monitor.sources.engines.engine import Dialect
 from monitor.sources.sql.statements import Reader, Session, Statement
-from monitor.records.pane import Part
 from monitor.states.strata import WHOLE
 
 N = 120
