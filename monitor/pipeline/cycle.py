@@ -16,9 +16,8 @@ from monitor.pipeline.figures import cycle_rows
 from monitor.pipeline.housekeeping import Audited, audit, pruned
 from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.monitored import Monitored, NewestSettled, restore
-from monitor.pipeline.reach import reach_back
+from monitor.pipeline.reach import drop_other_widths, reach_back
 from monitor.pipeline.versions import newly_seen
-from monitor.pipeline.widen import widen
 from monitor.records.pane import Part
 from monitor.specs.protocols import Commit, CycleReport, Lease
 from monitor.specs.rows import ModelState, Provenance, WaitingPane, WindowState
@@ -119,7 +118,7 @@ def _concluded(
 def _prepared(monitored: Monitored, state: ModelState, as_of: int, token: int | None) -> bool:
     """Bring caches in line with the store; whether this is the first cycle of the process."""
     if is_new := not monitored.restored:
-        widen(monitored, token=token)
+        drop_other_widths(monitored, token=token)
         restore(monitored, as_of if state.as_of is None else state.as_of)
     monitored.accepted = accepted_changes(monitored.store, monitored.spec, as_of)
     monitored.panes.load(monitored.oldest_needed(as_of))
