@@ -9,7 +9,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.challenger import CHALLENGER
 from monitor.measures.label_shift import LABEL
 from monitor.measures.measure import Family, Unit
-from monitor.pipeline.against import REFERENCE
+from monitor.pipeline.windows.against import REFERENCE
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
 

@@ -7,8 +7,8 @@ from itertools import takewhile
 import numpy as np
 
 from monitor.core.errors import LeaseLost
-from monitor.pipeline.dirty import ranges_of
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.changes.dirty import ranges_of
+from monitor.pipeline.model import Monitored
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import AtOnce, Lease
 from monitor.specs.rows import WaitingPane

@@ -17,7 +17,7 @@ from spark_servers import Cluster, cluster
 
 from monitor.core.clock import HOUR, to_datetime
 from monitor.core.errors import SourceError
-from monitor.pipeline.dirty import ranges_of
+from monitor.pipeline.changes.dirty import ranges_of
 from monitor.records.pane import Part
 from monitor.sources import open_source
 from monitor.sources.counted import counted

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import pairwise
 
-from monitor.pipeline.dirty import Changes, changed_rows, oldest_of
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.changes.dirty import Changes, changed_rows, oldest_of
+from monitor.pipeline.model import Monitored
 from monitor.records.pane import Part
 from monitor.specs.rows import WaitingPane
 
