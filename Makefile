@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-compiled test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
+.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -18,7 +18,6 @@ help:
 	@echo "make alerting           beside make demo: Prometheus and Alertmanager with its rules (Ctrl-C ends both)"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
-	@echo "make test-compiled      look cells up by compiled code, which it installs (Numba, 200 MB)"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
 	@echo "make check              ruff, mypy --strict, import-linter, bandit, pip-audit (where there is a network)"
@@ -59,10 +58,6 @@ test: $(VENV)/installed-dev
 
 test-long: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -m long $(ARGS)
-
-test-compiled: $(VENV)/installed-dev
-	@$(BIN)/python $(PIP) -c constraints.txt -e '.[compiled]'
-	@$(BIN)/python -m pytest tests/states/test_lookup.py $(ARGS)
 
 test-sql: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[chdb,duckdb]'

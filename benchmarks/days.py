@@ -26,7 +26,7 @@ from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.cells import Expected
 from monitor.measures.evaluate import expectation, performance, shift
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 

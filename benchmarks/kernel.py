@@ -18,13 +18,12 @@ from timing import in_turn, save
 
 from monitor.core.clock import HOUR
 from monitor.records.values import numbers
-from monitor.states.compiled import kernel
 from monitor.states.grids import NumericGrid, feature_grid, lookup
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Column = tuple[NumericGrid, Floats]
-BAR = 6.0 if kernel() is None else 12.0
+BAR = 6.0
 
 
 def ours(grid: NumericGrid, values: Floats) -> Ints:
@@ -132,7 +131,7 @@ def main() -> int:
         return lambda: [count(grid, values, hour) for grid, values in columns]
 
     wrong = differing(columns, hour)
-    size = f"{rows:,} x {len(columns)}{'' if kernel() is None else ', compiled'}"
+    size = f"{rows:,} x {len(columns)}"
     any_value = each(lambda grid, values: ours_of_any(grid, values, nothing))
     pairs = [
         in_turn(size, each(ours), ("searchsorted + bincount", each(searched)), bar=BAR),
@@ -150,7 +149,7 @@ def main() -> int:
             f"{size}, by hour", by_hour(hourly), ("pandas.cut + groupby", by_hour(hourly_grouped)), pairs=3
         ),
     ]
-    save("kernel" if kernel() is None else "kernel_compiled", pairs, columns_that_differ=wrong, rows=rows)
+    save("kernel", pairs, columns_that_differ=wrong, rows=rows)
     return int(wrong > 0)
 
 

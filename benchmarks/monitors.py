@@ -31,7 +31,7 @@ from timing import Pair, Run, peak, save, timed
 from monitor.core.clock import DAY, HOUR
 from monitor.measures.ask import Ask, Result
 from monitor.measures.evaluate import expectation, performance, quality, shift
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.pane import PanePart, Part
 from monitor.sources.counted import counted
 from monitor.specs.model import ModelSpec

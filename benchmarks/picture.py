@@ -13,7 +13,6 @@ from timing import RESULTS
 
 TITLES = {
     "kernel": "Counting values into cells",
-    "kernel_compiled": "The same, compiled",
     "reading": "From the database to a report",
     "days": "A day's measures, beside a script",
     "peers": "A day's measures, beside other monitors",

@@ -24,7 +24,7 @@ from monitor.core.clock import DAY, HOUR
 from monitor.measures.ask import Ask
 from monitor.measures.evaluate import expectation, performance, quality, shift
 from monitor.pipeline.count import MOST_ROWS
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.pane import PanePart, Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE

@@ -10,7 +10,7 @@ from memory import MemorySource
 
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.typing import Ints
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.pipeline.panes import Panes
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counting_without_reference, reference_of

@@ -12,7 +12,7 @@ from monitor.config.messages import listed
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, StoreError
 from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport

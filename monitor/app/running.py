@@ -11,9 +11,9 @@ from monitor.config.messages import did_you_mean, listed
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError
 from monitor.daemon.described import described
 from monitor.measures.catalogue import BY_NAME
+from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.dirty import find_changes
 from monitor.pipeline.replay import ticks
 from monitor.show import ALIASES, Shown
 from monitor.specs.protocols import CycleReport, Lease

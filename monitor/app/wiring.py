@@ -17,7 +17,7 @@ from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
 from monitor.core.errors import ConfigurationError, LeaseLost, SourceError, StoreError
 from monitor.core.secrets import hide
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task

@@ -15,7 +15,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import ALWAYS, Family, Measure
 from monitor.measures.label_shift import LABEL
 from monitor.measures.rows import CUMULATIVE
-from monitor.pipeline.against import OF_MEANS, REFERENCE
+from monitor.pipeline.windows.against import OF_MEANS, REFERENCE
 from monitor.records.reading import Task
 
 Found: TypeAlias = Iterator[tuple[Loc, str]]

@@ -14,9 +14,9 @@ from monitor.alerts.rules import Rule, Series
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.pipeline.against import REFERENCE
-from monitor.pipeline.measure import WindowMeasures
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
+from monitor.pipeline.windows.against import REFERENCE
+from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Store

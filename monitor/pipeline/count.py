@@ -7,7 +7,7 @@ from itertools import takewhile
 import numpy as np
 
 from monitor.core.errors import LeaseLost
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import AtOnce, Lease
 from monitor.specs.reads import counted_ranges

@@ -8,17 +8,16 @@ from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.alerting import accepted_changes, alerted, newest_kept, noticed, watched_rows
+from monitor.pipeline.audit import Audited, audit, pruned
+from monitor.pipeline.changes.dirty import Changes, find_changes
+from monitor.pipeline.changes.longer_horizon import drop_other_widths, reach_back
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
-from monitor.pipeline.cumulative import enter
-from monitor.pipeline.dirty import Changes, find_changes
-from monitor.pipeline.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
-from monitor.pipeline.figures import cycle_rows
-from monitor.pipeline.housekeeping import Audited, audit, pruned
-from monitor.pipeline.measure import WindowMeasures
-from monitor.pipeline.monitored import Monitored, NewestSettled, restore
-from monitor.pipeline.reach import reach_back
+from monitor.pipeline.model import Monitored, NewestSettled, restore
+from monitor.pipeline.sequential.entries import enter
 from monitor.pipeline.versions import newly_seen
-from monitor.pipeline.widen import widen
+from monitor.pipeline.windows.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
+from monitor.pipeline.windows.log_rows import cycle_rows
+from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import Part
 from monitor.specs.protocols import Commit, CycleReport, Lease
 from monitor.specs.rows import ModelState, Provenance, WaitingPane, WindowState
@@ -119,7 +118,7 @@ def _concluded(
 def _prepared(monitored: Monitored, state: ModelState, as_of: int, token: int | None) -> bool:
     """Bring caches in line with the store; whether this is the first cycle of the process."""
     if is_new := not monitored.restored:
-        widen(monitored, token=token)
+        drop_other_widths(monitored, token=token)
         restore(monitored, as_of if state.as_of is None else state.as_of)
     monitored.accepted = accepted_changes(monitored.store, monitored.spec, as_of)
     monitored.panes.load(monitored.oldest_needed(as_of))

@@ -1,7 +1,7 @@
 """Counted panes in memory: a cache of the store, with sums of whole days."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from monitor.core.clock import DAY, SECOND, floor_to
 from monitor.core.typing import Ints
 from monitor.records.checksum import wrapped
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.narrow import hangs_on_features, narrowed, places
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import Store
 from monitor.specs.rows import PaneFacts
@@ -39,8 +38,7 @@ class Panes:
     Parameters
     ----------
     counting
-        layouts; stored parts of other layouts are unknown here and are reported by `outdated`, but for
-        records that were counted with more features on the same grids.
+        layouts; stored parts of other layouts are unknown here and are reported by `outdated`.
     """
 
     def __init__(self, model: str, counting: Counting, store: Store) -> None:
@@ -70,8 +68,6 @@ class Panes:
             known = [one.start for one in facts if one.start not in parts.outdated]
             for pane in self._store.load_panes(self._model, part, known, self._counting).values():
                 self._keep(part, pane)
-        if self._parts[Part.RECORDS].outdated:
-            self._narrow(self._parts[Part.RECORDS])
         self._loaded = True
 
     def outdated(self, *parts: Part) -> list[int]:
@@ -211,22 +207,6 @@ class Panes:
             count=np.concatenate([_ints([]), *count]),
             age=np.repeat(ages, [len(one) for one in index]),
         )
-
-    def _narrow(self, parts: _Parts) -> None:
-        """Take what is asked for out of records that were counted with more features; the store keeps all.
-
-        Panes in which ids repeat are counted again.
-        """
-        for kept in self._store.countings(self._model):
-            old = replace(kept, reading=self._counting.reading)
-            where, kept_as = places(old, self._counting), old.stored_as(old.records)
-            if where is None:
-                continue
-            starts = [start for start in parts.outdated if parts.facts[start].layout == kept_as]
-            for pane in self._store.load_panes(self._model, Part.RECORDS, starts, old).values():
-                if not hangs_on_features(pane):
-                    self._keep(Part.RECORDS, narrowed(pane, where, parts.layout))
-                    parts.outdated.discard(pane.start)
 
     def _keep(self, part: Part, pane: PanePart) -> None:
         parts = self._parts[part]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.specs.protocols import CycleReport
 
 

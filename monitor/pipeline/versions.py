@@ -3,7 +3,7 @@
 import json
 
 from monitor.core.clock import to_iso
-from monitor.pipeline.monitored import FIRST_SEEN, Monitored
+from monitor.pipeline.model import FIRST_SEEN, Monitored
 from monitor.specs.rows import Event
 from monitor.states.strata import NONE
 

@@ -18,7 +18,7 @@ from monitor.records.reading import Reading, Task
 from monitor.records.times import Times, parse_times, require_main_format
 from monitor.records.values import Categories, Numbers, canonical, categories, codes_of, numbers, texts
 from monitor.states.grids import NumericGrid
-from monitor.states.strata import NONE, OTHER, WHOLE, Stratum, value_name
+from monitor.states.strata import NONE, OTHER, WHOLE, Stratum, most_frequent, value_name
 
 MOST_VERSIONS = 1_000  # of a pane: a column that holds more is none of versions
 _MARKS = ("id", "version", "arm", "serving", "segment:")  # columns that say which rows count, and where
@@ -173,16 +173,14 @@ def frequent_versions(version: Categories, pane: Ints) -> Categories:
     levels = len(version.levels)
     if levels <= MOST_VERSIONS:
         return version
-    there = version.codes >= 0
-    keys, row, counts = np.unique(
-        pane[there] * levels + version.codes[there], return_inverse=True, return_counts=True
-    )
-    of_pane = keys // levels
-    order = np.lexsort((keys, -counts, of_pane))
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order)) - np.searchsorted(of_pane, of_pane)[order]
     codes = version.codes.copy()
-    codes[there] = np.where(rank[row] < MOST_VERSIONS, version.codes[there], levels)
+    for at in np.unique(pane):
+        there = np.flatnonzero((pane == at) & (version.codes >= 0))
+        distinct, row, counts = np.unique(version.codes[there], return_inverse=True, return_counts=True)
+        names = [version.levels[code] for code in distinct]
+        frequent = most_frequent(dict(zip(names, counts.tolist(), strict=True)), MOST_VERSIONS)
+        rare = np.asarray([name not in frequent for name in names], dtype=bool)
+        codes[there[rare[row]]] = levels
     return Categories((*version.levels, OTHER), codes, version.unusual | {levels})
 
 

@@ -190,16 +190,8 @@ class Store(Protocol):
         """Store counted parts and take them off the waiting list, in one transaction."""
         ...
 
-    def replace_panes(
-        self,
-        model: str,
-        counting: Counting,
-        parts: Mapping[Part, tuple[int, Sequence[PanePart]]],
-        waits: Iterable[WaitingPane],
-        *,
-        token: int | None = None,
-    ) -> None:
-        """Put parts, with the as of of their counts, and what waits in place of all there is, at once."""
+    def drop_panes(self, model: str, *, token: int | None = None) -> None:
+        """Delete a model's panes, and what waits: they are of another width."""
         ...
 
     def load_panes(
@@ -249,10 +241,6 @@ class Store(Protocol):
 
     def reference(self, key: str) -> Reference | None:
         """A kept reference by the hash of its specification."""
-        ...
-
-    def countings(self, model: str) -> list[Counting]:
-        """How the records of a model's kept references were counted."""
         ...
 
     def save_reference(self, key: str, model: str, reference: Reference) -> None:

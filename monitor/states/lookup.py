@@ -3,13 +3,10 @@
 import numpy as np
 
 from monitor.core.typing import Floats, Ints
-from monitor.states.compiled import kernel
 
-_MANY = 32_768  # values from which on it is worth compiling
 _BLOCK = 16_384  # values at a time: the temporaries stay in the processor's cache
 _SMALLEST, _LARGEST = 10, 16  # powers of two of the table's size
 _STEPS = 4  # edges in one slot, at most
-_COMPILED = 65_536  # edges that the compiled table has room for
 _MOST = 2.0**1023  # of slots for a unit of the values
 
 
@@ -67,11 +64,6 @@ class Lookup:
         if self._table is None:
             return np.searchsorted(self._edges[:-1], values, side="right").astype(np.int64)
         cells = np.empty(len(values), dtype=np.int64)
-        compiled = kernel() if len(values) >= _MANY and len(self._edges) <= _COMPILED else None
-        if compiled is not None:
-            table, last = self._table.astype(np.uint16), self._slots - 1.0
-            compiled(values, self._edges, table, self._low, self._scale, last, self._steps - 1, cells)
-            return cells
         with np.errstate(over="ignore", under="ignore"):
             self._look_up(values, self._table, cells)
         return cells

@@ -44,3 +44,8 @@ def segments_of(strata: Iterable[Stratum], segments: Iterable[tuple[str, tuple[s
     columns = tuple(f"{column}=" for column, _ in segments)
     found = [one for one in strata if one.version is None and (one.segment or "").startswith(columns)]
     return sorted(found, key=lambda one: one.segment or "")
+
+
+def most_frequent(counts: Mapping[str, int], most: int) -> set[str]:
+    """The names with the largest counts, at most so many, ties by name: the others are *other*."""
+    return set(sorted(counts, key=lambda name: (-counts[name], name))[:most])

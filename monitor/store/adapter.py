@@ -94,23 +94,10 @@ class SqlStore:
         with self._fenced(model, token) as connection:
             save_parts(connection, self.run, model, part, panes, layout=layout, as_of=as_of)
 
-    def replace_panes(
-        self,
-        model: str,
-        counting: Counting,
-        parts: Mapping[Part, tuple[int, Sequence[PanePart]]],
-        waits: Iterable[WaitingPane],
-        *,
-        token: int | None = None,
-    ) -> None:
-        """Put parts, with the as of of their counts, and what waits in place of all there is, at once."""
-        layouts = {Part.RECORDS: counting.records, Part.LABELS: counting.labels}
+    def drop_panes(self, model: str, *, token: int | None = None) -> None:
+        """Delete a model's panes, and what waits: they are of another width."""
         with self._fenced(model, token) as connection:
             panes.clear(connection, self.run, model)
-            for part, (as_of, counted) in parts.items():
-                layout = counting.stored_as(layouts[part])
-                save_parts(connection, self.run, model, part, counted, layout=layout, as_of=as_of)
-            waiting.note(connection, self.run, model, waits)
 
     def load_panes(
         self, model: str, part: Part, starts: Sequence[int], counting: Counting
@@ -245,11 +232,6 @@ class SqlStore:
         """Keys of a model's kept references, oldest first."""
         with reading(self.engine) as connection:
             return references.keys(connection, model)
-
-    def countings(self, model: str) -> list[Counting]:
-        """How the records of a model's kept references were counted, as far as this version can read it."""
-        with reading(self.engine) as connection:
-            return references.countings(connection, model)
 
     def reference_facts(self, key: str) -> KeptReference | None:
         """What is known of a kept reference beside its counters."""

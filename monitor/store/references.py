@@ -1,12 +1,9 @@
 """Kept references: grids and reading options as JSON, counters as blobs."""
 
-from contextlib import suppress
-
 from sqlalchemy import Connection, select
 
 from monitor.core.errors import CodecError, damaged
 from monitor.records.codec import decode, encode_strata
-from monitor.records.counting import Counting
 from monitor.records.counting_json import counting_of, counting_text
 from monitor.records.reference import Reference
 from monitor.specs.rows import KeptReference
@@ -55,16 +52,6 @@ def keys(connection: Connection, model: str) -> list[str]:
     """Keys of a model's references, oldest first."""
     chosen = select(references.c.key).where(references.c.model == model)
     return list(connection.execute(chosen.order_by(references.c.created, references.c.key)).scalars())
-
-
-def countings(connection: Connection, model: str) -> list[Counting]:
-    """Grids and reading options of a model's references, each once; what cannot be read is left out."""
-    chosen = select(references.c.counting).where(references.c.model == model).distinct()
-    found = []
-    for text in connection.execute(chosen).scalars():
-        with suppress(CodecError):
-            found.append(counting_of(text))
-    return found
 
 
 def described(connection: Connection, key: str) -> KeptReference | None:

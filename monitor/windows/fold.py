@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from monitor.states.counters import Counters, Layout
-from monitor.states.strata import OTHER, Strata, Stratum
+from monitor.states.strata import OTHER, Strata, Stratum, most_frequent
 
 VERSIONS = 20  # measured apart
 
@@ -22,18 +22,21 @@ def fold(layout: Layout, parts: Iterable[Strata]) -> dict[Stratum, Counters]:
 
 
 def with_frequent_versions(layout: Layout, strata: Strata, block: str) -> Strata:
-    """Merge all but the 20 versions with most records (ties by name) into *other*.
+    """Merge all but the 20 versions with most records into *other*.
 
     Parameters
     ----------
     block
         whose first counter is the number of records.
     """
-    versions = [stratum for stratum in strata if stratum.version not in (None, OTHER)]
-    if len(versions) <= VERSIONS:
+    records = {
+        stratum.version: int(counters.block(block).flat[0])
+        for stratum, counters in strata.items()
+        if stratum.version is not None and stratum.version != OTHER
+    }
+    if len(records) <= VERSIONS:
         return strata
-    versions.sort(key=lambda stratum: (-int(strata[stratum].block(block).flat[0]), stratum.version or ""))
-    other = Stratum(version=OTHER)
-    rare = {*versions[VERSIONS:], other}
+    frequent = most_frequent(records, VERSIONS)
+    rare = [one for one in strata if one.version is not None and one.version not in frequent]
     kept = {stratum: counters for stratum, counters in strata.items() if stratum not in rare}
-    return kept | {other: Counters.merge_all(layout, (strata[one] for one in rare if one in strata))}
+    return kept | {Stratum(version=OTHER): Counters.merge_all(layout, [strata[one] for one in rare])}

@@ -25,8 +25,8 @@ from monitor.config.load import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso, to_datetime
 from monitor.demo.loading import load_logs
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.measure import WindowMeasures
 from monitor.pipeline.replay import ticks
+from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import PanePart, Part
 from monitor.specs.model import SourceSpec
 from monitor.store.engine import migrate

@@ -17,7 +17,7 @@ from monitor.measures.catalogue.shift import DISTANCE_ROWS
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import NAMES
 from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.pipeline.replay import replay, ticks
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of

@@ -11,10 +11,10 @@ from memory import MemorySource
 from synthetic import SPEC, START, Log, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.pipeline.audit import audit
+from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.dirty import find_changes
-from monitor.pipeline.housekeeping import audit
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport

@@ -9,7 +9,7 @@ from synthetic import READING, SPEC, START, Log, labels_of, log_of, monitored_of
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.counting import VOLUME
 from monitor.records.pane import Part
 from monitor.specs.rows import PaneFacts

@@ -14,7 +14,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Bools, Floats
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.pipeline.replay import replay, ticks
 from monitor.records.reading import Arms, Challenger, Task
 from monitor.specs.model import ComparedSpec

@@ -33,8 +33,8 @@ from pathlib import Path
 
 from monitor.app.wiring import opened
 from monitor.config.load import settings_of
-from monitor.pipeline.dirty import find_changes
-from monitor.pipeline.housekeeping import audit
+from monitor.pipeline.changes.dirty import find_changes
+from monitor.pipeline.audit import audit
 
 path, as_of = Path(sys.argv[1]), int(sys.argv[2])
 with opened(settings_of(path, {}), path.parent) as app:

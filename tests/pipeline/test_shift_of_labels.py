@@ -18,7 +18,7 @@ from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.reading import Task
 from monitor.records.reference import counted_on
 from monitor.store.adapter import SqlStore

@@ -10,8 +10,8 @@ from synthetic import SPEC, START, labels_of, monitored_of, predictions_of
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.errors import SourceUnavailable
 from monitor.core.measurement import Measurement, Reason
-from monitor.pipeline.dirty import find_changes
-from monitor.pipeline.housekeeping import audit
+from monitor.pipeline.audit import audit
+from monitor.pipeline.changes.dirty import find_changes
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.store.adapter import SqlStore

@@ -17,7 +17,7 @@ from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import Reason
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.pipeline.replay import replay, ticks
 from monitor.records.reading import Reading, Serving
 from monitor.records.reference import counted_on

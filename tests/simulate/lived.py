@@ -20,9 +20,9 @@ from monitor.config.load import settings_of
 from monitor.core.clock import DAY, MINUTE, from_iso, to_iso
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.due import UNEVEN
-from monitor.pipeline.measure import WindowMeasures
-from monitor.pipeline.monitored import AGES, LATE, WAITING, Monitored
+from monitor.pipeline.model import AGES, LATE, WAITING, Monitored
+from monitor.pipeline.windows.due import UNEVEN
+from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import PanePart, Part
 from monitor.specs.settings import Settings
 from monitor.store import tables

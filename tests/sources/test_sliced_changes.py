@@ -13,7 +13,7 @@ from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceUnavailable, Trouble
-from monitor.pipeline.dirty import Found, _found, _Span
+from monitor.pipeline.changes.dirty import Found, _found, _Span
 from monitor.records.rows import Batches, dated
 from monitor.sources import SqlSource, retries
 from monitor.sources.engines.engine import Dialect

@@ -1,14 +1,11 @@
 """The lookup table, against numpy.searchsorted."""
 
-from unittest.mock import patch
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.typing import Floats
-from monitor.states import compiled, lookup
 from monitor.states.lookup import Lookup
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -46,20 +43,6 @@ def test_a_lookup_equals_a_binary_search(drawn: tuple[Floats, Floats]) -> None:
 
     assert np.array_equal(cells, np.searchsorted(edges, values, side="right"))
     assert cells.dtype == np.int64
-
-
-@pytest.mark.parametrize("by_numba", [False, True])
-@given(drawn=edges_and_values())
-def test_what_is_compiled_equals_a_binary_search(drawn: tuple[Floats, Floats], *, by_numba: bool) -> None:
-    edges, values = drawn
-    if by_numba:
-        pytest.importorskip("numba")
-    function = compiled.kernel if by_numba else lambda: compiled.cells
-
-    with patch.multiple(lookup, kernel=function, _MANY=0), np.errstate(over="ignore"):
-        cells = Lookup(edges)(values)
-
-    assert np.array_equal(cells, np.searchsorted(edges, values, side="right"))
 
 
 @pytest.mark.parametrize(

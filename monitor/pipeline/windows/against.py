@@ -22,9 +22,9 @@ from monitor.measures.evaluate import Result, expectation, performance, quality,
 from monitor.measures.label_shift import LABEL
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import absent_results
-from monitor.pipeline.compared import Compared
-from monitor.pipeline.monitored import Figures, Monitored
-from monitor.pipeline.target import Target, ask_of, folded_part
+from monitor.pipeline.model import Figures, Monitored
+from monitor.pipeline.windows.target import Target, ask_of, folded_part
+from monitor.pipeline.windows.window_references import Compared
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters

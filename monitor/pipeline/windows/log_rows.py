@@ -6,8 +6,8 @@ from dataclasses import replace
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.dirty import Changes
-from monitor.pipeline.monitored import LATE, WAITING, Monitored
+from monitor.pipeline.changes.dirty import Changes
+from monitor.pipeline.model import LATE, WAITING, Monitored
 from monitor.records.pane import Part
 from monitor.specs.rows import ModelState, WaitingPane
 from monitor.windows.fold import VERSIONS

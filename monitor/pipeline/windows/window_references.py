@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from monitor.measures.cells import Expected
 from monitor.measures.evaluate import expectation
 from monitor.measures.mixture import Mixture
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference
 from monitor.states.counters import Counters

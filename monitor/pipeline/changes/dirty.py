@@ -8,8 +8,8 @@ import numpy as np
 
 from monitor.core.clock import floor_to
 from monitor.core.typing import Ints
-from monitor.pipeline.again import Again
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.changes.overlap import Again
+from monitor.pipeline.model import Monitored
 from monitor.records.pane import Part
 from monitor.records.rows import Dated, dated
 from monitor.specs.reads import changed_labels_range, changed_records_range

@@ -12,9 +12,9 @@ from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import Measurement
 from monitor.measures.cells import Expected
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.ledger import Ledger
-from monitor.pipeline.lessons import Lessons
 from monitor.pipeline.panes import Panes
+from monitor.pipeline.sequential.ledger import Ledger
+from monitor.pipeline.windows.calibration_maps import Lessons
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec

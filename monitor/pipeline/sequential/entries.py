@@ -15,10 +15,10 @@ from monitor.core.clock import DAY
 from monitor.core.typing import Ints
 from monitor.measures.ask import Result
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.pipeline.comparisons import Comparison, comparisons_of
-from monitor.pipeline.due import Truths
-from monitor.pipeline.ledger import Ledger
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
+from monitor.pipeline.sequential.ledger import Ledger
+from monitor.pipeline.sequential.tests import Comparison, comparisons_of
+from monitor.pipeline.windows.due import Truths
 from monitor.records.pane import Part
 from monitor.specs.rows import Entry, ModelState
 from monitor.windows.settling import Settled

@@ -7,7 +7,7 @@ from monitor.core.clock import to_iso
 from monitor.measures import challenger, sequential
 from monitor.measures.ask import Result
 from monitor.measures.comparison import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
-from monitor.pipeline.ledger import Counts, Ledger
+from monitor.pipeline.sequential.ledger import Counts, Ledger
 from monitor.records import pairing
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.pane import Part

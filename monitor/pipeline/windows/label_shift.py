@@ -8,8 +8,8 @@ from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.cells import Expected
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.compared import compared
-from monitor.pipeline.target import Target, ask_of, folded_part
+from monitor.pipeline.windows.target import Target, ask_of, folded_part
+from monitor.pipeline.windows.window_references import compared
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters

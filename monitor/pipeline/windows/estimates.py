@@ -6,8 +6,8 @@ from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Result, estimate_errors, estimates
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.lessons import Taught
-from monitor.pipeline.target import Target, ask_of, folded_part
+from monitor.pipeline.windows.calibration_maps import Taught
+from monitor.pipeline.windows.target import Target, ask_of, folded_part
 from monitor.records.pane import Part
 from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
 

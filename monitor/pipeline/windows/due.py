@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.typing import Floats
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.counting import DELAY_EDGES
 from monitor.records.pane import Part
 from monitor.specs.rows import ModelState, WaitingPane, WindowState

@@ -1,4 +1,4 @@
-"""A pane width that becomes a multiple of the old one: merged, and equal to what is counted from scratch."""
+"""Another pane width: all panes are counted again, and equal to what is counted from scratch."""
 
 from pathlib import Path
 
@@ -44,24 +44,7 @@ def stored(app: App) -> dict[tuple[Part, int], PanePart]:
     }
 
 
-@pytest.mark.parametrize(("old", "new"), [("1h", "2h"), ("10m", "1h"), ("1h", "1d")])
-def test_merged_panes_equal_those_counted_from_scratch(tmp_path: Path, old: str, new: str) -> None:
-    bench, scratch = bench_at(tmp_path / "merged", old), bench_at(tmp_path / "scratch", new)
-    bench.cycle(END)
-    bench.configure(model(options=OPTIONS.format(pane=new)))
-
-    with bench.app() as app, scratch.app() as other:
-        report = cycle_once(app, "late", END)
-        cycle_once(other, "late", END)
-
-        assert report.error is None
-        assert report.panes_counted == 2  # those of the overlap, that every cycle looks at
-        assert report.rows_read <= 125
-        assert stored(app) == stored(other)
-        assert app.store.current("late") == other.store.current("late")
-
-
-def test_what_waited_waits_as_a_part_of_its_wider_pane(tmp_path: Path) -> None:
+def test_what_waited_is_counted_as_a_part_of_its_wider_pane(tmp_path: Path) -> None:
     bench = bench_at(tmp_path / "merged", "1h")
     bench.cycle(END)
     late = [
@@ -80,7 +63,9 @@ def test_what_waited_waits_as_a_part_of_its_wider_pane(tmp_path: Path) -> None:
     assert pane.records == 6 + 11
 
 
-@pytest.mark.parametrize(("old", "new"), [("2h", "1h"), ("90m", "1h")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("1h", "2h"), ("10m", "1h"), ("1h", "1d"), ("2h", "1h"), ("90m", "1h")]
+)
 def test_other_widths_are_counted_again(tmp_path: Path, old: str, new: str) -> None:
     bench, scratch = bench_at(tmp_path / "old", old), bench_at(tmp_path / "scratch", new)
     bench.cycle(END)
@@ -93,10 +78,49 @@ def test_other_widths_are_counted_again(tmp_path: Path, old: str, new: str) -> N
         assert report.error is None
         assert report.rows_read == 500
         assert stored(app) == stored(other)
+        assert app.store.current("late") == other.store.current("late")
+        assert {
+            one.start % app.monitored("late").counting.reading.pane for one in app.store.facts("late", 0)
+        } == {0}
         assert cycle_once(app, "late", END).panes_counted <= 3
 
 
-def test_panes_that_cannot_be_merged_wait(tmp_path: Path) -> None:
+def test_panes_of_an_old_width_that_was_killed_while_it_was_changed_are_counted(tmp_path: Path) -> None:
+    bench, scratch = bench_at(tmp_path / "old", "1h"), bench_at(tmp_path / "scratch", "2h")
+    bench.cycle(END)
+    bench.configure(model(options=OPTIONS.format(pane="2h")))
+    with bench.app() as app:
+        app.store.drop_panes("late")
+
+    with bench.app() as app, scratch.app() as other:
+        cycle_once(app, "late", END)
+        cycle_once(other, "late", END)
+
+        assert stored(app) == stored(other)
+        assert app.store.current("late") == other.store.current("late")
+
+
+def test_one_stored_pane_is_counted_again_as_panes_of_the_new_width(tmp_path: Path) -> None:
+    """One start does not tell how wide its pane is."""
+    made = [tmp_path / name for name in ("old", "scratch")]
+    for directory in made:
+        directory.mkdir()
+    rows = predictions(20, END - DAY, END - HOUR)
+    bench, scratch = (
+        sqlite_bench(one, rows, model(options=OPTIONS.format(pane="1d")), labelled=END) for one in made
+    )
+    bench.cycle(END - HOUR)
+    for one in (bench, scratch):
+        one.configure(model(options=OPTIONS.format(pane="1h")))
+
+    with bench.app() as app, scratch.app() as other:
+        cycle_once(app, "late", END)
+        cycle_once(other, "late", END)
+
+        assert stored(app) == stored(other)
+
+
+def test_panes_that_wait_for_a_new_feature_wait_as_wider_ones(tmp_path: Path) -> None:
     """Before all panes have the new feature, the panes become wider."""
     bench, scratch = bench_at(tmp_path / "merged", "1h"), bench_at(tmp_path / "scratch", "2h")
     before = model(options=OPTIONS.format(pane="1h")).replace('["amount"]', "[]")

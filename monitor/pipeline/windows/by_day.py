@@ -8,7 +8,7 @@ from monitor.core.clock import floor_to
 from monitor.measures.ask import Result
 from monitor.measures.days import FEWEST, by_days, without
 from monitor.measures.rows import MeasurementRow
-from monitor.pipeline.target import Target, doubted
+from monitor.pipeline.windows.target import Target, doubted
 from monitor.records.pane import Part
 from monitor.states.strata import WHOLE, Strata, Stratum
 

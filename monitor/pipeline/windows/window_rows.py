@@ -19,7 +19,8 @@ from monitor.measures.evaluate import (
 )
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.volume import WEEKS, volume_ratio
-from monitor.pipeline.against import (
+from monitor.pipeline.model import Monitored
+from monitor.pipeline.windows.against import (
     Earlier,
     accepted_spans,
     against_reference,
@@ -29,12 +30,11 @@ from monitor.pipeline.against import (
     quality_against_reference,
     shift_against,
 )
-from monitor.pipeline.by_day import by_day, independent
-from monitor.pipeline.compared import compared
-from monitor.pipeline.estimated import estimate_error_rows, estimate_rows
-from monitor.pipeline.label_shift import label_shift_against, label_shift_rows
-from monitor.pipeline.monitored import Monitored
-from monitor.pipeline.target import Target, ask_of, folded_part
+from monitor.pipeline.windows.by_day import by_day, independent
+from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
+from monitor.pipeline.windows.label_shift import label_shift_against, label_shift_rows
+from monitor.pipeline.windows.target import Target, ask_of, folded_part
+from monitor.pipeline.windows.window_references import compared
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters

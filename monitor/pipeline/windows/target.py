@@ -7,7 +7,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Ask, Result, best_threshold
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum

@@ -11,10 +11,10 @@ from monitor.core.errors import SourceUnavailable
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
+from monitor.pipeline.changes.dirty import Changes
 from monitor.pipeline.count import chunks
-from monitor.pipeline.dirty import Changes
-from monitor.pipeline.figures import log_row
-from monitor.pipeline.monitored import Monitored
+from monitor.pipeline.model import Monitored
+from monitor.pipeline.windows.log_rows import log_row
 from monitor.records.checksum import checksum_of_moments
 from monitor.records.count_labels import label_facts
 from monitor.records.pane import PanePart, Part

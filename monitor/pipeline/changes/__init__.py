@@ -1,0 +1,1 @@
+"""What changed in the log since the last cycle, as panes that wait to be counted."""
