@@ -22,10 +22,10 @@ import watched
 from timing import in_turn, save, sizes
 
 from monitor.core.clock import DAY
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected
 from monitor.measures.evaluate import expectation, performance, shift
+from monitor.measures.options import Ask, Result
+from monitor.measures.shift.cells import Expected
 from monitor.pipeline.monitored import Monitored
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart

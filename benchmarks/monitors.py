@@ -29,8 +29,8 @@ import watched
 from timing import Pair, Run, peak, save, timed
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.ask import Ask, Result
 from monitor.measures.evaluate import expectation, performance, quality, shift
+from monitor.measures.options import Ask, Result
 from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import PanePart
 from monitor.sources.counted import counted

@@ -21,8 +21,8 @@ import watched
 from timing import Pair, child, save, sizes, tell
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.ask import Ask
 from monitor.measures.evaluate import expectation, performance, quality, shift
+from monitor.measures.options import Ask
 from monitor.pipeline.count import MOST_ROWS
 from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import PanePart

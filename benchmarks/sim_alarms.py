@@ -21,10 +21,10 @@ from sim_samples import (
 )
 
 from monitor.core.measurement import Measurement
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import challenge, expectation, performance, shift
+from monitor.measures.options import Ask, Result
 from monitor.records.reading import Challenger, Reading, Task
 from monitor.records.reference import reference_of
 

@@ -25,7 +25,6 @@ from sim_samples import (
 )
 
 from monitor.measures.against import difference, is_comparable
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
     challenge,
@@ -35,6 +34,7 @@ from monitor.measures.evaluate import (
     learned,
     performance,
 )
+from monitor.measures.options import Ask, Result
 from monitor.records.counting import Counting
 from monitor.records.reading import Challenger, Reading, Task
 from monitor.records.reference import reference_of

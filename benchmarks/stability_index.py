@@ -15,8 +15,8 @@ import pyarrow as pa
 from monitor.core.clock import HOUR
 from monitor.core.measurement import Measurement
 from monitor.core.typing import Floats
-from monitor.measures.ask import Ask
 from monitor.measures.evaluate import expectation, shift
+from monitor.measures.options import Ask
 from monitor.records.count_records import count_records
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
 from monitor.exposition.selection import Group, expose
-from monitor.measures import label_shift
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
     Ask,
@@ -19,6 +18,7 @@ from monitor.measures.evaluate import (
     quality,
     shift,
 )
+from monitor.measures.shift import label_shift
 from monitor.records.counting import Counting
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import MeasurementRow, Truth

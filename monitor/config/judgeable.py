@@ -7,7 +7,7 @@ from monitor.alerts.rules import EVERY, Bound, Rule
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family, Unit
-from monitor.measures.label_shift import LABEL
+from monitor.measures.shift.label_shift import LABEL
 from monitor.pipeline.against import REFERENCE
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
-from monitor.measures.classes import Margins, shares
-from monitor.measures.numbers import mean_absolute_error
+from monitor.measures.classification.confusion import Margins, shares
+from monitor.measures.regression import mean_absolute_error
 from monitor.records.counting import Counting
 from monitor.records.reading import Task
 from monitor.states.counters import Counters

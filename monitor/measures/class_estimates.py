@@ -7,7 +7,6 @@ import numpy as np
 
 from monitor.core.measurement import Reason
 from monitor.core.typing import Ints
-from monitor.measures.ask import Result
 from monitor.measures.estimates import (
     Calibration,
     ClassCalibrations,
@@ -20,6 +19,7 @@ from monitor.measures.estimates import (
     roc_auc,
     undecided_because,
 )
+from monitor.measures.options import Result
 from monitor.states.views import Histogram
 
 Estimated: TypeAlias = Estimate | Reason | None

@@ -10,10 +10,10 @@ import scipy
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
-from monitor.measures.ask import Result
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
-from monitor.measures.intervals import score_bounds, student
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import score_bounds, student
 from monitor.states.counters import Counters
 
 FEWEST = 20  # days, below which they do not show how much they differ

@@ -10,9 +10,9 @@ import scipy
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal
-from monitor.measures.numbers import complement, equal_labels
+from monitor.measures.options import Ask, Result
+from monitor.measures.regression import complement, equal_labels
+from monitor.measures.statistics.intervals import normal
 from monitor.states.error_tables import ErrorTable, LabelErrors
 from monitor.states.sums import HALF
 from monitor.states.views import Sums

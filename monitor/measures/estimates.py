@@ -10,9 +10,9 @@ import numpy as np
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
-from monitor.measures.ask import Result
-from monitor.measures.intervals import normal
-from monitor.measures.scores import logit
+from monitor.measures.classification.discrimination import logit
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import normal
 from monitor.records.error_terms import prediction_groups
 from monitor.states.error_tables import PredictionErrors
 from monitor.states.views import Confusion, Histogram, ScoreTable

@@ -5,20 +5,22 @@ from dataclasses import dataclass
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures import binary, challenger, classes, errors, numbers, probabilities, values
-from monitor.measures import comparison as arms
+from monitor.measures import errors, regression
 from monitor.measures import estimates as estimated
 from monitor.measures import labels as label_measures
 from monitor.measures import quality as data_quality
-from monitor.measures import shift as shifts
-from monitor.measures.ask import Ask, Result, generator
-from monitor.measures.binary import Scored
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected, Subject
 from monitor.measures.class_estimates import class_results, largest_result
+from monitor.measures.classification import confusion, probabilities, scores
+from monitor.measures.classification.scores import Scored
+from monitor.measures.comparison import arms, challenger
 from monitor.measures.estimates import Calibration, ClassCalibrations, ExpectedErrors, Learned
-from monitor.measures.mixture import Mixture
-from monitor.measures.moments import mixed, moments_of
+from monitor.measures.options import Ask, Result, generator
+from monitor.measures.shift import stability_index as shifts
+from monitor.measures.shift import values
+from monitor.measures.shift.cells import Expected, Subject
+from monitor.measures.shift.mixture import Mixture
+from monitor.measures.statistics.moments import mixed, moments_of
 from monitor.records import pairing
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.reading import Task
@@ -54,16 +56,16 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
         moments = counting.errors(labels)
         tables = counting.error_table(labels), counting.label_errors(labels)
         return [
-            *numbers.results(moments, counting.percentages(labels), ask),
+            *regression.results(moments, counting.percentages(labels), ask),
             *errors.results(moments, *tables, ask),
         ]
     rng, opened = generator(labels) if ask.resamples else None, labels.opened()
-    found = list(classes.results(counting.confusion(opened), ask, rng))
+    found = list(confusion.results(counting.confusion(opened), ask, rng))
     clipped = int(opened.block("tally")[TALLY.index("clipped")])
     if counting.scored:
         losses = counting.losses(opened) if counting.probabilistic else None
         table, bounds = counting.score_table(opened), counting.score_bounds
-        found += binary.results(Scored(table, bounds, counting.reading.classes, losses, clipped), ask, rng)
+        found += scores.results(Scored(table, bounds, counting.reading.classes, losses, clipped), ask, rng)
     if counting.probable:
         found += probabilities.results(counting.class_tables(opened), counting.losses(opened), clipped, ask)
         if ask.whole and Family.CALIBRATION in ask.families:
@@ -79,7 +81,7 @@ def best_threshold(counting: Counting, labels: Counters, ask: Ask) -> float | No
     _require(counting.labels, labels)
     table = counting.score_table(labels)
     scored = Scored(table, counting.score_bounds, counting.reading.classes, None, 0)
-    return binary.best_threshold(scored, ask)
+    return scores.best_threshold(scored, ask)
 
 
 def expectation(counting: Counting, reference: Counters | Mixture, *, features: bool = True) -> Expected:

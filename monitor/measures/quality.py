@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
-from monitor.measures.ask import Result
-from monitor.measures.intervals import rate
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import rate
 from monitor.records.counting import VOLUME
 from monitor.states.grids import CategoryGrid
 from monitor.states.views import Histogram

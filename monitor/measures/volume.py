@@ -6,7 +6,7 @@ import scipy
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.intervals import score_bounds
+from monitor.measures.statistics.intervals import score_bounds
 
 WEEKS = 4  # earlier ones that are looked at
 

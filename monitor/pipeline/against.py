@@ -19,8 +19,8 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Result, expectation, performance, quality, shift
-from monitor.measures.label_shift import LABEL
-from monitor.measures.shift import absent_results
+from monitor.measures.shift.label_shift import LABEL
+from monitor.measures.shift.stability_index import absent_results
 from monitor.pipeline.compared import Compared
 from monitor.pipeline.monitored import Figures, Monitored
 from monitor.pipeline.target import Target, ask_of, folded_part

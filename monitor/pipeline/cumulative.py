@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.core.clock import DAY
 from monitor.core.typing import Ints
-from monitor.measures.ask import Result
+from monitor.measures.options import Result
 from monitor.pipeline.comparisons import Comparison, comparisons_of
 from monitor.pipeline.due import Truths
 from monitor.pipeline.ledger import Ledger

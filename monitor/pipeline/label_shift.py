@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from monitor.measures import label_shift
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected
+from monitor.measures.options import Ask, Result
+from monitor.measures.shift import label_shift
+from monitor.measures.shift.cells import Expected
 from monitor.pipeline.compared import compared
 from monitor.pipeline.target import Target, ask_of, folded_part
 from monitor.records.counting import Counting

@@ -10,7 +10,7 @@ from monitor.alerts.messages import Recipient
 from monitor.alerts.rules import Series
 from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import Measurement
-from monitor.measures.cells import Expected
+from monitor.measures.shift.cells import Expected
 from monitor.pipeline.ledger import Ledger
 from monitor.pipeline.lessons import Lessons
 from monitor.pipeline.panes import Panes

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from monitor.alerts.rules import Rule
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.interval import Dependence, RateMethod
-from monitor.measures.ask import TOPS
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
+from monitor.measures.options import TOPS
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
 

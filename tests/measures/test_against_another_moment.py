@@ -21,7 +21,7 @@ from monitor.measures.against import (
 )
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Direction, Unit
-from monitor.measures.intervals import rate
+from monitor.measures.statistics.intervals import rate
 
 PUBLISHED = [  # Newcombe (1998), Statistics in Medicine 17:873-890, table II, method 10
     (56, 70, 48, 80, 0.0524, 0.3339),

@@ -14,13 +14,13 @@ from measure_states import LATER, PANE, binary_reading, labels_part, records_par
 from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.selection import exposed_as
 from monitor.measures.against import Mean, mean_of, segment_contribution
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Direction, Family, Unit, Yardstick
-from monitor.measures.challenger import evidence_results
-from monitor.measures.comparison import mean_of as mean_of_arm
-from monitor.measures.comparison import outcomes, rates_of
+from monitor.measures.comparison.arms import mean_of as mean_of_arm
+from monitor.measures.comparison.arms import outcomes, rates_of
+from monitor.measures.comparison.challenger import evidence_results
+from monitor.measures.comparison.sequential import outcome_results, ratio_results
 from monitor.measures.documentation import markdown
 from monitor.measures.evaluate import (
     best_threshold,
@@ -35,7 +35,7 @@ from monitor.measures.evaluate import (
     quality,
     shift,
 )
-from monitor.measures.sequential import outcome_results, ratio_results
+from monitor.measures.options import Ask, Result
 from monitor.measures.volume import volume_ratio
 from monitor.records.count_labels import count_labels
 from monitor.records.counting import VOLUME, Counting

@@ -6,7 +6,7 @@ from measure_states import binary_counting, by_name, number_counting, numbered, 
 from scipy.stats.contingency import relative_risk
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.comparison import (
+from monitor.measures.comparison.arms import (
     Mean,
     Rate,
     arm_sd,

@@ -19,11 +19,11 @@ from scipy.special import expit
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.days import FEWEST, by_days, day_interval, without
 from monitor.measures.evaluate import performance
-from monitor.measures.intervals import wilson
+from monitor.measures.options import Ask, Result
+from monitor.measures.statistics.intervals import wilson
 from monitor.records.counting import Counting
 from monitor.states.counters import Counters
 

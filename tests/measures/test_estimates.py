@@ -19,10 +19,10 @@ from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_a
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
 from monitor.measures.estimates import Calibration
 from monitor.measures.evaluate import estimate_errors, estimates, learned, performance
+from monitor.measures.options import Ask
 from monitor.records.counting import Counting
 from monitor.records.reading import Task
 from monitor.records.reference import counting_without_reference, reference_of

@@ -12,9 +12,9 @@ from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import estimate_errors, estimates, learned, performance
+from monitor.measures.options import Ask
 from monitor.records.counting import Counting
 from monitor.records.reading import Task
 from monitor.records.reference import counting_without_reference

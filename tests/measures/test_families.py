@@ -8,10 +8,10 @@ import pytest
 from measure_states import binary_reading, records_part, table
 
 from monitor.config.schema import Model
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, OPTIONAL_FAMILIES, Family
 from monitor.measures.evaluate import expectation, shift
+from monitor.measures.options import Ask
 from monitor.records.reading import Task
 from monitor.records.reference import reference_of
 

@@ -13,12 +13,18 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask
+from monitor.measures.classification.gains import average_precision, deciles, found_at
+from monitor.measures.classification.profit import (
+    amounts_of,
+    best_threshold,
+    least_profit,
+    profit_at,
+    profits,
+)
 from monitor.measures.evaluate import best_threshold as chosen_threshold
 from monitor.measures.evaluate import performance
-from monitor.measures.gains import average_precision, deciles, found_at
-from monitor.measures.profits import amounts_of, best_threshold, least_profit, profit_at, profits
-from monitor.measures.ranked import Ranked
+from monitor.measures.options import Ask
+from monitor.measures.statistics.ranked import Ranked
 from monitor.states.views import ScoreTable
 
 SLACK = 1e-9

@@ -26,8 +26,8 @@ from measure_states import (
 
 from monitor.core.interval import RateMethod
 from monitor.measures.evaluate import Ask, challenge, comparison, performance
-from monitor.measures.intervals import RATE_INTERVALS
-from monitor.measures.shift import compare
+from monitor.measures.shift.stability_index import compare
+from monitor.measures.statistics.intervals import RATE_INTERVALS
 from monitor.records.reading import Challenger
 from monitor.records.reference import counting_without_reference
 from monitor.states.grids import EXTRA_CELLS, category_grid

@@ -11,11 +11,11 @@ from sklearn.linear_model import LogisticRegression
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask
+from monitor.measures.classification.recalibration import recalibration
 from monitor.measures.evaluate import performance
-from monitor.measures.ranked import Ranked
-from monitor.measures.recalibration import recalibration
-from monitor.measures.resampling import GROUPS
+from monitor.measures.options import Ask
+from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.statistics.resampling import GROUPS
 
 ASK = Ask(resamples=200)
 CLIP = 2.0**-12

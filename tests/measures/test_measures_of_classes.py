@@ -16,8 +16,8 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
-from monitor.measures import classes
 from monitor.measures.catalogue.classes import CLASS_ROWS
+from monitor.measures.classification.confusion import results
 from monitor.measures.evaluate import Ask, performance
 from monitor.records.reading import Task
 from monitor.states.counters import Counters
@@ -37,7 +37,7 @@ def direct(matrix: Sequence[Sequence[int]] | Ints, ask: Ask = QUICK) -> dict[str
     """Measures of counts by actual and predicted class, the last row and column unseen."""
     counts = np.asarray(matrix, dtype=np.int64)
     confusion = Confusion(NAMES[: len(counts) - 1], counts)
-    return by_name(list(classes.results(confusion, ask, np.random.default_rng(1))))
+    return by_name(list(results(confusion, ask, np.random.default_rng(1))))
 
 
 def square(k: int) -> st.SearchStrategy[list[list[int]]]:

@@ -12,10 +12,10 @@ from sklearn import metrics
 
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask
+from monitor.measures.classification.discrimination import roc_auc
+from monitor.measures.classification.probabilities import Areas, roc_auc_macro, roc_auc_weighted
 from monitor.measures.evaluate import performance
-from monitor.measures.probabilities import Areas, roc_auc_macro, roc_auc_weighted
-from monitor.measures.scores import roc_auc
+from monitor.measures.options import Ask
 from monitor.records.counting import Counting
 from monitor.records.probabilities import UNUSABLE
 from monitor.records.reading import Task

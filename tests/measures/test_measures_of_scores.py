@@ -10,9 +10,7 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.evaluate import Ask, performance
-from monitor.measures.ranked import POINTS, Ranked
-from monitor.measures.scores import (
+from monitor.measures.classification.discrimination import (
     FEW,
     gini,
     ks_critical,
@@ -21,6 +19,8 @@ from monitor.measures.scores import (
     newcombe_auc,
     roc_auc,
 )
+from monitor.measures.evaluate import Ask, performance
+from monitor.measures.statistics.ranked import POINTS, Ranked
 from monitor.states.views import ScoreTable
 
 NO_BOOTSTRAP, HEADLINES = Ask(resamples=0), Ask(resamples=0, whole=False)

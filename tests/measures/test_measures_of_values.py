@@ -13,11 +13,11 @@ from scipy.spatial.distance import jensenshannon
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected
-from monitor.measures.distances import share_distances
 from monitor.measures.evaluate import expectation, shift
+from monitor.measures.options import Ask
+from monitor.measures.shift.cells import Expected
+from monitor.measures.shift.distances import share_distances
 from monitor.records.reference import reference_of
 
 DISTANCES = frozenset({Family.SHIFT, Family.DISTANCES})

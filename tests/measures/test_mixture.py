@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from monitor.core.typing import Ints
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import expectation, shift
-from monitor.measures.mixture import Mixture
+from monitor.measures.options import Ask
+from monitor.measures.shift.mixture import Mixture
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
 from monitor.states.counters import Counters

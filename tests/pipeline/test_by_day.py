@@ -13,9 +13,9 @@ from synthetic import READING, START, Log, log_of, monitored_of
 from monitor.core.clock import DAY, HOUR
 from monitor.core.interval import Dependence
 from monitor.core.measurement import Measurement
-from monitor.measures.ask import Ask, Result
 from monitor.measures.days import by_days
 from monitor.measures.evaluate import performance, quality
+from monitor.measures.options import Ask, Result
 from monitor.pipeline.cycle import run_cycle
 from monitor.records.counting import Counting
 from monitor.records.reading import Arms

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.cells import Expected, Steps
+from monitor.measures.shift.cells import Expected, Steps
 
 NAMES = ("ks_distance", "ks_p_value")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from monitor.core.interval import Interval
 from monitor.core.typing import Floats, Ints, Singles
-from monitor.measures.ranked import Ranked
+from monitor.measures.statistics.ranked import Ranked
 
 CELLS = 30  # of equal mass
 GROUPS = 15  # of two such cells each

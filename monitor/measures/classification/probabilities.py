@@ -8,12 +8,12 @@ import numpy as np
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.measures import calibration
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal
-from monitor.measures.ranked import Ranked
-from monitor.measures.resampling import Resamples, spreads
-from monitor.measures.scores import FEW, auc_interval, brier_score, log_loss, logit
+from monitor.measures.classification import calibration
+from monitor.measures.classification.discrimination import FEW, auc_interval, brier_score, log_loss, logit
+from monitor.measures.options import Ask, Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.statistics.resampling import Resamples, spreads
 from monitor.records.probabilities import UNUSABLE
 from monitor.states.views import ClassTables, ScoreTable, Sums
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures import shift
-from monitor.measures.ask import Ask, Result
-from monitor.measures.cells import Expected, Subject
-from monitor.measures.mixture import mixed_cells
+from monitor.measures.options import Ask, Result
+from monitor.measures.shift import stability_index as shift
+from monitor.measures.shift.cells import Expected, Subject
+from monitor.measures.shift.mixture import mixed_cells
 from monitor.states.views import Histogram
 
 LABEL = "label"  # subject

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal
-from monitor.measures.moments import mean
+from monitor.measures.options import Ask, Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.moments import mean
 from monitor.states import sums
 from monitor.states.views import Sums
 

@@ -8,10 +8,10 @@ import numpy as np
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures.ask import Result
-from monitor.measures.cells import Expected, Subject
-from monitor.measures.intervals import normal, rate, welch
-from monitor.measures.moments import Moments, moments_of
+from monitor.measures.options import Result
+from monitor.measures.shift.cells import Expected, Subject
+from monitor.measures.statistics.intervals import normal, rate, welch
+from monitor.measures.statistics.moments import Moments, moments_of
 from monitor.states.grids import NumericGrid
 from monitor.states.views import Sums
 

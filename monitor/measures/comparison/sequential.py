@@ -18,10 +18,10 @@ import scipy
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.ask import Result
 from monitor.measures.catalogue.comparison import CONCENTRATION, ENOUGH
-from monitor.measures.comparison import Mean, Rate
-from monitor.measures.roots import root
+from monitor.measures.comparison.arms import Mean, Rate
+from monitor.measures.options import Result
+from monitor.measures.statistics.roots import root
 
 
 @dataclass(frozen=True, slots=True)

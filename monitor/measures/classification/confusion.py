@@ -12,13 +12,13 @@ import numpy as np
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures import class_statistics as statistics
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.classes import CLASS_ROWS
 from monitor.measures.catalogue.measure import ALWAYS, Family
-from monitor.measures.class_statistics import Statistic
-from monitor.measures.draws import Draws, draws
-from monitor.measures.intervals import RATE_INTERVALS, percentiles, rate
+from monitor.measures.classification import confusion_statistics as statistics
+from monitor.measures.classification.confusion_statistics import Statistic
+from monitor.measures.options import Ask, Result
+from monitor.measures.statistics.draws import Draws, draws
+from monitor.measures.statistics.intervals import RATE_INTERVALS, percentiles, rate
 from monitor.states.views import Confusion
 
 UNSEEN = "(unseen)"

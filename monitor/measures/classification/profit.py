@@ -7,11 +7,11 @@ import numpy as np
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Singles
-from monitor.measures.ask import Result
-from monitor.measures.gains import absent
-from monitor.measures.intervals import normal
-from monitor.measures.ranked import Ranked, curve
-from monitor.measures.resampling import Resamples, Spread
+from monitor.measures.classification.gains import absent
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.ranked import Ranked, curve
+from monitor.measures.statistics.resampling import Resamples, Spread
 
 _CURVE = ("threshold", "profit", "predicted_rate")
 

@@ -7,11 +7,11 @@ import numpy as np
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats, Singles
-from monitor.measures.ask import Result
-from monitor.measures.intervals import clopper_pearson
-from monitor.measures.ranked import Ranked, curve
-from monitor.measures.resampling import Resamples, Spread, at_least_tiny
-from monitor.measures.scores import logit
+from monitor.measures.classification.discrimination import logit
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import clopper_pearson
+from monitor.measures.statistics.ranked import Ranked, curve
+from monitor.measures.statistics.resampling import Resamples, Spread, at_least_tiny
 
 FEW = 50  # positives, below which the delta method's variance of an average precision is too small
 _DECILE = 0.1

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from monitor.core.typing import Counts, Floats, Ints
-from monitor.measures.moments import Moments
+from monitor.measures.statistics.moments import Moments
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.views import Histogram
 

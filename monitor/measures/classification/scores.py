@@ -7,12 +7,12 @@ import numpy as np
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Singles
-from monitor.measures import calibration, gains, profits, scores
-from monitor.measures.ask import Ask, Result
-from monitor.measures.calibration import Probabilities
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.ranked import Ranked, points
-from monitor.measures.resampling import Resamples, spreads
+from monitor.measures.classification import calibration, discrimination, gains, profit
+from monitor.measures.classification.calibration import Probabilities
+from monitor.measures.options import Ask, Result
+from monitor.measures.statistics.ranked import Ranked, points
+from monitor.measures.statistics.resampling import Resamples, spreads
 from monitor.states.views import ScoreTable, Sums
 
 
@@ -45,26 +45,26 @@ def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterat
     Cost: about 1 ms with 400 resamples, 0.1 ms for the headlines.
     """
     if not ask.whole:
-        yield from scores.results(scored.table, ask)
+        yield from discrimination.results(scored.table, ask)
         if scored.losses is not None:
-            yield from scores.loss_results(scored.losses, ask)
+            yield from discrimination.loss_results(scored.losses, ask)
         return
     ranked = Ranked.of(scored.table, scored.bounds)
     resamples = Resamples.of(ranked, ask.resamples, rng) if rng is not None and ranked.n else None
     told = None if scored.losses is None else Probabilities.of(ranked)
-    amounts = profits.amounts_of(scored.classes, ask.profit) if ask.profit else None
+    amounts = profit.amounts_of(scored.classes, ask.profit) if ask.profit else None
     found = spreads(_statistics(ranked, resamples, told, amounts, ask), ask.level)
     at = points(ranked) if ranked.two else []
-    yield from scores.full_results(ranked, ask, found, at)
+    yield from discrimination.full_results(ranked, ask, found, at)
     yield Result("average_precision", "", gains.average_precision(ranked, at, ask.level))
     if Family.GAINS in ask.families:
         yield from gains.top_results(ranked, ask.tops, found)
     if Family.GAINS in ask.families and amounts is not None:
-        yield from profits.results(ranked, amounts, found.get("best_profit"), at)
+        yield from profit.results(ranked, amounts, found.get("best_profit"), at)
         yield Result("reference_threshold_profit", "", _chosen_before(ranked, amounts, ask))
     if told is None or scored.losses is None:
         return
-    yield from scores.loss_results(scored.losses, ask)
+    yield from discrimination.loss_results(scored.losses, ask)
     clipped = Measurement(float(scored.clipped), scored.losses.n("log_loss"))
     yield Result("clipped_records", "", clipped)
     skill = calibration.brier_skill_score(told, scored.losses, ask.level)
@@ -80,13 +80,13 @@ def best_threshold(scored: Scored, ask: Ask) -> float | None:
     if not ask.profit:
         return None
     ranked = Ranked.of(scored.table, scored.bounds)
-    return profits.best_threshold(ranked, profits.amounts_of(scored.classes, ask.profit))
+    return profit.best_threshold(ranked, profit.amounts_of(scored.classes, ask.profit))
 
 
 def _chosen_before(ranked: Ranked, amounts: Floats, ask: Ask) -> Measurement:
     if ask.threshold is None:
         return Measurement.absent(Reason.NO_REFERENCE, n=ranked.n)
-    return profits.profit_at(ranked, ask.threshold, amounts, ask.level)
+    return profit.profit_at(ranked, ask.threshold, amounts, ask.level)
 
 
 def _statistics(
@@ -100,11 +100,11 @@ def _statistics(
         return {}
     drawn: dict[str, Singles] = {}
     if ranked.two:
-        drawn |= scores.statistics(resamples)
+        drawn |= discrimination.statistics(resamples)
     if ranked.two and Family.GAINS in ask.families:
         drawn |= gains.statistics(resamples, ask.tops)
         if amounts is not None:
-            drawn |= profits.statistics(resamples, ranked.n, amounts)
+            drawn |= profit.statistics(resamples, ranked.n, amounts)
     calibrated = Family.CALIBRATION in ask.families
     if calibrated and told is not None and not calibration.too_few(ranked.n):
         drawn |= calibration.statistics(resamples, told)

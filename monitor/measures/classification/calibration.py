@@ -10,11 +10,19 @@ import numpy as np
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints, Singles
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal
-from monitor.measures.ranked import Ranked, curve
-from monitor.measures.recalibration import fit_results
-from monitor.measures.resampling import GROUPS, Resamples, Spread, at_least_tiny, merged, normals, quantiles
+from monitor.measures.classification.recalibration import fit_results
+from monitor.measures.options import Ask, Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.ranked import Ranked, curve
+from monitor.measures.statistics.resampling import (
+    GROUPS,
+    Resamples,
+    Spread,
+    at_least_tiny,
+    merged,
+    normals,
+    quantiles,
+)
 from monitor.states.views import Sums
 
 _ROUNDING = 1e-13  # of a difference of two sums, relative to them

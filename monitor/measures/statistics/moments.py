@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.intervals import normal
+from monitor.measures.statistics.intervals import normal
 from monitor.states.sums import HALF
 from monitor.states.views import Sums
 

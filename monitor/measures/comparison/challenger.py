@@ -9,11 +9,11 @@ import scipy
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Result
 from monitor.measures.catalogue.comparison import FEW_PAIRS
-from monitor.measures.intervals import normal, normal_quantile
-from monitor.measures.scores import FEW
-from monitor.measures.sequential import p_value
+from monitor.measures.classification.discrimination import FEW
+from monitor.measures.comparison.sequential import p_value
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import normal, normal_quantile
 from monitor.states.paired import Agreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 

@@ -11,11 +11,11 @@ import scipy
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
-from monitor.measures import distances, kolmogorov
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected, Steps
-from monitor.measures.unshifted import samples, two_digits
+from monitor.measures.options import Ask, Result
+from monitor.measures.shift import distances, kolmogorov
+from monitor.measures.shift.cells import Expected, Steps
+from monitor.measures.shift.unshifted import samples, two_digits
 from monitor.states.grids import Grid, NumericGrid
 from monitor.states.views import Histogram
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.ask import Result
-from monitor.measures.intervals import normal
-from monitor.measures.ranked import Ranked
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.ranked import Ranked
 
 _STEPS = 30
 _NEAR = 1e-4  # Newton's steps converge quadratically: the next one is of its square

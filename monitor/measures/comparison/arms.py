@@ -7,9 +7,16 @@ from fractions import Fraction
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.measures.ask import Result
-from monitor.measures.intervals import newcombe_difference, normal, normal_quantile, rate, student, welch
-from monitor.measures.moments import variance_of
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import (
+    newcombe_difference,
+    normal,
+    normal_quantile,
+    rate,
+    student,
+    welch,
+)
+from monitor.measures.statistics.moments import variance_of
 from monitor.states.sums import HALF
 from monitor.states.views import Histogram, Sums
 

@@ -9,9 +9,9 @@ import scipy
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.ask import Result
-from monitor.measures.cells import Expected, Steps
-from monitor.measures.unshifted import SIMULATIONS, samples, seeded, two_digits
+from monitor.measures.options import Result
+from monitor.measures.shift.cells import Expected, Steps
+from monitor.measures.shift.unshifted import SIMULATIONS, samples, seeded, two_digits
 from monitor.states.grids import NumericGrid
 
 _DRAWN = (

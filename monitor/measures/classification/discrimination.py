@@ -11,12 +11,12 @@ import scipy
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Ints, Singles
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal_quantile
-from monitor.measures.moments import mean
-from monitor.measures.ranked import Ranked, curve
-from monitor.measures.resampling import Resamples, Spread
-from monitor.measures.roots import root
+from monitor.measures.options import Ask, Result
+from monitor.measures.statistics.intervals import normal_quantile
+from monitor.measures.statistics.moments import mean
+from monitor.measures.statistics.ranked import Ranked, curve
+from monitor.measures.statistics.resampling import Resamples, Spread
+from monitor.measures.statistics.roots import root
 from monitor.states.views import ScoreTable, Sums
 
 FEW = 10  # of a class, below which DeLong's variance is not trusted
