@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
@@ -27,7 +27,7 @@ def without(whole: Counters, day: Counters) -> Counters:
 
 
 def by_days(
-    found: Iterable[Result], left_out: Sequence[Iterable[Result]], level: float = 0.95
+    found: Iterable[Result], left_out: Sequence[Iterable[Result]], level: float = LEVEL
 ) -> dict[Key, Measurement]:
     """Give intervals by the jackknife of days to the results that had one and can have one by days.
 
@@ -56,7 +56,7 @@ def by_days(
 
 
 def day_interval(
-    measure: Measure, whole: Measurement, left_out: Sequence[Measurement], level: float = 0.95
+    measure: Measure, whole: Measurement, left_out: Sequence[Measurement], level: float = LEVEL
 ) -> Interval | None:
     """Interval of a value from the D values without one day each: the delete-one jackknife [1]_.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.options import Ask, Result
+from monitor.measures.options import Options, Result
 from monitor.measures.shift import label_shift
 from monitor.measures.shift.cells import Expected
 from monitor.pipeline.compared import compared
@@ -41,7 +41,7 @@ def label_shift_against(
     return _rows(target, results, coverage, against)
 
 
-def _asked(target: Target, truth: Truth) -> Ask | None:
+def _asked(target: Target, truth: Truth) -> Options | None:
     monitored = target.monitored
     if truth is not Truth.SETTLED or monitored.counting.label is None:
         return None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from measure_states import by_name, of_matrix
 
 from monitor.measures.evaluate import performance
-from monitor.measures.options import Ask
+from monitor.measures.options import Options
 from monitor.measures.statistics.intervals import clopper_pearson, newcombe_difference, welch, wilson
 
 with warnings.catch_warnings():
@@ -69,7 +69,7 @@ def test_agreement_beyond_chance(cells: list[int]) -> None:
     matrix = np.asarray(cells).reshape(3, 3)
     counting, counters = of_matrix(("a", "b", "c"), matrix.tolist())
 
-    found = by_name(performance(counting, counters, Ask(resamples=5)))["cohen_kappa_score"]
+    found = by_name(performance(counting, counters, Options(resamples=5)))["cohen_kappa_score"]
 
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from monitor.core.interval import LEVEL
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.classification.recalibration import fit_results
-from monitor.measures.options import Ask, Result
+from monitor.measures.options import Options, Result
 from monitor.measures.statistics.intervals import normal
 from monitor.measures.statistics.ranked import Ranked, curve
 from monitor.measures.statistics.resampling import (
@@ -100,7 +101,7 @@ class Reliability:
         return self.mean - self.positives / self.records
 
 
-def mean_results(told: Probabilities, level: float = 0.95) -> Iterator[Result]:
+def mean_results(told: Probabilities, level: float = LEVEL) -> Iterator[Result]:
     """Mean predicted probability, and that less the share of positives: calibration in the large.
 
     Intervals: those of means, by the variances of the cells' middles and of these less the labels.
@@ -122,7 +123,7 @@ def mean_results(told: Probabilities, level: float = 0.95) -> Iterator[Result]:
         yield Result(name, "", Measurement(value, n, None, interval, off))
 
 
-def brier_skill_score(told: Probabilities, losses: Sums, level: float = 0.95) -> Measurement:
+def brier_skill_score(told: Probabilities, losses: Sums, level: float = LEVEL) -> Measurement:
     """Skill 1 - B / (r (1 - r)): Brier score B against that of always predicting the base rate r.
 
     Exact. The interval is the delta method's on the means of loss and label; their variances and covariance
@@ -145,7 +146,7 @@ def group_results(
     told: Probabilities,
     resamples: Resamples | None,
     spreads: Mapping[str, Spread],
-    ask: Ask,
+    options: Options,
     rng: np.random.Generator | None,
 ) -> Iterator[Result]:
     """All measures of calibration that need groups; without resamples values alone."""
@@ -159,7 +160,7 @@ def group_results(
     reliability = Reliability.of(told, first[group])
     yield from error_results(told, reliability, spreads)
     if rng is not None:
-        yield from critical_results(reliability, ranked.n, ask.resamples, rng, ask.level)
+        yield from critical_results(reliability, ranked.n, options.resamples, rng, options.level)
 
 
 def error_results(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats, Singles
 from monitor.measures.classification.discrimination import logit
@@ -20,7 +20,7 @@ _CURVE = ("threshold", "precision", "recall")
 _DECILES = ("decile", "records", "positives", "gain", "cumulative_gain", "lift", "cumulative_lift")
 
 
-def average_precision(ranked: Ranked, at: Sequence[int] = (), level: float = 0.95) -> Measurement:
+def average_precision(ranked: Ranked, at: Sequence[int] = (), level: float = LEVEL) -> Measurement:
     """Mean of the precision over the positives: Σ (recall_k - recall_k-1) precision_k over descending scores.
 
     Equal scores, and scores of one cell, are one step, as in scikit-learn [1]_. The interval is the delta

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from monitor.core.interval import LEVEL
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Singles
 from monitor.measures.classification.gains import absent
@@ -68,7 +69,7 @@ def best_threshold(ranked: Ranked, amounts: Floats) -> float | None:
     return float(ranked.lower[at - 1]) if at else math.inf
 
 
-def profit_at(ranked: Ranked, threshold: float, amounts: Floats, level: float = 0.95) -> Measurement:
+def profit_at(ranked: Ranked, threshold: float, amounts: Floats, level: float = LEVEL) -> Measurement:
     """Profit if the records whose score is at least the threshold were positive, with a normal interval.
 
     Exact where the threshold is an edge of the cells; else the records of its cell count as negative, and

@@ -10,7 +10,7 @@ from monitor.core.typing import Floats, Singles
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.classification import calibration, discrimination, gains, profit
 from monitor.measures.classification.calibration import Probabilities
-from monitor.measures.options import Ask, Result
+from monitor.measures.options import Options, Result
 from monitor.measures.statistics.ranked import Ranked, points
 from monitor.measures.statistics.resampling import Resamples, spreads
 from monitor.states.views import ScoreTable, Sums
@@ -39,54 +39,54 @@ class Scored:
     clipped: int
 
 
-def results(scored: Scored, ask: Ask, rng: np.random.Generator | None) -> Iterator[Result]:
+def results(scored: Scored, options: Options, rng: np.random.Generator | None) -> Iterator[Result]:
     """All measures of the whole, else the headlines alone.
 
     Cost: about 1 ms with 400 resamples, 0.1 ms for the headlines.
     """
-    if not ask.whole:
-        yield from discrimination.results(scored.table, ask)
+    if not options.whole:
+        yield from discrimination.results(scored.table, options)
         if scored.losses is not None:
-            yield from discrimination.loss_results(scored.losses, ask)
+            yield from discrimination.loss_results(scored.losses, options)
         return
     ranked = Ranked.of(scored.table, scored.bounds)
-    resamples = Resamples.of(ranked, ask.resamples, rng) if rng is not None and ranked.n else None
+    resamples = Resamples.of(ranked, options.resamples, rng) if rng is not None and ranked.n else None
     told = None if scored.losses is None else Probabilities.of(ranked)
-    amounts = profit.amounts_of(scored.classes, ask.profit) if ask.profit else None
-    found = spreads(_statistics(ranked, resamples, told, amounts, ask), ask.level)
+    amounts = profit.amounts_of(scored.classes, options.profit) if options.profit else None
+    found = spreads(_statistics(ranked, resamples, told, amounts, options), options.level)
     at = points(ranked) if ranked.two else []
-    yield from discrimination.full_results(ranked, ask, found, at)
-    yield Result("average_precision", "", gains.average_precision(ranked, at, ask.level))
-    if Family.GAINS in ask.families:
-        yield from gains.top_results(ranked, ask.tops, found)
-    if Family.GAINS in ask.families and amounts is not None:
+    yield from discrimination.full_results(ranked, options, found, at)
+    yield Result("average_precision", "", gains.average_precision(ranked, at, options.level))
+    if Family.GAINS in options.families:
+        yield from gains.top_results(ranked, options.tops, found)
+    if Family.GAINS in options.families and amounts is not None:
         yield from profit.results(ranked, amounts, found.get("best_profit"), at)
-        yield Result("reference_threshold_profit", "", _chosen_before(ranked, amounts, ask))
+        yield Result("reference_threshold_profit", "", _chosen_before(ranked, amounts, options))
     if told is None or scored.losses is None:
         return
-    yield from discrimination.loss_results(scored.losses, ask)
+    yield from discrimination.loss_results(scored.losses, options)
     clipped = Measurement(float(scored.clipped), scored.losses.n("log_loss"))
     yield Result("clipped_records", "", clipped)
-    skill = calibration.brier_skill_score(told, scored.losses, ask.level)
+    skill = calibration.brier_skill_score(told, scored.losses, options.level)
     yield Result("brier_skill_score", "", skill)
-    if Family.CALIBRATION not in ask.families:
+    if Family.CALIBRATION not in options.families:
         return
-    yield from calibration.results(told, ask.level)
-    yield from calibration.group_results(told, resamples, found, ask, rng)
+    yield from calibration.results(told, options.level)
+    yield from calibration.group_results(told, resamples, found, options, rng)
 
 
-def best_threshold(scored: Scored, ask: Ask) -> float | None:
+def best_threshold(scored: Scored, options: Options) -> float | None:
     """Threshold of the largest profit on these labelled scores; None without amounts, or without labels."""
-    if not ask.profit:
+    if not options.profit:
         return None
     ranked = Ranked.of(scored.table, scored.bounds)
-    return profit.best_threshold(ranked, profit.amounts_of(scored.classes, ask.profit))
+    return profit.best_threshold(ranked, profit.amounts_of(scored.classes, options.profit))
 
 
-def _chosen_before(ranked: Ranked, amounts: Floats, ask: Ask) -> Measurement:
-    if ask.threshold is None:
+def _chosen_before(ranked: Ranked, amounts: Floats, options: Options) -> Measurement:
+    if options.threshold is None:
         return Measurement.absent(Reason.NO_REFERENCE, n=ranked.n)
-    return profit.profit_at(ranked, ask.threshold, amounts, ask.level)
+    return profit.profit_at(ranked, options.threshold, amounts, options.level)
 
 
 def _statistics(
@@ -94,18 +94,18 @@ def _statistics(
     resamples: Resamples | None,
     told: Probabilities | None,
     amounts: Floats | None,
-    ask: Ask,
+    options: Options,
 ) -> dict[str, Singles]:
     if resamples is None:
         return {}
     drawn: dict[str, Singles] = {}
     if ranked.two:
         drawn |= discrimination.statistics(resamples)
-    if ranked.two and Family.GAINS in ask.families:
-        drawn |= gains.statistics(resamples, ask.tops)
+    if ranked.two and Family.GAINS in options.families:
+        drawn |= gains.statistics(resamples, options.tops)
         if amounts is not None:
             drawn |= profit.statistics(resamples, ranked.n, amounts)
-    calibrated = Family.CALIBRATION in ask.families
+    calibrated = Family.CALIBRATION in options.families
     if calibrated and told is not None and not calibration.too_few(ranked.n):
         drawn |= calibration.statistics(resamples, told)
     return drawn

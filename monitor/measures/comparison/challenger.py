@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.catalogue.comparison import FEW_PAIRS
@@ -18,7 +18,7 @@ from monitor.states.paired import Agreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 
 
-def accuracy_difference(agreement: Agreement, level: float = 0.95) -> Measurement:
+def accuracy_difference(agreement: Agreement, level: float = LEVEL) -> Measurement:
     """(c - b) / n with Bonett and Price's interval, Wald's on two more records [1]_.
 
     References
@@ -65,7 +65,7 @@ def discordant_evidence(champion_only: int, challenger_only: int) -> float:
     return (champion_only + challenger_only) * math.log(2) + ratio
 
 
-def auc_difference(scores: PairedScores, level: float = 0.95) -> Measurement:
+def auc_difference(scores: PairedScores, level: float = LEVEL) -> Measurement:
     """Difference of the areas under both curves, with DeLong's interval [1]_.
 
     The value is of the finer cells. The variance is that of the differences of the records' components, class

@@ -6,7 +6,7 @@ import numpy as np
 
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures.options import Ask, Result
+from monitor.measures.options import Options, Result
 from monitor.measures.shift import stability_index as shift
 from monitor.measures.shift.cells import Expected, Subject
 from monitor.measures.shift.mixture import mixed_cells
@@ -29,7 +29,7 @@ def expected_labels(references: Sequence[tuple[float, Histogram]]) -> Expected:
     return Expected((Subject(LABEL, references[0][1].grid, 0),), counts)
 
 
-def results(expected: Expected | None, labels: Histogram, ask: Ask) -> Iterator[Result]:
+def results(expected: Expected | None, labels: Histogram, options: Options) -> Iterator[Result]:
     """All measures of the labels' shift; records without a label are no part of it.
 
     Parameters
@@ -39,9 +39,9 @@ def results(expected: Expected | None, labels: Histogram, ask: Ask) -> Iterator[
     """
     told = _told(labels)
     if expected is None:
-        yield from shift.absent_results(LABEL, labels.grid, Reason.NO_REFERENCE, int(told.sum()), ask)
+        yield from shift.absent_results(LABEL, labels.grid, Reason.NO_REFERENCE, int(told.sum()), options)
         return
-    yield from shift.results(expected, np.arange(len(told)), told, ask, Reason.NO_LABELS)
+    yield from shift.results(expected, np.arange(len(told)), told, options, Reason.NO_LABELS)
 
 
 def _told(labels: Histogram) -> Ints:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Counts, Ints
 from monitor.measures.options import Result
@@ -60,7 +60,7 @@ def _of_moments(
     yield Result("standardized_mean_difference", subject.name, standardized_difference(now, then, level))
 
 
-def standardized_difference(now: Moments, then: Moments, level: float = 0.95) -> Measurement:
+def standardized_difference(now: Moments, then: Moments, level: float = LEVEL) -> Measurement:
     """Difference of the means in units of both sides' standard deviation; both in units of one grid.
 
     Returns

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from monitor.core.interval import Interval, RateMethod
+from monitor.core.interval import LEVEL, Interval, RateMethod
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
 
@@ -21,7 +21,7 @@ def normal_quantile(level: float) -> float:
     return float(scipy.special.ndtri(0.5 + level / 2))
 
 
-def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
+def wilson(successes: int, n: int, level: float = LEVEL) -> Interval:
     """Wilson's score interval of a rate [1]_.
 
     Parameters
@@ -49,7 +49,7 @@ def score_bounds(share: float, trials: float, z: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval:
+def clopper_pearson(successes: int, n: int, level: float = LEVEL) -> Interval:
     """Clopper & Pearson's interval of a rate [1]_: it holds the true rate with at least this probability.
 
     The bounds are quantiles of beta distributions: of Beta(s, n - s + 1) and of Beta(s + 1, n - s).
@@ -87,7 +87,7 @@ def rate(
 
 
 def newcombe_difference(
-    first: tuple[int, int], second: tuple[int, int], level: float = 0.95
+    first: tuple[int, int], second: tuple[int, int], level: float = LEVEL
 ) -> tuple[float, Interval]:
     """Difference of two rates, first - second, with Newcombe's hybrid score interval (method 10) [1]_.
 
@@ -137,7 +137,7 @@ def student(value: float, variance: float, freedom: float, level: float) -> Inte
 
 
 def welch(
-    first: tuple[float, float, float], second: tuple[float, float, float], level: float = 0.95
+    first: tuple[float, float, float], second: tuple[float, float, float], level: float = LEVEL
 ) -> Interval | None:
     """Welch's interval of a difference of means, first - second [1]_.
 
