@@ -14,12 +14,11 @@ from monitor.exposition import names
 from monitor.exposition.alerts import Alerting, alerting
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Exposure, Family, Measure
+from monitor.measures.options import FEATURE
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import MeasurementRow, Truth
 
 _Key: TypeAlias = tuple[str, str, str, Truth]
-
-FEATURE = "feature:"
 
 
 class Group(IntEnum):

@@ -46,11 +46,11 @@ def class_results(
     windows = [_window(known, table) for (_, known), table in zip(learned.classes, tables, strict=True)]
     for name, estimate in (("roc_auc", roc_auc), ("precision", precision), ("recall", recall)):
         logistic = estimate is roc_auc
-        found = [_of_class(estimate, window, None if logistic else undecided) for window in windows]
-        mean = _mean(found, precise=estimate is precision) if n else None
+        estimates = [_of_class(estimate, window, None if logistic else undecided) for window in windows]
+        mean = _mean(estimates, precise=estimate is precision) if n else None
         yield Result(f"estimated_{name}_macro", "", measured(mean, n, level, logistic=logistic))
-        for (subject, _), one in zip(learned.classes, found, strict=True):
-            measurement = measured(one, n, level, logistic=logistic)
+        for (subject, _), of_class in zip(learned.classes, estimates, strict=True):
+            measurement = measured(of_class, n, level, logistic=logistic)
             yield Result(f"estimated_{name}", f"class:{subject}", measurement)
 
 
@@ -74,7 +74,7 @@ def _of_class(
     return undecided or estimate(window)
 
 
-def _mean(found: Sequence[Estimated], *, precise: bool) -> Estimated:
+def _mean(of_classes: Sequence[Estimated], *, precise: bool) -> Estimated:
     """Mean over the classes of which labels taught something and records are expected.
 
     Parameters
@@ -83,16 +83,20 @@ def _mean(found: Sequence[Estimated], *, precise: bool) -> Estimated:
         of precisions: a class that is never predicted counts as 0, and a record bears on that of one class
         alone, so that the variances add up. Else a record bears on all classes, and the squares add up.
     """
-    there = [_NEVER if precise and one is None else one for one in found if one is not Reason.NO_LABELS]
-    known = [one for one in there if isinstance(one, Estimate)]
-    reasons = [one for one in there if isinstance(one, Reason)]
-    if reasons or not known:
+    there = [
+        _NEVER if precise and estimate is None else estimate
+        for estimate in of_classes
+        if estimate is not Reason.NO_LABELS
+    ]
+    estimates = [estimate for estimate in there if isinstance(estimate, Estimate)]
+    reasons = [estimate for estimate in there if isinstance(estimate, Reason)]
+    if reasons or not estimates:
         return reasons[0] if reasons else None
-    k = len(known)
-    square = sum(one.square for one in known) / k**2
+    k = len(estimates)
+    square = sum(estimate.square for estimate in estimates) / k**2
     return Estimate(
-        value=sum(one.value for one in known) / k,
-        variance=sum(one.variance for one in known) / k**2 if precise else square,
+        value=sum(estimate.value for estimate in estimates) / k,
+        variance=sum(estimate.variance for estimate in estimates) / k**2 if precise else square,
         square=square,
-        resolution=sum(one.resolution for one in known) / k,
+        resolution=sum(estimate.resolution for estimate in estimates) / k,
     )

@@ -77,18 +77,18 @@ def quantile(cells: Ordered, percent: int, level: float = LEVEL) -> Measurement:
     .. [2] Conover (1999). Practical Nonparametric Statistics, 3rd ed., section 3.2.
     """
     rank, rest = divmod(cells.n * percent, 100)
-    found = _middle(cells, [rank + 1, rank + 1] if rest else [rank, rank + 1])
-    if found.value is None:
-        return found
-    return replace(found, interval=_quantile_interval(cells, percent / 100, level))
+    value = _middle(cells, [rank + 1, rank + 1] if rest else [rank, rank + 1])
+    if value.value is None:
+        return value
+    return replace(value, interval=_quantile_interval(cells, percent / 100, level))
 
 
 def median_absolute_error(magnitudes: Ordered, level: float = LEVEL) -> Measurement:
     """Median of |prediction - label|."""
-    found = quantile(magnitudes, 50, level)
-    if found.interval is None:
-        return found
-    return replace(found, interval=replace(found.interval, lower=max(0.0, found.interval.lower)))
+    median = quantile(magnitudes, 50, level)
+    if median.interval is None:
+        return median
+    return replace(median, interval=replace(median.interval, lower=max(0.0, median.interval.lower)))
 
 
 def max_error(magnitudes: Ordered) -> Measurement:

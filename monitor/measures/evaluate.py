@@ -1,27 +1,32 @@
 """Evaluate: all measures of a set of counters, by name."""
 
-from dataclasses import dataclass
-
 from monitor.core.errors import GridMismatch
 from monitor.core.interval import LEVEL
 from monitor.core.measurement import Reason
-from monitor.core.typing import Counts, Ints
-from monitor.measures import error_quantiles, regression, volume
-from monitor.measures import estimates as estimated
-from monitor.measures import labels as label_measures
-from monitor.measures import quality as data_quality
+from monitor.measures import error_quantiles, regression
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.class_estimates import class_results, largest_result
 from monitor.measures.classification import confusion, probabilities, scores
 from monitor.measures.classification.scores import Scored
 from monitor.measures.comparison import arms, challenger
-from monitor.measures.estimates import Calibration, ClassCalibrations, ExpectedErrors, Learned
-from monitor.measures.options import Options, Result, generator
-from monitor.measures.shift import stability_index as shifts
-from monitor.measures.shift import values
+from monitor.measures.estimates import (
+    Calibration,
+    ClassCalibrations,
+    ExpectedErrors,
+    Learned,
+    absent_results,
+    binary_results,
+    error_results,
+    number_results,
+)
+from monitor.measures.labels import results as label_results
+from monitor.measures.options import FEATURE, Options, Result, generator
+from monitor.measures.quality import results as quality_results
+from monitor.measures.shift import stability_index, values
 from monitor.measures.shift.cells import Expected, Subject
 from monitor.measures.shift.mixture import Mixture
 from monitor.measures.statistics.moments import mixed, moments_of
+from monitor.measures.volume import volume_results
 from monitor.records import pairing
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.reading import Task
@@ -61,22 +66,22 @@ def performance(counting: Counting, labels: Counters, options: Options) -> list[
             *error_quantiles.results(moments, *tables, options),
         ]
     rng, opened = generator(labels) if options.resamples else None, labels.opened()
-    found = list(confusion.results(counting.confusion(opened), options, rng))
+    results = list(confusion.results(counting.confusion(opened), options, rng))
     clipped = int(opened.block("tally")[TALLY.index("clipped")])
     if counting.scored:
         losses = counting.losses(opened) if counting.probabilistic else None
         table, bounds = counting.score_table(opened), counting.score_bounds
-        found += scores.results(
+        results += scores.results(
             Scored(table, bounds, counting.reading.classes, losses, clipped), options, rng
         )
     if counting.probable:
-        found += probabilities.results(
+        results += probabilities.results(
             counting.class_tables(opened), counting.losses(opened), clipped, options
         )
         if options.whole and Family.CALIBRATION in options.families:
             table, bounds = counting.score_table(opened), counting.score_bounds
-            found += probabilities.calibration_results(table, bounds, options, rng)
-    return found
+            results += probabilities.calibration_results(table, bounds, options, rng)
+    return results
 
 
 def best_threshold(counting: Counting, labels: Counters, options: Options) -> float | None:
@@ -99,17 +104,19 @@ def expectation(counting: Counting, reference: Counters | Mixture, *, features: 
     features
         False for versions, segments and arms, whose features are not counted.
     """
+    parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
+    for _, counters in parts:
+        _require(counting.records, counters)
     subjects = tuple(
         Subject(name, grid, counting.records.offsets[name])
         for name, grid in counting.outputs.items()
-        if features or not name.startswith("feature:")
+        if features or not name.startswith(FEATURE)
     )
-    parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
     moments = {
         name: mixed([(share, moments_of(counting.moments(counters), name)) for share, counters in parts])
-        for name in (one.name for one in subjects if one.name in counting.summed)
+        for name in (subject.name for subject in subjects if subject.name in counting.summed)
     }
-    return Expected(subjects, _dense(counting, reference), moments)
+    return Expected(subjects, reference.dense(), moments)
 
 
 def shift(counting: Counting, expected: Expected | None, records: Counters, options: Options) -> list[Result]:
@@ -121,20 +128,20 @@ def shift(counting: Counting, expected: Expected | None, records: Counters, opti
         None: score and prediction are absent for want of a reference.
     """
     _require(counting.records, records)
-    found: list[Result] = []
+    results: list[Result] = []
     if expected is not None:
         absent = Reason.NOT_COUNTED if _records(records) else Reason.NO_RECORDS
         if Family.SHIFT in options.families:
-            found += shifts.results(expected, records.index, records.value, options, absent)
+            results += stability_index.results(expected, records.index, records.value, options, absent)
         if options.whole and Family.VALUES in options.families:
             sums = counting.moments(records) if counting.summed else None
-            found += values.results(expected, records.index, records.value, sums, options.level, absent)
-        return found
+            results += values.results(expected, records.index, records.value, sums, options.level, absent)
+        return results
     for name, grid in counting.outputs.items():
-        if Family.SHIFT in options.families and not name.startswith("feature:"):
+        if Family.SHIFT in options.families and not name.startswith(FEATURE):
             n = counting.histogram(records, name).n
-            found += shifts.absent_results(name, grid, Reason.NO_REFERENCE, n, options)
-    return found
+            results += stability_index.absent_results(name, grid, Reason.NO_REFERENCE, n, options)
+    return results
 
 
 def quality(
@@ -147,15 +154,17 @@ def quality(
     features
         False for versions and arms, whose features are not counted.
     """
-    now = _Decoded.of(counting, records)
-    unusual = int(now.dense[counting.records.slice("unusual_names")][0]) if features else None
-    found = list(volume.volume_results(now.volume, unusual))
-    for name in counting.outputs:
-        if features or not name.startswith("feature:"):
-            histogram = now.histogram(name)
-            absent = Reason.NOT_COUNTED if now.records else Reason.NO_RECORDS
-            found += data_quality.results(name, histogram, absent, level)
-    return found
+    _require(counting.records, records)
+    dense, layout = records.dense(), counting.records
+    counted = dense[layout.slice("volume")]
+    unusual = int(dense[layout.slice("unusual_names")][0]) if features else None
+    results = list(volume_results(counted, unusual))
+    absent = Reason.NOT_COUNTED if counted[VOLUME.index("records")] else Reason.NO_RECORDS
+    for name, grid in counting.outputs.items():
+        if features or not name.startswith(FEATURE):
+            histogram = Histogram(grid, dense[layout.slice(name)])
+            results += quality_results(name, histogram, absent, level)
+    return results
 
 
 def label_quality(
@@ -173,7 +182,7 @@ def label_quality(
     _require(counting.labels, labels)
     opened = labels.opened()
     table = counting.delays(opened) if delays else None
-    return list(label_measures.results(opened.block("tally"), table, options.level))
+    return list(label_results(opened.block("tally"), table, options.level))
 
 
 def comparison(
@@ -254,19 +263,19 @@ def estimates(
             scores = counting.histogram(records, "score")
             if not counting.scored:
                 return [largest_result(taught, scores, options.level)]
-            return list(estimated.binary_results(taught, scores, predictions, options.level))
+            return list(binary_results(taught, scores, predictions, options.level))
         case ClassCalibrations():
             scores, tables = counting.histogram(records, "score"), counting.predicted_tables(records)
             return list(class_results(taught, tables, scores, predictions, options.level))
         case ExpectedErrors():
-            return list(estimated.number_results(taught, predictions, options.level))
+            return list(number_results(taught, predictions, options.level))
         case Reason():
-            return list(estimated.absent_results(names, taught, _records(records)))
+            return list(absent_results(names, taught, _records(records)))
 
 
-def estimate_errors(found: list[Result], realised: list[Result]) -> list[Result]:
+def estimate_errors(estimated: list[Result], realised: list[Result]) -> list[Result]:
     """Estimates less what labels gave."""
-    return list(estimated.error_results(found, realised))
+    return list(error_results(estimated, realised))
 
 
 def _estimated(counting: Counting, *, whole: bool) -> tuple[str, ...]:
@@ -282,39 +291,8 @@ def _estimated(counting: Counting, *, whole: bool) -> tuple[str, ...]:
     return ("accuracy", "roc_auc_macro", "precision_macro", "recall_macro") if whole else ("accuracy",)
 
 
-@dataclass(frozen=True, slots=True)
-class _Decoded:
-    """Counters of a records part, made dense once for all its blocks."""
-
-    counting: Counting
-    dense: Ints
-
-    @classmethod
-    def of(cls, counting: Counting, counters: Counters) -> "_Decoded":
-        _require(counting.records, counters)
-        return cls(counting, counters.dense())
-
-    @property
-    def volume(self) -> Ints:
-        return self.dense[self.counting.records.slice("volume")]
-
-    @property
-    def records(self) -> int:
-        return int(self.volume[VOLUME.index("records")])
-
-    def histogram(self, name: str) -> Histogram:
-        return Histogram(self.counting.outputs[name], self.dense[self.counting.records.slice(name)])
-
-
 def _records(records: Counters) -> int:
     return int(records.block("volume")[VOLUME.index("records")])
-
-
-def _dense(counting: Counting, reference: Counters | Mixture) -> Counts:
-    parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
-    for _, counters in parts:
-        _require(counting.records, counters)
-    return reference.dense()
 
 
 def _require(layout: Layout, counters: Counters) -> None:

@@ -11,6 +11,7 @@ from monitor.core.measurement import Measurement
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
 from monitor.states.counters import Counters
 
+FEATURE = "feature:"  # subjects that are features begin so
 RESAMPLES = 400  # of bootstraps
 TOPS = (0.01, 0.05, 0.1)  # shares of the records
 RATE_METHOD: RateMethod = "wilson"

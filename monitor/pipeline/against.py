@@ -7,7 +7,7 @@ from monitor.alerts.rules import Rule
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
     MEANS,
-    Mean,
+    SegmentMean,
     difference,
     is_comparable,
     is_worse,
@@ -274,7 +274,7 @@ def _contribution(target: Target, fall: MeasurementRow, now: Strata, then: Strat
     return [] if measured is None else [replace(fall, measure=CONTRIBUTION, measurement=measured)]
 
 
-def _means(counting: Counting, strata: Strata) -> Mapping[str, Mean]:
+def _means(counting: Counting, strata: Strata) -> Mapping[str, SegmentMean]:
     return {
         one.segment or "": mean_of(counting, strata[one]) for one in segments_of(strata, counting.segments)
     }

@@ -13,7 +13,7 @@ from measure_states import LATER, PANE, binary_reading, labels_part, records_par
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.selection import exposed_as
-from monitor.measures.against import Mean, mean_of, segment_contribution
+from monitor.measures.against import SegmentMean, mean_of, segment_contribution
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Direction, Family, Unit, Yardstick
@@ -159,7 +159,7 @@ def contribution_of(case: Example) -> Measurement:
     counting = case.counting
     numbers = counting.reading.task is Task.REGRESSION
     whole, now = (mean_of(counting, labels) for labels in (case.labels, case.arms["control"]))
-    then = Mean(whole.n, 0.0 if numbers else 1.0)
+    then = SegmentMean(whole.n, 0.0 if numbers else 1.0)
     direction = Direction.LOWER if numbers else Direction.HIGHER
     found = segment_contribution(direction, {"arm=control": now}, {"arm=control": then}, (whole, then))
     return found or Measurement.absent(Reason.NO_LABELS, n=0)

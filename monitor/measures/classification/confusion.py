@@ -80,14 +80,14 @@ def shares(margins: Margins) -> dict[str, Share]:
     """
     n, right = margins.n, sum(margins.right)
     none = Reason.UNDEFINED if n else Reason.NO_LABELS
-    known, predicted = sum(margins.actual[:-1]), sum(margins.predicted[:-1])
+    of_known, predicted = sum(margins.actual[:-1]), sum(margins.predicted[:-1])
     return {
         "accuracy": (right, n, none),
         "error_rate": (n - right, n, none),
         "majority_accuracy": (max(margins.actual[:-1]), n, none),
         "precision_micro": (right, predicted, none),
-        "recall_micro": (right, known, none),
-        "recall_weighted": (right, known, none),
+        "recall_micro": (right, of_known, none),
+        "recall_weighted": (right, of_known, none),
     }
 
 
@@ -96,12 +96,12 @@ def shares_of_class(margins: Margins, position: int) -> dict[str, Share]:
     n, right = margins.n, margins.right[position]
     actual, predicted = margins.actual[position], margins.predicted[position]
     none = Reason.UNDEFINED if n else Reason.NO_LABELS
-    one = Reason.ONE_CLASS if n and len(margins.right) == 2 else none
+    of_one = Reason.ONE_CLASS if n and len(margins.right) == 2 else none
     return {
         "precision": (right, predicted, none),
-        "recall": (right, actual, one),
-        "false_positive_rate": (predicted - right, n - actual, one),
-        "false_negative_rate": (actual - right, actual, one),
+        "recall": (right, actual, of_one),
+        "false_positive_rate": (predicted - right, n - actual, of_one),
+        "false_negative_rate": (actual - right, actual, of_one),
         "base_rate": (actual, n, none),
         "predicted_rate": (predicted, n, none),
     }
@@ -144,18 +144,18 @@ def _rates(
     margins: Margins, wanted: AbstractSet[str], subjects: Mapping[int, str], options: Options
 ) -> Iterator[Result]:
     bounds = RATE_INTERVALS[options.rate_interval]
-    found = [("", shares(margins))]
-    found += [(subject, shares_of_class(margins, at)) for at, subject in subjects.items()]
+    rated = [("", shares(margins))]
+    rated += [(subject, shares_of_class(margins, at)) for at, subject in subjects.items()]
     if len(margins.right) == 2:
-        found.append(("", {"specificity": shares_of_class(margins, 0)["recall"]}))
-    known: dict[Share, Measurement] = {}  # many are equal where there are two classes, or none unseen
-    for subject, rates in found:
+        rated.append(("", {"specificity": shares_of_class(margins, 0)["recall"]}))
+    measured: dict[Share, Measurement] = {}  # many are equal where there are two classes, or none unseen
+    for subject, rates in rated:
         for name, share in rates.items():
             if name in wanted:
-                if share not in known:
+                if share not in measured:
                     having, of, reason = share
-                    known[share] = rate(having, of, options.level, reason, bounds)
-                yield Result(name, subject, known[share])
+                    measured[share] = rate(having, of, options.level, reason, bounds)
+                yield Result(name, subject, measured[share])
 
 
 def _resampled(

@@ -145,10 +145,10 @@ def calibration_results(
         shape (cells + 1,): bounds of the cells.
     """
     ranked = Ranked.of(table, bounds)
-    told, few = calibration.Probabilities.of(ranked), calibration.too_few(ranked.n)
+    scored, few = calibration.RankedProbabilities.of(ranked), calibration.too_few(ranked.n)
     resamples = None if few or rng is None else Resamples.of(ranked, options.resamples, rng)
-    found = {} if resamples is None else spreads(calibration.statistics(resamples, told), options.level)
-    yield from calibration.group_results(told, resamples, found, options, rng)
+    intervals = {} if resamples is None else spreads(calibration.statistics(resamples, scored), options.level)
+    yield from calibration.group_results(scored, resamples, intervals, options, rng)
 
 
 def _variance_of_mean(counts: Ints, off: Floats, n: Ints) -> Floats:

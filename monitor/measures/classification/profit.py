@@ -26,8 +26,8 @@ def profits(ranked: Ranked, amounts: Floats) -> Floats:
     """Profit by threshold, shape (1 + cells,): no record is positive, then each cell and all above it are."""
     (quiet, false), (miss, true) = amounts.tolist()
     start = miss * ranked.positives + quiet * ranked.negatives
-    told = (true - miss) * ranked.true + (false - quiet) * ranked.false
-    return np.concatenate([[start], start + told])
+    gained = (true - miss) * ranked.true + (false - quiet) * ranked.false
+    return np.concatenate([[start], start + gained])
 
 
 def least_profit(amounts: Floats) -> float:
@@ -95,9 +95,9 @@ def statistics(resamples: Resamples, n: int, amounts: Floats) -> dict[str, Singl
     """Largest profit of the counts and of each resample; both classes must be there."""
     (quiet, false), (miss, true) = (amounts * n).tolist()
     positives = resamples.true[-1]
-    told = (true - miss - false + quiet) * resamples.true + (false - quiet) * resamples.both
+    gained = (true - miss - false + quiet) * resamples.true + (false - quiet) * resamples.both
     start = miss * positives + quiet * (1 - positives)
-    return {"best_profit": start + np.maximum(told.max(axis=0), 0)}
+    return {"best_profit": start + np.maximum(gained.max(axis=0), 0)}
 
 
 def results(ranked: Ranked, amounts: Floats, spread: Spread | None, at: Sequence[int]) -> Iterator[Result]:
@@ -115,7 +115,7 @@ def results(ranked: Ranked, amounts: Floats, spread: Spread | None, at: Sequence
     table = curve(_CURVE, *map(np.asarray, columns))
     interval = spread.basic(value, lowest=n * least_profit(amounts)) if spread else None
     yield Result("best_profit", "", Measurement(value, n, None, interval, 0.0, table))
-    found = Measurement.absent(Reason.UNDEFINED, n=n)
+    chosen = Measurement.absent(Reason.UNDEFINED, n=n)
     if math.isfinite(threshold):
-        found = Measurement(threshold, n)
-    yield Result("best_profit_threshold", "", found)
+        chosen = Measurement(threshold, n)
+    yield Result("best_profit_threshold", "", chosen)

@@ -9,7 +9,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Singles
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.classification import calibration, discrimination, gains, profit
-from monitor.measures.classification.calibration import Probabilities
+from monitor.measures.classification.calibration import RankedProbabilities
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.ranked import Ranked, points
 from monitor.measures.statistics.resampling import Resamples, spreads
@@ -51,28 +51,28 @@ def results(scored: Scored, options: Options, rng: np.random.Generator | None) -
         return
     ranked = Ranked.of(scored.table, scored.bounds)
     resamples = Resamples.of(ranked, options.resamples, rng) if rng is not None and ranked.n else None
-    told = None if scored.losses is None else Probabilities.of(ranked)
+    probabilities = None if scored.losses is None else RankedProbabilities.of(ranked)
     amounts = profit.amounts_of(scored.classes, options.profit) if options.profit else None
-    found = spreads(_statistics(ranked, resamples, told, amounts, options), options.level)
+    intervals = spreads(_statistics(ranked, resamples, probabilities, amounts, options), options.level)
     at = points(ranked) if ranked.two else []
-    yield from discrimination.full_results(ranked, options, found, at)
+    yield from discrimination.full_results(ranked, options, intervals, at)
     yield Result("average_precision", "", gains.average_precision(ranked, at, options.level))
     if Family.GAINS in options.families:
-        yield from gains.top_results(ranked, options.tops, found)
+        yield from gains.top_results(ranked, options.tops, intervals)
     if Family.GAINS in options.families and amounts is not None:
-        yield from profit.results(ranked, amounts, found.get("best_profit"), at)
+        yield from profit.results(ranked, amounts, intervals.get("best_profit"), at)
         yield Result("reference_threshold_profit", "", _chosen_before(ranked, amounts, options))
-    if told is None or scored.losses is None:
+    if probabilities is None or scored.losses is None:
         return
     yield from discrimination.loss_results(scored.losses, options)
     clipped = Measurement(float(scored.clipped), scored.losses.n("log_loss"))
     yield Result("clipped_records", "", clipped)
-    skill = calibration.brier_skill_score(told, scored.losses, options.level)
+    skill = calibration.brier_skill_score(probabilities, scored.losses, options.level)
     yield Result("brier_skill_score", "", skill)
     if Family.CALIBRATION not in options.families:
         return
-    yield from calibration.results(told, options.level)
-    yield from calibration.group_results(told, resamples, found, options, rng)
+    yield from calibration.results(probabilities, options.level)
+    yield from calibration.group_results(probabilities, resamples, intervals, options, rng)
 
 
 def best_threshold(scored: Scored, options: Options) -> float | None:
@@ -92,7 +92,7 @@ def _chosen_before(ranked: Ranked, amounts: Floats, options: Options) -> Measure
 def _statistics(
     ranked: Ranked,
     resamples: Resamples | None,
-    told: Probabilities | None,
+    probabilities: RankedProbabilities | None,
     amounts: Floats | None,
     options: Options,
 ) -> dict[str, Singles]:
@@ -106,6 +106,6 @@ def _statistics(
         if amounts is not None:
             drawn |= profit.statistics(resamples, ranked.n, amounts)
     calibrated = Family.CALIBRATION in options.families
-    if calibrated and told is not None and not calibration.too_few(ranked.n):
-        drawn |= calibration.statistics(resamples, told)
+    if calibrated and probabilities is not None and not calibration.too_few(ranked.n):
+        drawn |= calibration.statistics(resamples, probabilities)
     return drawn

@@ -129,12 +129,12 @@ def evidence_results(agreement: Agreement, most: float) -> Iterator[Result]:
     most
         logarithm of the most evidence that there was at any look.
     """
-    found = Measurement.absent(Reason.NO_LABELS, n=0)
+    compared = Measurement.absent(Reason.NO_LABELS, n=0)
     if agreement.n:
         evidence = discordant_evidence(agreement.champion_only, agreement.challenger_only)
-        found = Measurement(value=evidence, n=agreement.n)
-    yield Result("challenger_log_evidence", "", found)
-    yield Result("challenger_p_value_always_valid", "", p_value(found, most))
+        compared = Measurement(value=evidence, n=agreement.n)
+    yield Result("challenger_log_evidence", "", compared)
+    yield Result("challenger_p_value_always_valid", "", p_value(compared, most))
 
 
 def _area(table: ScoreTable) -> tuple[float, float]:

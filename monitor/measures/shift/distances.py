@@ -70,9 +70,9 @@ def critical_values(expected: Expected, row: int, n: int, level: float) -> dict[
     """
     m = float(expected.m[row])
     sizes = two_digits(n), two_digits(m)
-    *found, statistic = simulated_distances(*sizes, expected.shares(row), level)
+    *limits, statistic = simulated_distances(*sizes, expected.shares(row), level)
     scale = math.sqrt((1 / n + 1 / m) / (1 / sizes[0] + 1 / sizes[1]))
-    scaled = [min(scale * value, 1.0) for value in found]
+    scaled = [min(scale * value, 1.0) for value in limits]
     return dict(zip(_LIMITS, (*scaled, statistic, math.sqrt(statistic / (n + m))), strict=True))
 
 

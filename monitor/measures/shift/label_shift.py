@@ -24,8 +24,8 @@ def expected_labels(references: Sequence[tuple[float, Histogram]]) -> Expected:
         (share of a window's records that is compared with it, its labels); the shares add up to 1.
     """
     shares = np.asarray([share for share, _ in references])
-    told = np.stack([_told(labels) for _, labels in references])
-    counts: Counts = told[0] if len(told) == 1 else mixed_cells(shares, told)
+    counted = np.stack([_counts(labels) for _, labels in references])
+    counts: Counts = counted[0] if len(counted) == 1 else mixed_cells(shares, counted)
     return Expected((Subject(LABEL, references[0][1].grid, 0),), counts)
 
 
@@ -37,15 +37,15 @@ def results(expected: Expected | None, labels: Histogram, options: Options) -> I
     expected
         None: there is no reference.
     """
-    told = _told(labels)
+    counted = _counts(labels)
     if expected is None:
-        yield from shift.absent_results(LABEL, labels.grid, Reason.NO_REFERENCE, int(told.sum()), options)
+        yield from shift.absent_results(LABEL, labels.grid, Reason.NO_REFERENCE, int(counted.sum()), options)
         return
-    yield from shift.results(expected, np.arange(len(told)), told, options, Reason.NO_LABELS)
+    yield from shift.results(expected, np.arange(len(counted)), counted, options, Reason.NO_LABELS)
 
 
-def _told(labels: Histogram) -> Ints:
+def _counts(labels: Histogram) -> Ints:
     """Counts of the records that have a label, be it unseen or invalid."""
-    told = np.array(labels.counts, dtype=np.int64)
-    told[-2] = 0
-    return told
+    counts = np.array(labels.counts, dtype=np.int64)
+    counts[-2] = 0
+    return counts

@@ -135,17 +135,17 @@ def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
     used = ((expected.table + sides.current) > 0).sum(axis=1)
     few = (sides.n < options.min_per_cell * used).tolist()
     order = np.argsort(-terms, axis=1, kind="stable")[:, :MOVED].tolist() if options.whole else None
-    found = []
+    indices = []
     for row, value in enumerate(values):
         n, reason = int(sides.n[row]), sides.reason(row)
         reason = reason or (Reason.TOO_FEW if few[row] else None)
         reason = reason or (None if math.isfinite(value) else Reason.UNDEFINED)
         if reason is not None:
-            found.append(Measurement.absent(reason, n=n))
+            indices.append(Measurement.absent(reason, n=n))
             continue
         detail = None if order is None else _moved(expected, row, order[row], (q[row], p[row], terms[row]))
-        found.append(Measurement(value=value, n=n, detail=detail))
-    return found
+        indices.append(Measurement(value=value, n=n, detail=detail))
+    return indices
 
 
 def index_biases(sides: Sides) -> list[Measurement]:
@@ -216,10 +216,10 @@ def _moved(
     expected: Expected, row: int, order: list[int], columns: tuple[Floats, Floats, Floats]
 ) -> Detail | None:
     q, p, terms = (column[order].tolist() for column in columns)
-    told = zip(order, q, p, terms, strict=True)
+    columns_by_slot = zip(order, q, p, terms, strict=True)
     rows = [
         (expected.name_of(row, slot), round(before, 6), round(now, 6), round(term, 6))
-        for slot, before, now, term in told
+        for slot, before, now, term in columns_by_slot
         if term > 0
     ]
     return Detail(("cell", "expected", "actual", "contribution"), tuple(rows)) if rows else None

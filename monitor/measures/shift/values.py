@@ -31,8 +31,8 @@ def results(
         reason of a subject without a record.
     """
     subjects = [expected.subjects[row] for row in expected.numeric]
-    starts = np.asarray([one.start for one in subjects], dtype=np.int64)
-    ends = np.asarray([one.start + one.grid.regular for one in subjects], dtype=np.int64)
+    starts = np.asarray([subject.start for subject in subjects], dtype=np.int64)
+    ends = np.asarray([subject.start + subject.grid.regular for subject in subjects], dtype=np.int64)
     bounds = zip(np.searchsorted(index, starts).tolist(), np.searchsorted(index, ends).tolist(), strict=True)
     for subject, (first, last) in zip(subjects, bounds, strict=True):
         cells, counts = index[first:last] - subject.start, value[first:last]
@@ -79,8 +79,12 @@ def standardized_difference(now: Moments, then: Moments, level: float = LEVEL) -
     interval = None
     if min(now.n, then.n) > 1:
         sides = [(side.mean, side.variance, side.n) for side in (now, then)]
-        found = welch(sides[0], sides[1], level)
-        interval = None if found is None else Interval(found.lower / pooled, found.upper / pooled, level)
+        difference = welch(sides[0], sides[1], level)
+        interval = (
+            None
+            if difference is None
+            else Interval(difference.lower / pooled, difference.upper / pooled, level)
+        )
     return Measurement(value=(now.mean - then.mean) / pooled, n=n, interval=interval)
 
 

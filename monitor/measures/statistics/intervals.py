@@ -106,9 +106,9 @@ def newcombe_difference(
     (0.2, 0.0524, 0.3339)
     """
     p1, p2 = first[0] / first[1], second[0] / second[1]
-    one, two = wilson(*first, level), wilson(*second, level)
-    down = math.hypot(p1 - one.lower, two.upper - p2)
-    up = math.hypot(one.upper - p1, p2 - two.lower)
+    of_first, of_second = wilson(*first, level), wilson(*second, level)
+    down = math.hypot(p1 - of_first.lower, of_second.upper - p2)
+    up = math.hypot(of_first.upper - p1, p2 - of_second.lower)
     difference = p1 - p2
     return difference, Interval(max(-1.0, difference - down), min(1.0, difference + up), level)
 
@@ -150,11 +150,11 @@ def welch(
     ----------
     .. [1] Welch (1947). The generalization of "Student's" problem. Biometrika 34:28.
     """
-    one, two = first[1] / first[2], second[1] / second[2]
-    if one + two <= 0:
+    of_first, of_second = first[1] / first[2], second[1] / second[2]
+    if of_first + of_second <= 0:
         return None
-    freedom = (one + two) ** 2 / (one**2 / (first[2] - 1) + two**2 / (second[2] - 1))
-    return student(first[0] - second[0], one + two, freedom, level)
+    freedom = (of_first + of_second) ** 2 / (of_first**2 / (first[2] - 1) + of_second**2 / (second[2] - 1))
+    return student(first[0] - second[0], of_first + of_second, freedom, level)
 
 
 def percentiles(draws: Floats, level: float) -> list[Interval | None]:
@@ -170,18 +170,18 @@ def percentiles(draws: Floats, level: float) -> list[Interval | None]:
     ordered = np.sort(draws, axis=1)  # NaN last
     bounds: list[tuple[float, float] | None] = list(zip(*_bounds(ordered, level), strict=True))
     for row in np.flatnonzero(np.isnan(ordered[:, -1])).tolist():
-        found = ordered[row : row + 1, : np.count_nonzero(~np.isnan(ordered[row]))]
-        enough = 2 * found.shape[1] > ordered.shape[1]
-        bounds[row] = next(zip(*_bounds(found, level), strict=True)) if enough else None
+        finite = ordered[row : row + 1, : np.count_nonzero(~np.isnan(ordered[row]))]
+        enough = 2 * finite.shape[1] > ordered.shape[1]
+        bounds[row] = next(zip(*_bounds(finite, level), strict=True)) if enough else None
     return [None if pair is None else Interval(*pair, level) for pair in bounds]
 
 
 def _bounds(ordered: Floats, level: float) -> tuple[list[float], list[float]]:
     """Lower and upper quantile of each row that hold its middle."""
     last = ordered.shape[1] - 1
-    found = []
+    quantiles = []
     for at in ((0.5 - level / 2) * last, (0.5 + level / 2) * last):
         below = int(at)
         low, high = ordered[:, below], ordered[:, min(below + 1, last)]
-        found.append((low + (high - low) * (at - below)).tolist())
-    return found[0], found[1]
+        quantiles.append((low + (high - low) * (at - below)).tolist())
+    return quantiles[0], quantiles[1]
