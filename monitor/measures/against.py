@@ -81,12 +81,13 @@ def difference(now: Measurement, then: Measurement) -> Measurement:
     if then.value is None:
         return Measurement(value=None, reason=then.reason, n=now.n)
     value = now.value - then.value
+    bounds = (None, None) if then.interval is None else (then.interval.lower, then.interval.upper)
     return Measurement(
         value=value,
         n=now.n,
         interval=_interval(value, now, then),
         resolution=now.resolution + then.resolution,
-        detail=_figures(then),
+        detail=Detail(FIGURES, ((then.value, *bounds, then.n),)),
     )
 
 
@@ -188,11 +189,6 @@ def _interval(value: float, now: Measurement, then: Measurement) -> Interval | N
     below = math.hypot(now.value - now.interval.lower, then.interval.upper - then.value)
     above = math.hypot(now.interval.upper - now.value, then.value - then.interval.lower)
     return Interval(value - below, value + above, now.interval.level)
-
-
-def _figures(then: Measurement) -> Detail:
-    bounds = (None, None) if then.interval is None else (then.interval.lower, then.interval.upper)
-    return Detail(FIGURES, ((then.value, *bounds, then.n),))
 
 
 def _pull(part: SegmentMean, n: int, centre: float) -> float:

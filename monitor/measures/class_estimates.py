@@ -1,6 +1,6 @@
 """Estimates of several classes before labels arrive: each class against the others, and their means."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -43,10 +43,16 @@ def class_results(
     yield largest_result(learned.largest, scores, level)
     n = int(tables[:1].sum())
     undecided = undecided_because(learned.largest, int(predictions.regular.sum()), n)
-    windows = [_window(known, table) for (_, known), table in zip(learned.classes, tables, strict=True)]
+    windows = [
+        calibration if isinstance(calibration, Reason) else Scores.split(calibration, *table)
+        for (_, calibration), table in zip(learned.classes, tables, strict=True)
+    ]
     for name, estimate in (("roc_auc", roc_auc), ("precision", precision), ("recall", recall)):
         logistic = estimate is roc_auc
-        estimates = [_of_class(estimate, window, None if logistic else undecided) for window in windows]
+        because = None if logistic else undecided
+        estimates = [
+            window if isinstance(window, Reason) else because or estimate(window) for window in windows
+        ]
         mean = _mean(estimates, precise=estimate is precision) if n else None
         yield Result(f"estimated_{name}_macro", "", measured(mean, n, level, logistic=logistic))
         for (subject, _), of_class in zip(learned.classes, estimates, strict=True):
@@ -60,18 +66,6 @@ def largest_result(learned: Calibration, scores: Histogram, level: float) -> Res
     n = int(counted.sum())
     right = accuracy(Scores.of(learned, counted, n)) if learned.decided else Reason.NOT_CONFIGURED
     return Result("estimated_accuracy", "", measured(right, n, level))
-
-
-def _window(known: Calibration | Reason, table: Ints) -> Scores | Reason:
-    return known if isinstance(known, Reason) else Scores.split(known, *table)
-
-
-def _of_class(
-    estimate: Callable[[Scores], Estimate | None], window: Scores | Reason, undecided: Reason | None
-) -> Estimated:
-    if isinstance(window, Reason):
-        return window
-    return undecided or estimate(window)
 
 
 def _mean(of_classes: Sequence[Estimated], *, precise: bool) -> Estimated:

@@ -51,12 +51,15 @@ def _of_moments(
         for name in ("mean", "standard_deviation", "standardized_mean_difference"):
             yield Result(name, subject.name, Measurement.absent(reason, n=n))
         return
-    centre, scale = _units(subject)
+    grid = subject.grid
+    centre, scale = (grid.centre, grid.scale) if isinstance(grid, NumericGrid) else (0.0, 1.0)
     value, variance = centre + scale * now.mean, now.variance * scale * scale
     interval = normal(value, variance / n, level) if n > 1 else None
     yield Result("mean", subject.name, Measurement(value=value, n=n, interval=interval))
-    spread = math.sqrt(variance) if math.isfinite(variance) else math.nan
-    yield Result("standard_deviation", subject.name, _finite(spread, n))
+    spread = Measurement.absent(Reason.OUT_OF_RANGE if n > 1 else Reason.UNDEFINED, n=n)
+    if math.isfinite(variance):
+        spread = Measurement(value=math.sqrt(variance), n=n)
+    yield Result("standard_deviation", subject.name, spread)
     yield Result("standardized_mean_difference", subject.name, standardized_difference(now, then, level))
 
 
@@ -113,14 +116,3 @@ def _edge(lower: float, upper: float, n: int, *, lower_one: bool) -> Measurement
         return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
     value = lower if lower_one else float(np.nextafter(upper, -np.inf))
     return Measurement(value=value, n=n, resolution=upper - lower)
-
-
-def _units(subject: Subject) -> tuple[float, float]:
-    grid = subject.grid
-    return (grid.centre, grid.scale) if isinstance(grid, NumericGrid) else (0.0, 1.0)
-
-
-def _finite(value: float, n: int) -> Measurement:
-    if math.isfinite(value):
-        return Measurement(value=value, n=n)
-    return Measurement.absent(Reason.OUT_OF_RANGE if n > 1 else Reason.UNDEFINED, n=n)
