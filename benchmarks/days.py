@@ -22,16 +22,16 @@ import watched
 from timing import in_turn, save, sizes
 
 from monitor.core.clock import DAY
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected
 from monitor.measures.evaluate import expectation, performance, shift
+from monitor.measures.options import Options, Result
+from monitor.measures.shift.cells import Expected
 from monitor.pipeline.model import Monitored
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 
 DAYS_MEASURED = 5
-ASK = Ask()
+ASK = Options()
 HEADLINES = replace(ASK, resamples=0, whole=False, families=frozenset({Family.SHIFT}))
 SAME = {
     "roc_auc": "roc_auc",
@@ -45,17 +45,17 @@ SAME = {
 
 
 def drift_of(
-    counting: Counting, expected: Expected, parts: Sequence[PanePart], starts: Sequence[int], ask: Ask
+    counting: Counting, expected: Expected, parts: Sequence[PanePart], starts: Sequence[int], options: Options
 ) -> list[list[Result]]:
     """Drift of each day."""
-    return [shift(counting, expected, reading.merged(list(parts), start), ask) for start in starts]
+    return [shift(counting, expected, reading.merged(list(parts), start), options) for start in starts]
 
 
 def performance_of(
-    counting: Counting, parts: Sequence[PanePart], starts: Sequence[int], ask: Ask
+    counting: Counting, parts: Sequence[PanePart], starts: Sequence[int], options: Options
 ) -> list[list[Result]]:
     """Performance of each day."""
-    return [performance(counting, reading.merged(list(parts), start), ask) for start in starts]
+    return [performance(counting, reading.merged(list(parts), start), options) for start in starts]
 
 
 def differing(ours: list[Result], scripts: script.Report) -> list[str]:
@@ -114,8 +114,8 @@ def main() -> int:
         in_turn("a day's performance, with intervals", lambda: by_labels(ASK), scripts, per=n),
     ]
     wrong = differing(by_labels(ASK)[0], script.performance(frames[0]))
-    measured = {"drift": [len(ours(ask)[0]) for ask in (HEADLINES, ASK)]}
-    measured["performance"] = [len(by_labels(ask)[0]) for ask in (few, plain, ASK)]
+    measured = {"drift": [len(ours(options)[0]) for options in (HEADLINES, ASK)]}
+    measured["performance"] = [len(by_labels(options)[0]) for options in (few, plain, ASK)]
     save("days", pairs, rows_a_day=len(frames[0]), measurements=measured, values_that_differ=wrong)
     return int(bool(wrong))
 

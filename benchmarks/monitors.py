@@ -29,8 +29,8 @@ import watched
 from timing import Pair, Run, peak, save, timed
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.ask import Ask, Result
 from monitor.measures.evaluate import expectation, performance, quality, shift
+from monitor.measures.options import Options, Result
 from monitor.pipeline.model import Monitored
 from monitor.records.pane import PanePart, Part
 from monitor.sources.counted import counted
@@ -42,7 +42,7 @@ PAIRS = 3
 STARTS = [data.START + at * DAY for at in range(10)]  # days of ours in a run
 PARTS = {"drift": Part.RECORDS, "performance": Part.LABELS}
 HOW = {"headline": "headline measures", "all": "all", "rows": "all, rows counted"}
-HEADLINES = {"drift": days.HEADLINES, "performance": replace(days.HEADLINES, families=Ask().families)}
+HEADLINES = {"drift": days.HEADLINES, "performance": replace(days.HEADLINES, families=Options().families)}
 WIDE = 20  # levels, above which we merge some, and cells are not the same
 BY_CELL = ("chi_squared", "jensen_shannon_distance", "largest_share_distance")
 
@@ -144,31 +144,31 @@ class Ours:
         self.rows = InMemory(self.monitored)
         self.states = {part: {start: self._count(part, start) for start in STARTS} for part in Part}
 
-    def measure(self, part: Part, ask: Ask, *, from_rows: bool = False) -> list[list[Result]]:
+    def measure(self, part: Part, options: Options, *, from_rows: bool = False) -> list[list[Result]]:
         """Measurements of each day."""
         states = self.states[part]
         hours = ((start, self._count(part, start) if from_rows else states[start]) for start in STARTS)
-        return [self._measured(part, reading.merged(found, start), ask) for start, found in hours]
+        return [self._measured(part, reading.merged(found, start), options) for start, found in hours]
 
     def run(self, part: str, how: str) -> Run:
         """One run; seconds are of a day, the peak is that of this process."""
-        ask = HEADLINES[part] if how == "headline" else Ask()
+        options = HEADLINES[part] if how == "headline" else Options()
         rows = how == "rows"
-        found = timed(lambda: {"measurements": len(self.measure(PARTS[part], ask, from_rows=rows)[-1])})
+        found = timed(lambda: {"measurements": len(self.measure(PARTS[part], options, from_rows=rows)[-1])})
         return replace(_a_day(found, len(STARTS)), peak=peak())
 
     def values(self) -> dict[tuple[str, str], Result]:
         """Of the first day, by column and measure."""
-        found = [one for part in Part for one in self.measure(part, Ask())[0]]
+        found = [one for part in Part for one in self.measure(part, Options())[0]]
         by_name = {(one.subject.removeprefix("feature:"), one.measure): one for one in found}
         positive = {("", one.measure): one for one in found if one.subject == "class:1"}
         return positive | by_name
 
-    def _measured(self, part: Part, day: Counters, ask: Ask) -> list[Result]:
+    def _measured(self, part: Part, day: Counters, options: Options) -> list[Result]:
         counting = self.monitored.counting
         if part is Part.LABELS:
-            return performance(counting, day, ask)
-        return [*shift(counting, self.expected, day, ask), *quality(counting, day)]
+            return performance(counting, day, options)
+        return [*shift(counting, self.expected, day, options), *quality(counting, day)]
 
     def _count(self, part: Part, start: int) -> list[PanePart]:
         panes, end = np.arange(start, start + DAY, HOUR), STARTS[-1] + DAY

@@ -21,8 +21,8 @@ import watched
 from timing import Pair, child, save, sizes, tell
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.ask import Ask
 from monitor.measures.evaluate import expectation, performance, quality, shift
+from monitor.measures.options import Options
 from monitor.pipeline.count import MOST_ROWS
 from monitor.pipeline.model import Monitored
 from monitor.records.pane import PanePart, Part
@@ -53,15 +53,17 @@ def merged(parts: list[PanePart], start: int) -> Counters:
     return Counters.merge_all(day[0].layout, day)
 
 
-def measured(monitored: Monitored, found: dict[Part, list[PanePart]], days: int, ask: Ask) -> Iterator[int]:
+def measured(
+    monitored: Monitored, found: dict[Part, list[PanePart]], days: int, options: Options
+) -> Iterator[int]:
     """How many measurements each day has."""
     reference, counting = monitored.reference, monitored.counting
     assert reference is not None
     expected = expectation(counting, reference.records)
     for at in range(days):
         records, labels = (merged(found[part], data.START + at * DAY) for part in Part)
-        results = [*shift(counting, expected, records, ask), *quality(counting, records)]
-        yield len(results) + len(performance(counting, labels, ask))
+        results = [*shift(counting, expected, records, options), *quality(counting, records)]
+        yield len(results) + len(performance(counting, labels, options))
 
 
 def ours(url: str, directory: Path, rows: int, days: int, what: str) -> Callable[[], object]:
@@ -76,7 +78,7 @@ def ours(url: str, directory: Path, rows: int, days: int, what: str) -> Callable
         told: dict[str, object] = {"records": sum(part.records for part in found[Part.RECORDS])}
         if what == "count":
             return told | {"bytes_of_a_pane": 16 * sum(len(one.index) for one in states) / len(states)}
-        return told | {"measurements_a_day": list(measured(monitored, found, days, Ask()))[-1]}
+        return told | {"measurements_a_day": list(measured(monitored, found, days, Options()))[-1]}
 
     return work
 

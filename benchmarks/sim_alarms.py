@@ -21,14 +21,14 @@ from sim_samples import (
 )
 
 from monitor.core.measurement import Measurement
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import challenge, expectation, performance, shift
+from monitor.measures.options import Options, Result
 from monitor.records.reading import Challenger, Reading, Task
 from monitor.records.reference import reference_of
 
-ASK = Ask()
+ASK = Options()
 FEATURES = Reading(task=Task.REGRESSION, numeric=("even",), categorical=("eight", "thirty"), time_units=UNITS)
 P_VALUES = ("ks_p_value", "chi_squared_p_value", "sign_test_p_value", "signed_rank_p_value")
 
@@ -79,14 +79,14 @@ def of_challenger_alarms() -> Case:
 
 def of_shift(m: int) -> Case:
     """Features that have not shifted; each sample has a reference of its own."""
-    ask = replace(ASK, families=frozenset({Family.SHIFT, Family.DISTANCES}))
+    options = replace(ASK, families=frozenset({Family.SHIFT, Family.DISTANCES}))
 
     def simulate(rng: Rng, size: int, times: int) -> Iterator[dict[str, Outcome]]:
         for _ in range(times):
             reference = reference_of(_features(rng, m), FEATURES)
             expected = expectation(reference.counting, reference.records)
             (window,) = records_parts(_features(rng, size), reference.counting, size)
-            yield _alarms(shift(reference.counting, expected, window, ask))
+            yield _alarms(shift(reference.counting, expected, window, options))
 
     told = (
         "Features drawn from the distribution of the reference: a normal number, eight equally frequent "

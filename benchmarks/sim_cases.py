@@ -25,7 +25,6 @@ from sim_samples import (
 )
 
 from monitor.measures.against import difference, is_comparable
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
     challenge,
@@ -35,13 +34,14 @@ from monitor.measures.evaluate import (
     learned,
     performance,
 )
+from monitor.measures.options import Options, Result
 from monitor.records.counting import Counting
 from monitor.records.reading import Challenger, Reading, Task
 from monitor.records.reference import reference_of
 from monitor.states.counters import Counters
 
 UNIVERSE = 400_000  # records of a population
-ASK, HEADLINES = Ask(), Ask(resamples=0, whole=False)
+ASK, HEADLINES = Options(), Options(resamples=0, whole=False)
 AMOUNTS = {("1", "1"): 4.0, ("0", "1"): -1.0, ("1", "0"): -2.0}
 NUMBERS = Reading(task=Task.REGRESSION, labelled=True, time_units=UNITS)
 LETTERS = ("a", "b", "c")
@@ -137,7 +137,7 @@ def of_challenger() -> Case:
     reading, universe = replace(BINARY, challenger=Challenger(column="challenger", threshold=0.3)), UNIVERSE
     table = challenged(np.random.default_rng(7), universe, 0.4)
     counting = reference_of(table.slice(0, REFERENCE), reading).counting
-    measured = partial(challenge, counting, ask=ASK)
+    measured = partial(challenge, counting, options=ASK)
     truth = _values(measured(whole_of(counting, table)))
     simulate = partial(_of_samples, table, counting, measured, truth)
     told = "Two scores of the same records, 20 % positive; the challenger's is the better one."
@@ -166,8 +166,8 @@ def of_estimated_errors() -> Case:
 
 def _performance(name: str, told: str, table: pa.Table, reading: Reading, rarest: float) -> Case:
     counting = reference_of(table.slice(0, REFERENCE), reading).counting
-    ask = replace(ASK, profit=AMOUNTS) if reading is BINARY else ASK
-    measured = partial(performance, counting, ask=ask)
+    options = replace(ASK, profit=AMOUNTS) if reading is BINARY else ASK
+    measured = partial(performance, counting, options=options)
     truth = _values(measured(whole_of(counting, table)))
     simulate = partial(_of_samples, table, counting, measured, truth)
     return Case(name, told, rarest, simulate, truth)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from scipy.special import expit
 
 from monitor.core.clock import HOUR
-from monitor.measures.ask import Result
+from monitor.measures.options import Result
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting

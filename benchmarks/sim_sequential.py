@@ -14,9 +14,9 @@ import numpy as np
 from scipy.special import chdtrc
 
 from monitor.core.typing import Ints
-from monitor.measures.challenger import discordant_evidence
-from monitor.measures.comparison import Rate
-from monitor.measures.sequential import arm_of, log_share_evidence, outcome_evidence, p_value_of
+from monitor.measures.comparison.arms import Rate
+from monitor.measures.comparison.challenger import discordant_evidence
+from monitor.measures.comparison.sequential import arm_of, log_share_evidence, outcome_evidence, p_value_of
 
 LEVEL = 0.05
 DETECT = 0.01

@@ -15,8 +15,8 @@ import pyarrow as pa
 from monitor.core.clock import HOUR
 from monitor.core.measurement import Measurement
 from monitor.core.typing import Floats
-from monitor.measures.ask import Ask
 from monitor.measures.evaluate import expectation, shift
+from monitor.measures.options import Options
 from monitor.records.count_records import count_records
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
@@ -109,7 +109,7 @@ def ours(data: Data) -> tuple[str, str]:
     expected = expectation(reference.counting, reference.records)
     found = {
         result.measure: result.measurement
-        for result in shift(reference.counting, expected, part.strata[WHOLE], Ask())
+        for result in shift(reference.counting, expected, part.strata[WHOLE], Options())
         if result.subject == "feature:x"
     }
     index, critical = found["stability_index"], found["stability_index_critical"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
+from monitor.core.interval import LEVEL
 from monitor.measures.rows import CUMULATIVE
 from monitor.records.reading import Task
 
@@ -64,7 +65,7 @@ class Watched:
     horizon: int = 60 * DAY
     every: int = HOUR
     ready_after: int = 0
-    level: float = 0.95
+    level: float = LEVEL
 
     @property
     def names(self) -> list[str]:

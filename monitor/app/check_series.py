@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement
 from monitor.exposition.selection import Group, expose
-from monitor.measures import label_shift
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
-    Ask,
+    Options,
     Result,
     comparison,
     expectation,
@@ -20,6 +19,7 @@ from monitor.measures.evaluate import (
     shift,
 )
 from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.shift import label_shift
 from monitor.records.counting import Counting
 from monitor.specs.model import ModelSpec
 from monitor.states.counters import Counters
@@ -69,21 +69,23 @@ def expected_series(model: ModelSpec, counting: Counting, strata: Sequence[Strat
 
 
 def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result]]:
-    ask = Ask(resamples=0)
+    options = Options(resamples=0)
     records, labels = Counters.empty(counting.records), Counters.empty(counting.labels)
     for result in (
-        *shift(counting, expectation(counting, records, features=whole), records, ask),
+        *shift(counting, expectation(counting, records, features=whole), records, options),
         *quality(counting, records, features=whole),
     ):
         yield Truth.NONE, result
-    arms = comparison(counting, labels, labels, ask) if whole and counting.reading.arms is not None else []
-    told = label_quality(counting, labels, ask, delays=whole)
+    arms = (
+        comparison(counting, labels, labels, options) if whole and counting.reading.arms is not None else []
+    )
+    told = label_quality(counting, labels, options, delays=whole)
     for truth in (Truth.PROVISIONAL, Truth.SETTLED) if counting.reading.labelled else ():
-        for result in (*performance(counting, labels, ask), *told, *arms):
+        for result in (*performance(counting, labels, options), *told, *arms):
             yield truth, result
     if counting.label is not None and whole:
         grid = counting.histogram(labels, label_shift.LABEL)
-        for result in label_shift.results(label_shift.expected_labels([(1.0, grid)]), grid, ask):
+        for result in label_shift.results(label_shift.expected_labels([(1.0, grid)]), grid, options):
             yield Truth.SETTLED, result
 
 

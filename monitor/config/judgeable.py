@@ -7,13 +7,13 @@ from monitor.alerts.rules import EVERY, Bound, Rule
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family, Unit
-from monitor.measures.label_shift import LABEL
+from monitor.measures.options import FEATURE
+from monitor.measures.shift.label_shift import LABEL
 from monitor.pipeline.windows.against import REFERENCE
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
 
 _OF_REFERENCE = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
-_FEATURE = "feature:"
 
 
 def never_judged(model: ModelSpec) -> Iterator[tuple[str, str]]:
@@ -47,7 +47,7 @@ def _reference(model: ModelSpec, rule: Rule) -> str:
     column = rule.segment.partition("=")[0]
     compared = rule.against == REFERENCE or (rule.against == "" and family in _OF_REFERENCE)
     if model.reference is None:
-        if column in model.reading.segments or compared or rule.subject.startswith(_FEATURE):
+        if column in model.reading.segments or compared or rule.subject.startswith(FEATURE):
             return "there is nothing to compare with: give [models.reference]"
         return ""
     if rule.against == REFERENCE and family is not Family.QUALITY and model.reference.versions:
@@ -116,12 +116,12 @@ def _subject(model: ModelSpec, rule: Rule) -> str:
     reading, subject = model.reading, rule.subject
     if subject == "score" and not reading.has_score:
         return "the model has no score"
-    if model.find_features or not subject.startswith(_FEATURE):
+    if model.find_features or not subject.startswith(FEATURE):
         return ""
     names = {*reading.numeric, *reading.categorical}
     if rule.measure == "unseen_rate":
         names = set(reading.categorical)
-    asked = subject.removeprefix(_FEATURE)
+    asked = subject.removeprefix(FEATURE)
     if asked in names or (asked.endswith(EVERY) and names):
         return ""
     return f'there is no such feature: got "{subject}"'

@@ -13,8 +13,8 @@ from monitor.config.schema import Alert, Model
 from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import ALWAYS, Family, Measure
-from monitor.measures.label_shift import LABEL
 from monitor.measures.rows import CUMULATIVE
+from monitor.measures.shift.label_shift import LABEL
 from monitor.pipeline.windows.against import OF_MEANS, REFERENCE
 from monitor.records.reading import Task
 

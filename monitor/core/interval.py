@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 RateMethod: TypeAlias = Literal["wilson", "clopper-pearson"]
 Dependence: TypeAlias = Literal["none", "day"]
 
+LEVEL = 0.95  # of intervals and critical values, unless another is asked for
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -19,7 +21,7 @@ class Interval:
 
     lower: float
     upper: float
-    level: float = 0.95
+    level: float = LEVEL
 
     def __post_init__(self) -> None:
         if not self.lower <= self.upper:

@@ -14,12 +14,11 @@ from monitor.exposition import names
 from monitor.exposition.alerts import Alerting, alerting
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Exposure, Family, Measure
+from monitor.measures.options import FEATURE
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.model import ModelSpec
 
 _Key: TypeAlias = tuple[str, str, str, Truth]
-
-FEATURE = "feature:"
 
 
 class Group(IntEnum):
@@ -32,7 +31,7 @@ class Group(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ExposedSeries:
     """One series: its family's name, its label values in the family's order, its value."""
 
     family: str
@@ -54,7 +53,7 @@ class Exposed:
     """
 
     as_of: int
-    series: tuple[Series, ...]
+    series: tuple[ExposedSeries, ...]
     absent: tuple[tuple[str, int], ...]
     dropped: int
     alerting: Alerting = field(default_factory=Alerting)
@@ -82,7 +81,7 @@ def expose(
     chosen = [
         (row, group) for row in _newest(model.name, rows) if (group := group_of(model, row)) is not None
     ]
-    series = [one for row, group in chosen for one in _of_row(model.name, row, group)]
+    series = [each for row, group in chosen for each in _of_row(model.name, row, group)]
     series += _of_windows(model.name, rows)
     series += _of_reference(model.name, rows)
     kept = _within(sorted(series, key=_order), model.max_series)
@@ -130,39 +129,39 @@ def _is_feature_series(model: ModelSpec, row: MeasurementRow, measure: Measure) 
 
 def _newest(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementRow]:
     """One row a series: a second sample of a series would spoil the whole scrape."""
-    found: dict[tuple[str, ...], MeasurementRow] = {}
+    newest: dict[tuple[str, ...], MeasurementRow] = {}
     for row in (row for row in rows if not row.against):
         measure = BY_NAME.get(row.measure)
         key = (row.measure, *(_measure_labels(model, row, measure) if measure else ()))
-        if key not in found or row.window_end > found[key].window_end:
-            found[key] = row
-    yield from found.values()
+        if key not in newest or row.window_end > newest[key].window_end:
+            newest[key] = row
+    yield from newest.values()
 
 
-def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[Series]:
+def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[ExposedSeries]:
     measure, result = BY_NAME[row.measure], row.measurement
     if result.value is None:
         return
     name, labels = names.family_name(measure), _measure_labels(model, row, measure)
-    yield Series(name, labels, result.value, group)
+    yield ExposedSeries(name, labels, result.value, group)
     if result.interval is not None and group is Group.WHOLE:
-        yield Series(f"{name}_lower", labels, result.interval.lower, Group.BOUND)
-        yield Series(f"{name}_upper", labels, result.interval.upper, Group.BOUND)
+        yield ExposedSeries(f"{name}_lower", labels, result.interval.lower, Group.BOUND)
+        yield ExposedSeries(f"{name}_upper", labels, result.interval.upper, Group.BOUND)
 
 
-def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[Series]:
+def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[ExposedSeries]:
     """What the reference's labels gave, from the figures behind the newest differences from it."""
-    found: dict[tuple[str, tuple[str, ...]], tuple[int, float]] = {}
+    newest: dict[tuple[str, tuple[str, ...]], tuple[int, float]] = {}
     for row in (row for row in rows if row.against == names.REFERENCE):
         measure, detail = BY_NAME.get(row.measure), row.measurement.detail
         if measure is None or detail is None or not names.has_reference(measure):
             continue
         value = dict(zip(detail.columns, detail.rows[0], strict=True)).get("value")
         key = (names.family_name(measure), _measure_labels(model, row, measure))
-        if isinstance(value, float) and row.window_end > found.get(key, (-1, 0.0))[0]:
-            found[key] = (row.window_end, value)
-    for (family, labels), (_, value) in found.items():
-        yield Series(f"{family}_{names.REFERENCE}", labels, value, Group.BOUND)
+        if isinstance(value, float) and row.window_end > newest.get(key, (-1, 0.0))[0]:
+            newest[key] = (row.window_end, value)
+    for (family, labels), (_, value) in newest.items():
+        yield ExposedSeries(f"{family}_{names.REFERENCE}", labels, value, Group.BOUND)
 
 
 def _labels(model: str, row: MeasurementRow) -> tuple[str, ...]:
@@ -173,7 +172,7 @@ def _measure_labels(model: str, row: MeasurementRow, measure: Measure) -> tuple[
     return (*_labels(model, row), row.truth) if names.has_truth(measure) else _labels(model, row)
 
 
-def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[Series]:
+def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[ExposedSeries]:
     """End, records and coverage of each window, once for the whole and each stratum.
 
     The records are those of the window; where no row says how many, the most that a measure stands on.
@@ -192,26 +191,26 @@ def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[Series]:
         group = Group.WHOLE if (version, segment) == ("", "") else Group.STRATUM
         facts = [row for row in same if row.measure in _OF_WINDOWS] or same
         records = max(row.measurement.n for row in facts)
-        yield Series(names.WINDOW_END, labels, same[0].window_end / SECOND, group)
-        yield Series(names.WINDOW_RECORDS, labels, records, group)
+        yield ExposedSeries(names.WINDOW_END, labels, same[0].window_end / SECOND, group)
+        yield ExposedSeries(names.WINDOW_RECORDS, labels, records, group)
         coverage = _coverage(same)
         if coverage is not None:
-            yield Series(names.WINDOW_COVERAGE, labels, coverage, group)
+            yield ExposedSeries(names.WINDOW_COVERAGE, labels, coverage, group)
 
 
 def _coverage(rows: Iterable[MeasurementRow]) -> float | None:
     for row in rows:
-        found = row.measurement.value if row.measure == "coverage" else row.coverage
-        if found is not None:
-            return found
+        coverage = row.measurement.value if row.measure == "coverage" else row.coverage
+        if coverage is not None:
+            return coverage
     return None
 
 
-def _order(series: Series) -> tuple[int, tuple[str, ...], str]:
+def _order(series: ExposedSeries) -> tuple[int, tuple[str, ...], str]:
     return (series.group, series.labels, series.family)
 
 
-def _within(series: Sequence[Series], most: int) -> list[Series]:
+def _within(series: Sequence[ExposedSeries], most: int) -> list[ExposedSeries]:
     """Keep the most precious ones; what belongs to the whole model is never given up."""
-    whole = sum(one.group is Group.WHOLE for one in series)
+    whole = sum(each.group is Group.WHOLE for each in series)
     return list(series[: max(most, whole)])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
-from monitor.measures.classes import Margins, shares
-from monitor.measures.numbers import mean_absolute_error
+from monitor.measures.classification.confusion import Margins, shares
+from monitor.measures.regression import mean_absolute_error
 from monitor.records.counting import Counting
 from monitor.records.reading import Task
 from monitor.states.counters import Counters
@@ -25,14 +25,14 @@ MEANS = {  # means over records: what segments contribute to their differences a
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class SegmentMean:
     """Mean of the main measure over n labelled records; 0 without any."""
 
     n: int
     value: float
 
 
-NO_RECORDS = Mean(0, 0.0)
+NO_RECORDS = SegmentMean(0, 0.0)
 
 
 def is_comparable(measure: Measure, *, every: bool = False) -> bool:
@@ -81,12 +81,13 @@ def difference(now: Measurement, then: Measurement) -> Measurement:
     if then.value is None:
         return Measurement(value=None, reason=then.reason, n=now.n)
     value = now.value - then.value
+    bounds = (None, None) if then.interval is None else (then.interval.lower, then.interval.upper)
     return Measurement(
         value=value,
         n=now.n,
         interval=_interval(value, now, then),
         resolution=now.resolution + then.resolution,
-        detail=_figures(then),
+        detail=Detail(FIGURES, ((then.value, *bounds, then.n),)),
     )
 
 
@@ -101,12 +102,16 @@ def mixed(parts: Sequence[tuple[float, Measurement]]) -> Measurement:
     Measurement
         with the n of all of them; the reason of the first that has no value.
     """
-    n = sum(one.n for _, one in parts)
-    absent = next((one for _, one in parts if one.value is None), None)
+    n = sum(measurement.n for _, measurement in parts)
+    absent = next((measurement for _, measurement in parts if measurement.value is None), None)
     if absent is not None:
         return Measurement(value=None, reason=absent.reason, n=n)
-    value = math.fsum(share * (one.value or 0.0) for share, one in parts)
-    bounds = [(share, one.value or 0.0, one.interval) for share, one in parts if one.interval is not None]
+    value = math.fsum(share * (measurement.value or 0.0) for share, measurement in parts)
+    bounds = [
+        (share, measurement.value or 0.0, measurement.interval)
+        for share, measurement in parts
+        if measurement.interval is not None
+    ]
     if len(bounds) < len(parts):
         return Measurement(value=value, n=n)
     below = math.hypot(*(share * (at - interval.lower) for share, at, interval in bounds))
@@ -114,24 +119,24 @@ def mixed(parts: Sequence[tuple[float, Measurement]]) -> Measurement:
     return Measurement(value=value, n=n, interval=Interval(value - below, value + above, bounds[0][2].level))
 
 
-def is_worse(direction: Direction, found: Measurement) -> bool:
+def is_worse(direction: Direction, difference: Measurement) -> bool:
     """Whether a difference is one to the worse, and its interval excludes 0."""
-    if found.interval is None:
+    if difference.interval is None:
         return False
-    return found.interval.upper < 0 if direction is Direction.HIGHER else found.interval.lower > 0
+    return difference.interval.upper < 0 if direction is Direction.HIGHER else difference.interval.lower > 0
 
 
-def mean_of(counting: Counting, labels: Counters) -> Mean:
+def mean_of(counting: Counting, labels: Counters) -> SegmentMean:
     """Mean of the main measure over a labels part."""
     if counting.reading.task is Task.REGRESSION:
-        found = mean_absolute_error(counting.errors(labels))
-        return NO_RECORDS if found.value is None else Mean(found.n, found.value)
+        error = mean_absolute_error(counting.errors(labels))
+        return NO_RECORDS if error.value is None else SegmentMean(error.n, error.value)
     right, n, _ = shares(Margins.of(counting.confusion(labels)))["accuracy"]
-    return Mean(n, right / n) if n else NO_RECORDS
+    return SegmentMean(n, right / n) if n else NO_RECORDS
 
 
 def contributions(
-    now: Mapping[str, Mean], then: Mapping[str, Mean], whole: tuple[Mean, Mean]
+    now: Mapping[str, SegmentMean], then: Mapping[str, SegmentMean], whole: tuple[SegmentMean, SegmentMean]
 ) -> dict[str, float]:
     """What each segment adds to the difference of the wholes' means.
 
@@ -154,7 +159,10 @@ def contributions(
 
 
 def segment_contribution(
-    direction: Direction, now: Mapping[str, Mean], then: Mapping[str, Mean], whole: tuple[Mean, Mean]
+    direction: Direction,
+    now: Mapping[str, SegmentMean],
+    then: Mapping[str, SegmentMean],
+    whole: tuple[SegmentMean, SegmentMean],
 ) -> Measurement | None:
     """Contribution of the segment that adds most to a change to the worse; None where none does.
 
@@ -166,13 +174,13 @@ def segment_contribution(
         as in `contributions`.
     """
     sign = -1 if direction is Direction.HIGHER else 1
-    found = contributions(now, then, whole)
-    worst = sorted((name for name in found if sign * found[name] > 0), key=lambda name: -sign * found[name])
+    added = contributions(now, then, whole)
+    worst = sorted((name for name in added if sign * added[name] > 0), key=lambda name: -sign * added[name])
     if not worst:
         return None
-    rows = tuple(_told(name, found[name], now, then, whole) for name in worst[:MOST])
+    rows = tuple(_row(name, added[name], now, then, whole) for name in worst[:MOST])
     n = now.get(worst[0], NO_RECORDS).n
-    return Measurement(value=found[worst[0]], n=n, detail=Detail(SEGMENTS, rows))
+    return Measurement(value=added[worst[0]], n=n, detail=Detail(SEGMENTS, rows))
 
 
 def _interval(value: float, now: Measurement, then: Measurement) -> Interval | None:
@@ -183,17 +191,16 @@ def _interval(value: float, now: Measurement, then: Measurement) -> Interval | N
     return Interval(value - below, value + above, now.interval.level)
 
 
-def _figures(then: Measurement) -> Detail:
-    bounds = (None, None) if then.interval is None else (then.interval.lower, then.interval.upper)
-    return Detail(FIGURES, ((then.value, *bounds, then.n),))
-
-
-def _pull(part: Mean, n: int, centre: float) -> float:
+def _pull(part: SegmentMean, n: int, centre: float) -> float:
     return part.n / n * (part.value - centre) if n else 0.0
 
 
-def _told(
-    name: str, adds: float, now: Mapping[str, Mean], then: Mapping[str, Mean], whole: tuple[Mean, Mean]
+def _row(
+    name: str,
+    adds: float,
+    now: Mapping[str, SegmentMean],
+    then: Mapping[str, SegmentMean],
+    whole: tuple[SegmentMean, SegmentMean],
 ) -> tuple[float | str | None, ...]:
     sides = now.get(name, NO_RECORDS), then.get(name, NO_RECORDS)
     values = [round(side.value, 6) if side.n else None for side in sides]

@@ -1,13 +1,12 @@
 """Estimates of several classes before labels arrive: each class against the others, and their means."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from monitor.core.measurement import Reason
 from monitor.core.typing import Ints
-from monitor.measures.ask import Result
 from monitor.measures.estimates import (
     Calibration,
     ClassCalibrations,
@@ -20,6 +19,7 @@ from monitor.measures.estimates import (
     roc_auc,
     undecided_because,
 )
+from monitor.measures.options import Result
 from monitor.states.views import Histogram
 
 Estimated: TypeAlias = Estimate | Reason | None
@@ -43,14 +43,20 @@ def class_results(
     yield largest_result(learned.largest, scores, level)
     n = int(tables[:1].sum())
     undecided = undecided_because(learned.largest, int(predictions.regular.sum()), n)
-    windows = [_window(known, table) for (_, known), table in zip(learned.classes, tables, strict=True)]
+    windows = [
+        calibration if isinstance(calibration, Reason) else Scores.split(calibration, *table)
+        for (_, calibration), table in zip(learned.classes, tables, strict=True)
+    ]
     for name, estimate in (("roc_auc", roc_auc), ("precision", precision), ("recall", recall)):
         logistic = estimate is roc_auc
-        found = [_of_class(estimate, window, None if logistic else undecided) for window in windows]
-        mean = _mean(found, precise=estimate is precision) if n else None
+        because = None if logistic else undecided
+        estimates = [
+            window if isinstance(window, Reason) else because or estimate(window) for window in windows
+        ]
+        mean = _mean(estimates, precise=estimate is precision) if n else None
         yield Result(f"estimated_{name}_macro", "", measured(mean, n, level, logistic=logistic))
-        for (subject, _), one in zip(learned.classes, found, strict=True):
-            measurement = measured(one, n, level, logistic=logistic)
+        for (subject, _), of_class in zip(learned.classes, estimates, strict=True):
+            measurement = measured(of_class, n, level, logistic=logistic)
             yield Result(f"estimated_{name}", f"class:{subject}", measurement)
 
 
@@ -62,19 +68,7 @@ def largest_result(learned: Calibration, scores: Histogram, level: float) -> Res
     return Result("estimated_accuracy", "", measured(right, n, level))
 
 
-def _window(known: Calibration | Reason, table: Ints) -> Scores | Reason:
-    return known if isinstance(known, Reason) else Scores.split(known, *table)
-
-
-def _of_class(
-    estimate: Callable[[Scores], Estimate | None], window: Scores | Reason, undecided: Reason | None
-) -> Estimated:
-    if isinstance(window, Reason):
-        return window
-    return undecided or estimate(window)
-
-
-def _mean(found: Sequence[Estimated], *, precise: bool) -> Estimated:
+def _mean(of_classes: Sequence[Estimated], *, precise: bool) -> Estimated:
     """Mean over the classes of which labels taught something and records are expected.
 
     Parameters
@@ -83,16 +77,20 @@ def _mean(found: Sequence[Estimated], *, precise: bool) -> Estimated:
         of precisions: a class that is never predicted counts as 0, and a record bears on that of one class
         alone, so that the variances add up. Else a record bears on all classes, and the squares add up.
     """
-    there = [_NEVER if precise and one is None else one for one in found if one is not Reason.NO_LABELS]
-    known = [one for one in there if isinstance(one, Estimate)]
-    reasons = [one for one in there if isinstance(one, Reason)]
-    if reasons or not known:
+    there = [
+        _NEVER if precise and estimate is None else estimate
+        for estimate in of_classes
+        if estimate is not Reason.NO_LABELS
+    ]
+    estimates = [estimate for estimate in there if isinstance(estimate, Estimate)]
+    reasons = [estimate for estimate in there if isinstance(estimate, Reason)]
+    if reasons or not estimates:
         return reasons[0] if reasons else None
-    k = len(known)
-    square = sum(one.square for one in known) / k**2
+    k = len(estimates)
+    square = sum(estimate.square for estimate in estimates) / k**2
     return Estimate(
-        value=sum(one.value for one in known) / k,
-        variance=sum(one.variance for one in known) / k**2 if precise else square,
+        value=sum(estimate.value for estimate in estimates) / k,
+        variance=sum(estimate.variance for estimate in estimates) / k**2 if precise else square,
         square=square,
-        resolution=sum(one.resolution for one in known) / k,
+        resolution=sum(estimate.resolution for estimate in estimates) / k,
     )

@@ -8,12 +8,12 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement
-from monitor.measures.ask import Result
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
-from monitor.measures.intervals import score_bounds, student
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import score_bounds, student
 from monitor.states.counters import Counters
 
 FEWEST = 20  # days, below which they do not show how much they differ
@@ -27,7 +27,7 @@ def without(whole: Counters, day: Counters) -> Counters:
 
 
 def by_days(
-    found: Iterable[Result], left_out: Sequence[Iterable[Result]], level: float = 0.95
+    results: Iterable[Result], left_out: Sequence[Iterable[Result]], level: float = LEVEL
 ) -> dict[Key, Measurement]:
     """Give intervals by the jackknife of days to the results that had one and can have one by days.
 
@@ -42,21 +42,23 @@ def by_days(
     """
     if len(left_out) < FEWEST:
         return {}
-    known = [{_key(result): result.measurement for result in results} for results in left_out]
+    by_day = [{_key(result): result.measurement for result in of_day} for of_day in left_out]
     changed: dict[Key, Measurement] = {}
-    for result in found:
+    for result in results:
         measure, key, whole = BY_NAME[result.measure], _key(result), result.measurement
         if whole.interval is None:
             continue
         if not measure.smooth:
             changed[key] = replace(whole, interval=None)
-        elif interval := day_interval(measure, whole, [one[key] for one in known if key in one], level):
+        elif interval := day_interval(
+            measure, whole, [named[key] for named in by_day if key in named], level
+        ):
             changed[key] = replace(whole, interval=interval)
     return changed
 
 
 def day_interval(
-    measure: Measure, whole: Measurement, left_out: Sequence[Measurement], level: float = 0.95
+    measure: Measure, whole: Measurement, left_out: Sequence[Measurement], level: float = LEVEL
 ) -> Interval | None:
     """Interval of a value from the D values without one day each: the delete-one jackknife [1]_.
 
@@ -76,13 +78,13 @@ def day_interval(
     .. [2] Dean & Pagano (2015). Evaluating confidence interval methods for binomial proportions in clustered
        surveys. J. Surv. Stat. Methodol. 3:484.
     """
-    having = [one for one in left_out if one.n != whole.n]
-    values = np.asarray([one.value for one in having if one.value is not None])
-    days, value = len(having), whole.value
+    others = [measurement for measurement in left_out if measurement.n != whole.n]
+    values = np.asarray([measurement.value for measurement in others if measurement.value is not None])
+    days, value = len(others), whole.value
     if value is None or days < FEWEST or len(values) < days:
         return None
     if measure.total:
-        values = values * (whole.n / np.asarray([one.n for one in having]))
+        values = values * (whole.n / np.asarray([measurement.n for measurement in others]))
     variance = float(np.square(values - values.mean()).sum()) * (days - 1) / days
     if variance <= (_ROUNDING * value) ** 2:
         return None
@@ -91,9 +93,9 @@ def day_interval(
             return None
         t = float(scipy.special.stdtrit(days - 1, 0.5 + level / 2))
         return Interval(*score_bounds(value, value * (1 - value) / variance, t), level)
-    found = student(value, variance, days - 1, level)
+    interval = student(value, variance, days - 1, level)
     lowest = 0.0 if measure.direction is Direction.LOWER and value >= 0 else -math.inf
-    return found and replace(found, lower=max(lowest, found.lower))
+    return interval and replace(interval, lower=max(lowest, interval.lower))
 
 
 def _key(result: Result) -> Key:

@@ -10,14 +10,14 @@ import numpy as np
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
-from monitor.measures.ask import Result
-from monitor.measures.intervals import normal
-from monitor.measures.scores import logit
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.classification.discrimination import logit
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import normal
 from monitor.records.error_terms import prediction_groups
 from monitor.states.error_tables import PredictionErrors
 from monitor.states.views import Confusion, Histogram, ScoreTable
 
-PREFIX, SUFFIX = "estimated_", "_error"
 GROUPS = 60
 FEW = 10  # records of either class, or errors, below which nothing is learned
 LOST = 0.01  # records with a score or a prediction alone, relative to those with a score: at most
@@ -107,18 +107,18 @@ class ClassCalibrations:
         names, tables
             of the classes; shape (classes, 2, cells): records of other classes, then of the class.
         """
-        known = Calibration.of(largest, confusion)
-        if isinstance(known, Reason):
-            return known
+        overall = Calibration.of(largest, confusion)
+        if isinstance(overall, Reason):
+            return overall
         predicted = dict(zip(confusion.classes, confusion.counts[:, :-1].sum(axis=0).tolist(), strict=True))
-        found: list[tuple[str, Calibration | Reason]] = []
+        calibrations: list[tuple[str, Calibration | Reason]] = []
         for name, (others, of_class) in zip(names, tables, strict=True):
-            one: Calibration | Reason = Reason.NO_LABELS
+            calibration: Calibration | Reason = Reason.NO_LABELS
             if of_class.any():
                 table = ScoreTable(others, of_class)
-                one = Calibration.of_table(table, predicted.get(name, 0), decided=known.decided)
-            found.append((name, one))
-        return cls(known, tuple(found))
+                calibration = Calibration.of_table(table, predicted.get(name, 0), decided=overall.decided)
+            calibrations.append((name, calibration))
+        return cls(overall, tuple(calibrations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +216,10 @@ class Scores:
         labels = self.plus * np.square(of_plus) + self.minus * np.square(of_minus)
         learned = np.square(self.plus * of_plus + self.minus * of_minus) / self.learned.records
         noise = self.learned.noise
-        found: Floats = np.stack([noise, np.maximum(self.learned.rate, noise)]) @ (labels + learned)
-        return found
+        variance_and_square: Floats = np.stack([noise, np.maximum(self.learned.rate, noise)]) @ (
+            labels + learned
+        )
+        return variance_and_square
 
 
 def binary_results(
@@ -232,8 +234,8 @@ def binary_results(
     undecided = undecided_because(learned, predicted, n)
     of_predictions = (accuracy, precision, recall)
     for name, estimate in zip(("accuracy", "precision", "recall"), of_predictions, strict=True):
-        found = undecided or estimate(window)
-        yield Result(f"estimated_{name}", "", measured(found, n, level))
+        estimated = undecided or estimate(window)
+        yield Result(f"estimated_{name}", "", measured(estimated, n, level))
 
 
 def undecided_because(learned: Calibration, predicted: int, n: int) -> Reason | None:
@@ -243,11 +245,13 @@ def undecided_because(learned: Calibration, predicted: int, n: int) -> Reason | 
     return Reason.NOT_COUNTED if abs(predicted - n) > LOST * n else None
 
 
-def measured(found: Estimate | Reason | None, n: int, level: float, *, logistic: bool = False) -> Measurement:
+def measured(
+    estimate: Estimate | Reason | None, n: int, level: float, *, logistic: bool = False
+) -> Measurement:
     """Measurement of an estimate, or why there is none."""
-    if isinstance(found, Estimate):
-        return found.measurement(n, level, logistic=logistic)
-    return Measurement.absent(found or (Reason.UNDEFINED if n else Reason.NO_RECORDS), n=n)
+    if isinstance(estimate, Estimate):
+        return estimate.measurement(n, level, logistic=logistic)
+    return Measurement.absent(estimate or (Reason.UNDEFINED if n else Reason.NO_RECORDS), n=n)
 
 
 def number_results(learned: ExpectedErrors, predictions: Histogram, level: float) -> Iterator[Result]:
@@ -276,11 +280,11 @@ def error_results(estimated: Iterable[Result], realised: Iterable[Result]) -> It
     The interval is the estimate's, moved likewise: without 0 in it, labels are not as the map led one to
     expect.
     """
-    found = {(result.measure, result.subject): result.measurement for result in realised}
-    for name, subject, estimate in ((one.measure, one.subject, one.measurement) for one in estimated):
-        actual = found.get((name.removeprefix(PREFIX), subject))
+    by_labels = {(result.measure, result.subject): result.measurement for result in realised}
+    for result in estimated:
+        actual = by_labels.get((BY_NAME[result.measure].estimates, result.subject))
         if actual is not None:
-            yield Result(f"{name}{SUFFIX}", subject, _difference(estimate, actual))
+            yield Result(f"{result.measure}_error", result.subject, _difference(result.measurement, actual))
 
 
 def _difference(estimate: Measurement, actual: Measurement) -> Measurement:
@@ -312,9 +316,9 @@ def precision(window: Scores) -> Estimate | None:
 def recall(window: Scores) -> Estimate | None:
     """Expected positives among the records that are predicted positive, relative to all expected."""
     rate = window.learned.rate
-    found, missed = float(window.plus @ rate), float(window.minus @ rate)
-    value = found / (found + missed) if found + missed else 0.0
-    return _share(found, found + missed, window.spread(1 - value, -value))
+    hits, missed = float(window.plus @ rate), float(window.minus @ rate)
+    value = hits / (hits + missed) if hits + missed else 0.0
+    return _share(hits, hits + missed, window.spread(1 - value, -value))
 
 
 def roc_auc(window: Scores) -> Estimate | None:
@@ -353,15 +357,15 @@ def _decided(table: ScoreTable, confusion: Confusion) -> tuple[int, bool]:
     how a single cell is split. Of several classes: the most probable class must be right as often as the
     predicted one. Records that have a score or a prediction alone are given away; they must be few.
     """
-    known = confusion.counts[:-1, :-1]
-    n, of_classes = int((table.positive + table.negative).sum()), int(known.sum())
+    counts = confusion.counts[:-1, :-1]
+    n, of_classes = int((table.positive + table.negative).sum()), int(counts.sum())
     lost = abs(of_classes - n)
     if lost > LOST * n:
         return 0, False
-    right = int(np.trace(known))
+    right = int(np.trace(counts))
     if len(confusion.classes) != 2:
         return 0, abs(right - int(table.positive.sum())) <= lost
-    predicted, right = min(int(known[:, 1].sum()), n), int(known[1, 1])
+    predicted, right = min(int(counts[:, 1].sum()), n), int(counts[1, 1])
     above = n - np.cumsum(table.positive + table.negative)
     cell = int(np.searchsorted(-above, -predicted))  # it holds the last of the highest scores
     most = int(table.positive[cell + 1 :].sum())

@@ -1,24 +1,32 @@
 """Evaluate: all measures of a set of counters, by name."""
 
-from dataclasses import dataclass
-
 from monitor.core.errors import GridMismatch
+from monitor.core.interval import LEVEL
 from monitor.core.measurement import Reason
-from monitor.core.typing import Counts, Ints
-from monitor.measures import binary, challenger, classes, errors, numbers, probabilities, values
-from monitor.measures import comparison as arms
-from monitor.measures import estimates as estimated
-from monitor.measures import labels as label_measures
-from monitor.measures import quality as data_quality
-from monitor.measures import shift as shifts
-from monitor.measures.ask import Ask, Result, generator
-from monitor.measures.binary import Scored
+from monitor.measures import error_quantiles, regression
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected, Subject
 from monitor.measures.class_estimates import class_results, largest_result
-from monitor.measures.estimates import Calibration, ClassCalibrations, ExpectedErrors, Learned
-from monitor.measures.mixture import Mixture
-from monitor.measures.moments import mixed, moments_of
+from monitor.measures.classification import confusion, probabilities, scores
+from monitor.measures.classification.scores import Scored
+from monitor.measures.comparison import arms, challenger
+from monitor.measures.estimates import (
+    Calibration,
+    ClassCalibrations,
+    ExpectedErrors,
+    Learned,
+    absent_results,
+    binary_results,
+    error_results,
+    number_results,
+)
+from monitor.measures.labels import results as label_results
+from monitor.measures.options import FEATURE, Options, Result, generator
+from monitor.measures.quality import results as quality_results
+from monitor.measures.shift import stability_index, values
+from monitor.measures.shift.cells import Expected, Subject
+from monitor.measures.shift.mixture import Mixture
+from monitor.measures.statistics.moments import mixed, moments_of
+from monitor.measures.volume import volume_results
 from monitor.records import pairing
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.reading import Task
@@ -26,7 +34,7 @@ from monitor.states.counters import Counters, Layout
 from monitor.states.views import Histogram
 
 __all__ = [
-    "Ask",
+    "Options",
     "Result",
     "best_threshold",
     "challenge",
@@ -42,7 +50,7 @@ __all__ = [
 ]
 
 
-def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
+def performance(counting: Counting, labels: Counters, options: Options) -> list[Result]:
     """Measures of a labels part; none for a model without labels.
 
     Cost: without a bootstrap about 0.3 ms for a binary model, with one (400 resamples) below 10 ms.
@@ -54,32 +62,36 @@ def performance(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
         moments = counting.errors(labels)
         tables = counting.error_table(labels), counting.label_errors(labels)
         return [
-            *numbers.results(moments, counting.percentages(labels), ask),
-            *errors.results(moments, *tables, ask),
+            *regression.results(moments, counting.percentages(labels), options),
+            *error_quantiles.results(moments, *tables, options),
         ]
-    rng, opened = generator(labels) if ask.resamples else None, labels.opened()
-    found = list(classes.results(counting.confusion(opened), ask, rng))
+    rng, opened = generator(labels) if options.resamples else None, labels.opened()
+    results = list(confusion.results(counting.confusion(opened), options, rng))
     clipped = int(opened.block("tally")[TALLY.index("clipped")])
     if counting.scored:
         losses = counting.losses(opened) if counting.probabilistic else None
         table, bounds = counting.score_table(opened), counting.score_bounds
-        found += binary.results(Scored(table, bounds, counting.reading.classes, losses, clipped), ask, rng)
+        results += scores.results(
+            Scored(table, bounds, counting.reading.classes, losses, clipped), options, rng
+        )
     if counting.probable:
-        found += probabilities.results(counting.class_tables(opened), counting.losses(opened), clipped, ask)
-        if ask.whole and Family.CALIBRATION in ask.families:
+        results += probabilities.results(
+            counting.class_tables(opened), counting.losses(opened), clipped, options
+        )
+        if options.whole and Family.CALIBRATION in options.families:
             table, bounds = counting.score_table(opened), counting.score_bounds
-            found += probabilities.calibration_results(table, bounds, ask, rng)
-    return found
+            results += probabilities.calibration_results(table, bounds, options, rng)
+    return results
 
 
-def best_threshold(counting: Counting, labels: Counters, ask: Ask) -> float | None:
+def best_threshold(counting: Counting, labels: Counters, options: Options) -> float | None:
     """Threshold on the score that would have given the largest profit; None where nothing tells."""
     if not counting.scored:
         return None
     _require(counting.labels, labels)
     table = counting.score_table(labels)
     scored = Scored(table, counting.score_bounds, counting.reading.classes, None, 0)
-    return binary.best_threshold(scored, ask)
+    return scores.best_threshold(scored, options)
 
 
 def expectation(counting: Counting, reference: Counters | Mixture, *, features: bool = True) -> Expected:
@@ -92,20 +104,22 @@ def expectation(counting: Counting, reference: Counters | Mixture, *, features: 
     features
         False for versions, segments and arms, whose features are not counted.
     """
+    parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
+    for _, counters in parts:
+        _require(counting.records, counters)
     subjects = tuple(
         Subject(name, grid, counting.records.offsets[name])
         for name, grid in counting.outputs.items()
-        if features or not name.startswith("feature:")
+        if features or not name.startswith(FEATURE)
     )
-    parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
     moments = {
         name: mixed([(share, moments_of(counting.moments(counters), name)) for share, counters in parts])
-        for name in (one.name for one in subjects if one.name in counting.summed)
+        for name in (subject.name for subject in subjects if subject.name in counting.summed)
     }
-    return Expected(subjects, _dense(counting, reference), moments)
+    return Expected(subjects, reference.dense(), moments)
 
 
-def shift(counting: Counting, expected: Expected | None, records: Counters, ask: Ask) -> list[Result]:
+def shift(counting: Counting, expected: Expected | None, records: Counters, options: Options) -> list[Result]:
     """Shift of score, prediction and each feature of a records part against what is expected.
 
     Parameters
@@ -114,24 +128,24 @@ def shift(counting: Counting, expected: Expected | None, records: Counters, ask:
         None: score and prediction are absent for want of a reference.
     """
     _require(counting.records, records)
-    found: list[Result] = []
+    results: list[Result] = []
     if expected is not None:
         absent = Reason.NOT_COUNTED if _records(records) else Reason.NO_RECORDS
-        if Family.SHIFT in ask.families:
-            found += shifts.results(expected, records.index, records.value, ask, absent)
-        if ask.whole and Family.VALUES in ask.families:
+        if Family.SHIFT in options.families:
+            results += stability_index.results(expected, records.index, records.value, options, absent)
+        if options.whole and Family.VALUES in options.families:
             sums = counting.moments(records) if counting.summed else None
-            found += values.results(expected, records.index, records.value, sums, ask.level, absent)
-        return found
+            results += values.results(expected, records.index, records.value, sums, options.level, absent)
+        return results
     for name, grid in counting.outputs.items():
-        if Family.SHIFT in ask.families and not name.startswith("feature:"):
+        if Family.SHIFT in options.families and not name.startswith(FEATURE):
             n = counting.histogram(records, name).n
-            found += shifts.absent_results(name, grid, Reason.NO_REFERENCE, n, ask)
-    return found
+            results += stability_index.absent_results(name, grid, Reason.NO_REFERENCE, n, options)
+    return results
 
 
 def quality(
-    counting: Counting, records: Counters, *, level: float = 0.95, features: bool = True
+    counting: Counting, records: Counters, *, level: float = LEVEL, features: bool = True
 ) -> list[Result]:
     """Volumes, and the rates of missing, invalid and unseen values, of a records part.
 
@@ -140,18 +154,22 @@ def quality(
     features
         False for versions and arms, whose features are not counted.
     """
-    now = _Decoded.of(counting, records)
-    unusual = int(now.dense[counting.records.slice("unusual_names")][0]) if features else None
-    found = list(data_quality.volume_results(now.volume, unusual))
-    for name in counting.outputs:
-        if features or not name.startswith("feature:"):
-            histogram = now.histogram(name)
-            absent = Reason.NOT_COUNTED if now.records else Reason.NO_RECORDS
-            found += data_quality.results(name, histogram, absent, level)
-    return found
+    _require(counting.records, records)
+    dense, layout = records.dense(), counting.records
+    counted = dense[layout.slice("volume")]
+    unusual = int(dense[layout.slice("unusual_names")][0]) if features else None
+    results = list(volume_results(counted, unusual))
+    absent = Reason.NOT_COUNTED if counted[VOLUME.index("records")] else Reason.NO_RECORDS
+    for name, grid in counting.outputs.items():
+        if features or not name.startswith(FEATURE):
+            histogram = Histogram(grid, dense[layout.slice(name)])
+            results += quality_results(name, histogram, absent, level)
+    return results
 
 
-def label_quality(counting: Counting, labels: Counters, ask: Ask, *, delays: bool = True) -> list[Result]:
+def label_quality(
+    counting: Counting, labels: Counters, options: Options, *, delays: bool = True
+) -> list[Result]:
     """Coverage, delays and oddities of the labels; none for a model without labels.
 
     Parameters
@@ -164,15 +182,15 @@ def label_quality(counting: Counting, labels: Counters, ask: Ask, *, delays: boo
     _require(counting.labels, labels)
     opened = labels.opened()
     table = counting.delays(opened) if delays else None
-    return list(label_measures.results(opened.block("tally"), table, ask.level))
+    return list(label_results(opened.block("tally"), table, options.level))
 
 
 def comparison(
-    counting: Counting, control: Counters | None, treatment: Counters | None, ask: Ask
+    counting: Counting, control: Counters | None, treatment: Counters | None, options: Options
 ) -> list[Result]:
     """Outcomes of two arms' labels parts; none without labels, or without arms."""
     no_arms = counting.reading.arms is None and control is None and treatment is None
-    wanted = Family.COMPARISON in ask.families
+    wanted = Family.COMPARISON in options.families
     if counting.label is None or no_arms or not wanted:
         return []
     for arm in (control, treatment):
@@ -180,18 +198,18 @@ def comparison(
             _require(counting.labels, arm)
     if counting.reading.task is Task.REGRESSION:
         means = [arms.mean_of(None if arm is None else counting.errors(arm)) for arm in (control, treatment)]
-        return list(arms.mean_results(means[0], means[1], ask.level))
+        return list(arms.mean_results(means[0], means[1], options.level))
     classes = counting.reading.classes
     labels = [None if arm is None else counting.histogram(arm, "label") for arm in (control, treatment)]
     rates = [arms.rates_of(label, len(classes)) for label in labels]
     return [
         result
         for at, subject in arms.outcomes(classes)
-        for result in arms.rate_results(rates[0][at], rates[1][at], ask.level, subject)
+        for result in arms.rate_results(rates[0][at], rates[1][at], options.level, subject)
     ]
 
 
-def challenge(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
+def challenge(counting: Counting, labels: Counters, options: Options) -> list[Result]:
     """Champion against challenger on the records of a labels part; none without a challenger."""
     if not counting.challenged:
         return []
@@ -199,7 +217,7 @@ def challenge(counting: Counting, labels: Counters, ask: Ask) -> list[Result]:
     opened = labels.opened()
     losses = pairing.paired_losses(opened) if counting.probabilistic else None
     scores = pairing.paired_scores(opened) if counting.scored else None
-    return list(challenger.results(pairing.agreement(opened), scores, losses, ask.level))
+    return list(challenger.results(pairing.agreement(opened), scores, losses, options.level))
 
 
 def learned(counting: Counting, labels: Counters, *, whole: bool = True) -> Learned | Reason:
@@ -224,7 +242,7 @@ def learned(counting: Counting, labels: Counters, *, whole: bool = True) -> Lear
 
 
 def estimates(
-    counting: Counting, taught: Learned | Reason, records: Counters, ask: Ask, *, whole: bool = True
+    counting: Counting, taught: Learned | Reason, records: Counters, options: Options, *, whole: bool = True
 ) -> list[Result]:
     """Estimates of the performance on a records part; none for a model without labels, or without scores.
 
@@ -236,7 +254,7 @@ def estimates(
         False for segments: as in `learned`.
     """
     names = _estimated(counting, whole=whole)
-    if not names or Family.ESTIMATE not in ask.families:
+    if not names or Family.ESTIMATE not in options.families:
         return []
     _require(counting.records, records)
     predictions = counting.histogram(records, "prediction")
@@ -244,20 +262,20 @@ def estimates(
         case Calibration():
             scores = counting.histogram(records, "score")
             if not counting.scored:
-                return [largest_result(taught, scores, ask.level)]
-            return list(estimated.binary_results(taught, scores, predictions, ask.level))
+                return [largest_result(taught, scores, options.level)]
+            return list(binary_results(taught, scores, predictions, options.level))
         case ClassCalibrations():
             scores, tables = counting.histogram(records, "score"), counting.predicted_tables(records)
-            return list(class_results(taught, tables, scores, predictions, ask.level))
+            return list(class_results(taught, tables, scores, predictions, options.level))
         case ExpectedErrors():
-            return list(estimated.number_results(taught, predictions, ask.level))
+            return list(number_results(taught, predictions, options.level))
         case Reason():
-            return list(estimated.absent_results(names, taught, _records(records)))
+            return list(absent_results(names, taught, _records(records)))
 
 
-def estimate_errors(found: list[Result], realised: list[Result]) -> list[Result]:
+def estimate_errors(estimated: list[Result], realised: list[Result]) -> list[Result]:
     """Estimates less what labels gave."""
-    return list(estimated.error_results(found, realised))
+    return list(error_results(estimated, realised))
 
 
 def _estimated(counting: Counting, *, whole: bool) -> tuple[str, ...]:
@@ -273,39 +291,8 @@ def _estimated(counting: Counting, *, whole: bool) -> tuple[str, ...]:
     return ("accuracy", "roc_auc_macro", "precision_macro", "recall_macro") if whole else ("accuracy",)
 
 
-@dataclass(frozen=True, slots=True)
-class _Decoded:
-    """Counters of a records part, made dense once for all its blocks."""
-
-    counting: Counting
-    dense: Ints
-
-    @classmethod
-    def of(cls, counting: Counting, counters: Counters) -> "_Decoded":
-        _require(counting.records, counters)
-        return cls(counting, counters.dense())
-
-    @property
-    def volume(self) -> Ints:
-        return self.dense[self.counting.records.slice("volume")]
-
-    @property
-    def records(self) -> int:
-        return int(self.volume[VOLUME.index("records")])
-
-    def histogram(self, name: str) -> Histogram:
-        return Histogram(self.counting.outputs[name], self.dense[self.counting.records.slice(name)])
-
-
 def _records(records: Counters) -> int:
     return int(records.block("volume")[VOLUME.index("records")])
-
-
-def _dense(counting: Counting, reference: Counters | Mixture) -> Counts:
-    parts = reference.parts if isinstance(reference, Mixture) else ((1.0, reference),)
-    for _, counters in parts:
-        _require(counting.records, counters)
-    return reference.dense()
 
 
 def _require(layout: Layout, counters: Counters) -> None:

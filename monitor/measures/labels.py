@@ -6,8 +6,8 @@ import numpy as np
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
-from monitor.measures.ask import Result
-from monitor.measures.intervals import rate
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import rate
 from monitor.records.counting import TALLY
 from monitor.states.views import DelayTable
 

@@ -1,17 +1,43 @@
-"""Volume against the same hours of earlier weeks."""
+"""Volume: records, what was odd about their rows, and the same hours of earlier weeks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import scipy
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.intervals import score_bounds
+from monitor.core.typing import Ints
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import score_bounds
+from monitor.records.counting import VOLUME
 
 WEEKS = 4  # earlier ones that are looked at
+VOLUME_MEASURES = {
+    "records": "records",
+    "duplicates": "duplicate_records",
+    "stale": "stale_records",
+    "adjusted_times": "adjusted_times",
+    "no_logged_at": "unlogged_records",
+}
 
 
-def volume_ratio(current: int, earlier: Sequence[int], level: float = 0.95) -> Measurement:
+def volume_results(volume: Ints, unusual_names: int | None) -> Iterator[Result]:
+    """Count rows: zeros are measurements, a window without records has them too.
+
+    Parameters
+    ----------
+    unusual_names
+        None: of versions, segments and arms, for which they are not counted.
+    """
+    counted = dict(zip(VOLUME, volume.tolist(), strict=True))
+    figures = {measure: counted[name] for name, measure in VOLUME_MEASURES.items()}
+    if unusual_names is not None:
+        figures["unusual_names"] = unusual_names
+    for measure, count in figures.items():
+        yield Result(measure, "", Measurement(value=float(count), n=counted["records"]))
+
+
+def volume_ratio(current: int, earlier: Sequence[int], level: float = LEVEL) -> Measurement:
     """Records of a window by the mean of the earlier weeks that had any.
 
     Totals x of the window and w_1, …, w_m of the weeks are taken as quasi-Poisson: variance φ times the mean,

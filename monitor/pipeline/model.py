@@ -10,8 +10,8 @@ from monitor.alerts.messages import Recipient
 from monitor.alerts.rules import Series
 from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import Measurement
-from monitor.measures.cells import Expected
 from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.shift.cells import Expected
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.ledger import Ledger
 from monitor.pipeline.windows.calibration_maps import Lessons

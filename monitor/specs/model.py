@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from monitor.alerts.rules import Rule
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.core.interval import Dependence, RateMethod
-from monitor.measures.ask import TOPS
+from monitor.core.interval import LEVEL, Dependence, RateMethod
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
+from monitor.measures.options import RATE_METHOD, RESAMPLES, TOPS
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
 
@@ -165,10 +165,10 @@ class ModelSpec:
     settle_after: int | None = None
     profit: tuple[tuple[str, str, float], ...] = ()
     compared: ComparedSpec = ComparedSpec()
-    level: float = 0.95
-    rate_interval: RateMethod = "wilson"
+    level: float = LEVEL
+    rate_interval: RateMethod = RATE_METHOD
     dependence: Dependence = "none"
-    resamples: int = 400
+    resamples: int = RESAMPLES
     resample_segments: bool = False
     top_shares: tuple[float, ...] = TOPS
     families: frozenset[Family] = OPTIONAL_FAMILIES

@@ -9,7 +9,7 @@ from scipy import stats
 
 from monitor.core.measurement import Measurement
 from monitor.core.typing import Floats
-from monitor.measures.ask import Result
+from monitor.measures.options import Result
 from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting

@@ -12,7 +12,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
     MEANS,
     MOST,
-    Mean,
+    SegmentMean,
     contributions,
     difference,
     is_comparable,
@@ -21,7 +21,7 @@ from monitor.measures.against import (
 )
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Direction, Unit
-from monitor.measures.intervals import rate
+from monitor.measures.statistics.intervals import rate
 
 PUBLISHED = [  # Newcombe (1998), Statistics in Medicine 17:873-890, table II, method 10
     (56, 70, 48, 80, 0.0524, 0.3339),
@@ -120,9 +120,9 @@ sides = st.dictionaries(
 )
 
 
-def whole_of(parts: dict[str, Mean]) -> Mean:
+def whole_of(parts: dict[str, SegmentMean]) -> SegmentMean:
     n = sum(part.n for part in parts.values())
-    return Mean(n, math.fsum(part.n * part.value for part in parts.values()) / n)
+    return SegmentMean(n, math.fsum(part.n * part.value for part in parts.values()) / n)
 
 
 @given(sides, sides)
@@ -130,7 +130,7 @@ def whole_of(parts: dict[str, Mean]) -> Mean:
 def test_contributions_of_all_segments_add_up_to_the_difference(
     now: dict[str, tuple[int, float]], then: dict[str, tuple[int, float]]
 ) -> None:
-    parts = [{name: Mean(*part) for name, part in side.items()} for side in (now, then)]
+    parts = [{name: SegmentMean(*part) for name, part in side.items()} for side in (now, then)]
     wholes = whole_of(parts[0]), whole_of(parts[1])
 
     found = contributions(parts[0], parts[1], wholes)
@@ -141,8 +141,8 @@ def test_contributions_of_all_segments_add_up_to_the_difference(
 
 def test_a_segment_contributes_by_what_it_lost_and_by_having_grown() -> None:
     """By hand: 0.5·(0.6 - 0.84) - 0.2·(0.8 - 0.84) = -0.112; town=b: 0.5·0.02 - 0.8·0.01 = 0.002."""
-    then = {"town=a": Mean(20, 0.8), "town=b": Mean(80, 0.85)}
-    now = {"town=a": Mean(100, 0.6), "town=b": Mean(100, 0.86)}
+    then = {"town=a": SegmentMean(20, 0.8), "town=b": SegmentMean(80, 0.85)}
+    now = {"town=a": SegmentMean(100, 0.6), "town=b": SegmentMean(100, 0.86)}
     wholes = whole_of(now), whole_of(then)
 
     found = segment_contribution(Direction.HIGHER, now, then, wholes)
@@ -167,9 +167,9 @@ def test_a_segment_contributes_by_what_it_lost_and_by_having_grown() -> None:
 
 def test_segments_that_came_or_went_contribute_too_and_at_most_five_are_told() -> None:
     rng = np.random.default_rng(4)
-    then = {f"town={at}": Mean(100, 5.0 + rng.random()) for at in range(12)}
-    now = {name: Mean(90, part.value + 1) for name, part in then.items() if name != "town=0"}
-    now["town=new"] = Mean(400, 12.0)
+    then = {f"town={at}": SegmentMean(100, 5.0 + rng.random()) for at in range(12)}
+    now = {name: SegmentMean(90, part.value + 1) for name, part in then.items() if name != "town=0"}
+    now["town=new"] = SegmentMean(400, 12.0)
 
     found = segment_contribution(Direction.LOWER, now, then, (whole_of(now), whole_of(then)))
 
@@ -183,7 +183,8 @@ def test_segments_that_came_or_went_contribute_too_and_at_most_five_are_told() -
 
 
 def test_where_no_segment_is_worse_none_is_named() -> None:
-    same = {"town=a": Mean(10, 0.5)}
+    mean, nothing = SegmentMean(10, 0.5), SegmentMean(0, 0.0)
+    same = {"town=a": mean}
 
-    assert segment_contribution(Direction.HIGHER, same, same, (Mean(10, 0.5), Mean(10, 0.5))) is None
-    assert segment_contribution(Direction.HIGHER, {}, {}, (Mean(0, 0.0), Mean(10, 0.5))) is None
+    assert segment_contribution(Direction.HIGHER, same, same, (mean, mean)) is None
+    assert segment_contribution(Direction.HIGHER, {}, {}, (nothing, mean)) is None

@@ -13,8 +13,8 @@ from scipy import integrate, stats
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue.comparison import CONCENTRATION
-from monitor.measures.comparison import Mean, Rate
-from monitor.measures.sequential import (
+from monitor.measures.comparison.arms import Mean, Rate
+from monitor.measures.comparison.sequential import (
     Arm,
     arm_of,
     confidence_sequence,

@@ -14,14 +14,14 @@ from measures_page import markdown
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.selection import exposed_as
-from monitor.measures.against import Mean, mean_of, segment_contribution
-from monitor.measures.ask import Ask, Result
+from monitor.measures.against import SegmentMean, mean_of, segment_contribution
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Direction, Family, Unit, Yardstick
-from monitor.measures.challenger import evidence_results
-from monitor.measures.comparison import mean_of as mean_of_arm
-from monitor.measures.comparison import outcomes, rates_of
+from monitor.measures.comparison.arms import mean_of as mean_of_arm
+from monitor.measures.comparison.arms import outcomes, rates_of
+from monitor.measures.comparison.challenger import evidence_results
+from monitor.measures.comparison.sequential import outcome_results, ratio_results
 from monitor.measures.evaluate import (
     best_threshold,
     challenge,
@@ -35,7 +35,7 @@ from monitor.measures.evaluate import (
     quality,
     shift,
 )
-from monitor.measures.sequential import outcome_results, ratio_results
+from monitor.measures.options import Options, Result
 from monitor.measures.volume import volume_ratio
 from monitor.records.count_labels import count_labels
 from monitor.records.counting import VOLUME, Counting
@@ -131,20 +131,20 @@ def profit_of(counting: Counting) -> dict[Key, float]:
 
 def measured(case: Example) -> dict[Key, Measurement]:
     counting, everything = case.counting, frozenset(Family)
-    ask = Ask(resamples=60, profit=profit_of(case.counting), families=everything)
+    options = Options(resamples=60, profit=profit_of(case.counting), families=everything)
     n = int(case.records.block("volume")[VOLUME.index("records")])
-    ask = replace(ask, threshold=best_threshold(counting, case.reference.labels, ask))
-    found = performance(counting, case.labels, ask)
-    estimated = estimates(counting, learned(counting, case.reference.labels), case.records, ask)
+    options = replace(options, threshold=best_threshold(counting, case.reference.labels, options))
+    found = performance(counting, case.labels, options)
+    estimated = estimates(counting, learned(counting, case.reference.labels), case.records, options)
     results = [
         *found,
         *estimated,
         *estimate_errors(estimated, found),
-        *shift(counting, expectation(counting, case.reference.records), case.records, ask),
+        *shift(counting, expectation(counting, case.reference.records), case.records, options),
         *quality(counting, case.records),
-        *label_quality(counting, case.labels, ask),
-        *comparison(counting, case.arms["control"], case.arms["treatment"], ask),
-        *challenge(counting, case.labels, ask),
+        *label_quality(counting, case.labels, options),
+        *comparison(counting, case.arms["control"], case.arms["treatment"], options),
+        *challenge(counting, case.labels, options),
         *going_on(case, n),
         Result("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
         Result(CONTRIBUTION, "", contribution_of(case)),
@@ -159,7 +159,7 @@ def contribution_of(case: Example) -> Measurement:
     counting = case.counting
     numbers = counting.reading.task is Task.REGRESSION
     whole, now = (mean_of(counting, labels) for labels in (case.labels, case.arms["control"]))
-    then = Mean(whole.n, 0.0 if numbers else 1.0)
+    then = SegmentMean(whole.n, 0.0 if numbers else 1.0)
     direction = Direction.LOWER if numbers else Direction.HIGHER
     found = segment_contribution(direction, {"arm=control": now}, {"arm=control": then}, (whole, then))
     return found or Measurement.absent(Reason.NO_LABELS, n=0)
@@ -301,11 +301,11 @@ def test_nothing_counted_is_a_reason_or_a_count_of_zero(task: Task) -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_without_resamples_only_bootstraps_and_of_a_part_only_headlines_are_there(task: Task) -> None:
     case = example(task)
-    ask = Ask(resamples=60, profit=profit_of(case.counting))
-    whole = {(r.measure, r.subject): r.measurement for r in performance(case.counting, case.labels, ask)}
+    options = Options(resamples=60, profit=profit_of(case.counting))
+    whole = {(r.measure, r.subject): r.measurement for r in performance(case.counting, case.labels, options)}
 
-    closed = performance(case.counting, case.labels, replace(ask, resamples=0))
-    of_part = performance(case.counting, case.labels, replace(ask, resamples=0, whole=False))
+    closed = performance(case.counting, case.labels, replace(options, resamples=0))
+    of_part = performance(case.counting, case.labels, replace(options, resamples=0, whole=False))
 
     asked, wanted = ({(r.measure, r.subject) for r in results} for results in (closed, of_part))
     drawn = {
@@ -325,8 +325,11 @@ def test_without_resamples_only_bootstraps_and_of_a_part_only_headlines_are_ther
 def test_wider_levels_have_wider_intervals() -> None:
     case = example(Task.BINARY)
     narrow, wide = (
-        {(r.measure, r.subject): r.measurement.interval for r in performance(case.counting, case.labels, ask)}
-        for ask in (Ask(level=0.8), Ask(level=0.99))
+        {
+            (r.measure, r.subject): r.measurement.interval
+            for r in performance(case.counting, case.labels, options)
+        }
+        for options in (Options(level=0.8), Options(level=0.99))
     )
 
     for key, interval in narrow.items():

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from monitor.core.measurement import Reason
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.measures.challenger import (
+from monitor.measures.comparison.challenger import (
     accuracy_difference,
     auc_difference,
     discordant_evidence,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.core.interval import Interval
-from monitor.measures.intervals import (
+from monitor.measures.statistics.intervals import (
     clopper_pearson,
     newcombe_difference,
     normal,

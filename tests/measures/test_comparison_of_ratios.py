@@ -6,7 +6,7 @@ from measure_states import binary_counting, by_name, number_counting, numbered, 
 from scipy.stats.contingency import relative_risk
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.comparison import (
+from monitor.measures.comparison.arms import (
     Mean,
     Rate,
     arm_sd,
@@ -15,7 +15,7 @@ from monitor.measures.comparison import (
     rate_ratio,
     weekly,
 )
-from monitor.measures.evaluate import Ask, comparison
+from monitor.measures.evaluate import Options, comparison
 from monitor.states.sums import HALF
 
 
@@ -47,7 +47,7 @@ def test_deviations_are_those_of_the_sample_and_their_intervals_hold_the_true_on
     for _ in range(200):
         labels = rng.gamma(4.0, 1.0, 2_000)
         measured = by_name(
-            comparison(counting, *(numbered([0.0] * 2_000, labels.tolist(), counting),) * 2, Ask())
+            comparison(counting, *(numbered([0.0] * 2_000, labels.tolist(), counting),) * 2, Options())
         )["treatment_outcome_sd"]
         assert measured.value == pytest.approx(labels.std(ddof=1))
         lower, upper = bounds(measured)
@@ -61,7 +61,7 @@ def test_a_ratio_of_means_has_an_interval_on_the_logarithm() -> None:
     control, treatment = rng.gamma(4.0, 1.0, 400), rng.gamma(4.0, 2.0, 300)
 
     arms = [numbered([0.0] * len(side), side.tolist(), counting) for side in (control, treatment)]
-    measured = by_name(comparison(counting, arms[0], arms[1], Ask()))["outcome_mean_ratio"]
+    measured = by_name(comparison(counting, arms[0], arms[1], Options()))["outcome_mean_ratio"]
 
     above, below = (rng.choice(side, (2_000, side.size)).mean(axis=1) for side in (treatment, control))
     logs = np.log(above / below)
@@ -87,7 +87,7 @@ def test_powers_out_of_range_leave_a_deviation_without_interval() -> None:
     counting = number_counting()
     arms = [numbered([0.0] * 3, [1.0, 2.0, label], counting) for label in (3.0, 2e4)]
 
-    measured = by_name(comparison(counting, arms[0], arms[1], Ask()))
+    measured = by_name(comparison(counting, arms[0], arms[1], Options()))
 
     assert measured["control_outcome_sd"].interval is not None
     assert measured["treatment_outcome_sd"].value is not None
@@ -119,4 +119,4 @@ def test_rates_have_a_ratio_among_the_results() -> None:
     counting = binary_counting()
     arms = [scored([0.5] * 10, [1] * hits + [0] * (10 - hits), counting) for hits in (2, 4)]
 
-    assert by_name(comparison(counting, arms[0], arms[1], Ask()))["outcome_rate_ratio"].value == 2.0
+    assert by_name(comparison(counting, arms[0], arms[1], Options()))["outcome_rate_ratio"].value == 2.0

@@ -19,15 +19,15 @@ from scipy.special import expit
 
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.days import FEWEST, by_days, day_interval, without
 from monitor.measures.evaluate import performance
-from monitor.measures.intervals import wilson
+from monitor.measures.options import Options, Result
+from monitor.measures.statistics.intervals import wilson
 from monitor.records.counting import Counting
 from monitor.states.counters import Counters
 
-VALUES = Ask(resamples=0)
+VALUES = Options(resamples=0)
 MAE = BY_NAME["mean_absolute_error"]
 ACCURACY = BY_NAME["accuracy"]
 
@@ -35,7 +35,7 @@ ACCURACY = BY_NAME["accuracy"]
 def measured(counting: Counting, days: Sequence[Counters]) -> tuple[list[Result], dict[str, Measurement]]:
     """Everything about the sum of the days, and what has another interval by them."""
     whole = Counters.merge_all(counting.labels, days)
-    found = performance(counting, whole, Ask())
+    found = performance(counting, whole, Options())
     changed = by_days(found, [performance(counting, without(whole, day), VALUES) for day in days])
     return found, by_name([Result(*key, one) for key, one in changed.items()])
 
@@ -116,10 +116,10 @@ def test_a_total_is_taken_per_record() -> None:
     drawn = rng.choice(["0", "1"], (21, 2, 40)).tolist()
     days = [classified(actual, predicted, counting) for actual, predicted in drawn]
     whole = Counters.merge_all(counting.labels, days)
-    ask = replace(VALUES, profit={("1", "1"): 3.0, ("0", "1"): -1.0})
-    found = performance(counting, whole, replace(ask, resamples=50))
+    options = replace(VALUES, profit={("1", "1"): 3.0, ("0", "1"): -1.0})
+    found = performance(counting, whole, replace(options, resamples=50))
 
-    changed = by_days(found, [performance(counting, without(whole, day), ask) for day in days])
+    changed = by_days(found, [performance(counting, without(whole, day), options) for day in days])
 
     total, mean = (interval_of(changed[name, ""]) for name in ("profit", "profit_per_record"))
     assert (total.lower, total.upper) == pytest.approx((840 * mean.lower, 840 * mean.upper))

@@ -19,15 +19,15 @@ from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_a
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
 from monitor.measures.estimates import Calibration
 from monitor.measures.evaluate import estimate_errors, estimates, learned, performance
+from monitor.measures.options import Options
 from monitor.records.counting import Counting
 from monitor.records.reading import Task
 from monitor.records.reference import counting_without_reference, reference_of
 
-ASK = Ask(resamples=0)
+ASK = Options(resamples=0)
 
 
 def rows_of(scores: Floats, labels: Ints | None = None, predictions: Ints | Bools | None = None) -> pa.Table:
@@ -46,10 +46,10 @@ def drawn(rng: np.random.Generator, n: int, a: float = 2, b: float = 3) -> tuple
 
 
 def estimated(
-    counting: Counting, taught: pa.Table, window: pa.Table, ask: Ask = ASK
+    counting: Counting, taught: pa.Table, window: pa.Table, options: Options = ASK
 ) -> Mapping[str, Measurement]:
     known = learned(counting, labels_part(taught, counting))
-    return by_name(estimates(counting, known, records_part(window, counting), ask))
+    return by_name(estimates(counting, known, records_part(window, counting), options))
 
 
 def test_an_exact_map_gives_the_mean_of_the_larger_probability() -> None:

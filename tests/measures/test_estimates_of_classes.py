@@ -12,14 +12,14 @@ from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import estimate_errors, estimates, learned, performance
+from monitor.measures.options import Options
 from monitor.records.counting import Counting
 from monitor.records.reading import Task
 from monitor.records.reference import counting_without_reference
 
-ASK = Ask(resamples=0, families=frozenset(Family))
+ASK = Options(resamples=0, families=frozenset(Family))
 CLASSES = ("ant", "bee", "cat")
 MEASURES = ("roc_auc", "precision", "recall")
 LATTICE = np.asarray([*permutations([0.6, 0.3, 0.1]), *permutations([0.8, 0.14, 0.06]), [0.42, 0.38, 0.2]])

@@ -7,15 +7,15 @@ import pyarrow as pa
 import pytest
 from measure_states import LATER, PANE, binary_reading, by_name, labels_part, records_part, table
 
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import estimates, learned
+from monitor.measures.options import Options
 from monitor.records.count_records import count_records
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
 from monitor.states.strata import Stratum, segments_of
 
-ASK = Ask(resamples=0, families=frozenset(Family))
+ASK = Options(resamples=0, families=frozenset(Family))
 CLASSES = ("ant", "bee", "cat")
 B = Stratum(segment="town=b")
 BINARY = replace(binary_reading(), segments=("town",))

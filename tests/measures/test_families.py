@@ -8,10 +8,10 @@ import pytest
 from measure_states import binary_reading, records_part, table
 
 from monitor.config.schema import Model
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, OPTIONAL_FAMILIES, Family
 from monitor.measures.evaluate import expectation, shift
+from monitor.measures.options import Options
 from monitor.records.reading import Task
 from monitor.records.reference import reference_of
 
@@ -21,7 +21,7 @@ def families_of(wanted: frozenset[Family]) -> set[Family]:
     rows = table(score=pa.array(np.linspace(0, 1, 500)))
     made = reference_of(rows.drop_columns(["id", "event_time"]), binary_reading())
     window = records_part(rows, made.counting)
-    found = shift(made.counting, expectation(made.counting, made.records), window, Ask(families=wanted))
+    found = shift(made.counting, expectation(made.counting, made.records), window, Options(families=wanted))
     return {BY_NAME[result.measure].family for result in found}
 
 

@@ -13,18 +13,24 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask
+from monitor.measures.classification.gains import average_precision, deciles, found_at
+from monitor.measures.classification.profit import (
+    amounts_of,
+    best_threshold,
+    least_profit,
+    profit_at,
+    profits,
+)
 from monitor.measures.evaluate import best_threshold as chosen_threshold
 from monitor.measures.evaluate import performance
-from monitor.measures.gains import average_precision, deciles, found_at
-from monitor.measures.profits import amounts_of, best_threshold, least_profit, profit_at, profits
-from monitor.measures.ranked import Ranked
+from monitor.measures.options import Options
+from monitor.measures.statistics.ranked import Ranked
 from monitor.states.views import ScoreTable
 
 SLACK = 1e-9
 PROFIT = {("1", "1"): 14.0, ("1", "0"): -14.0, ("0", "1"): -3.0, ("0", "0"): 0.5}
 AMOUNTS = amounts_of(("0", "1"), PROFIT)
-ASK = Ask(resamples=20, profit=PROFIT)
+ASK = Options(resamples=20, profit=PROFIT)
 RECORDS = st.lists(
     st.tuples(
         st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 0.5 + 1e-9, 1.0]), st.floats(0, 1e-6)),
@@ -35,9 +41,9 @@ RECORDS = st.lists(
 )
 
 
-def measured(scores: list[float], labels: list[int], ask: Ask = ASK) -> dict[str, Measurement]:
+def measured(scores: list[float], labels: list[int], options: Options = ASK) -> dict[str, Measurement]:
     counting = binary_counting()
-    return by_name(performance(counting, scored(scores, labels, counting), ask))
+    return by_name(performance(counting, scored(scores, labels, counting), options))
 
 
 def ranked_of(scores: list[float], labels: list[int]) -> Ranked:
@@ -141,7 +147,7 @@ def test_shares_of_the_highest_scores_are_chosen() -> None:
     scores, labels = np.linspace(0, 1, 1_000).round(3), (np.arange(1_000) % 3 == 0).astype(int)
     counters = scored(scores.tolist(), labels.tolist(), binary_counting())
 
-    found = performance(binary_counting(), counters, Ask(tops=(0.002, 0.3), resamples=50))
+    found = performance(binary_counting(), counters, Options(tops=(0.002, 0.3), resamples=50))
 
     named = {(one.measure, one.subject): one.measurement for one in found}
     assert {subject for _, subject in named if subject.startswith("top:")} == {"top:0.2%", "top:30%"}
@@ -169,7 +175,7 @@ def test_ten_positives_of_ten_thousand_have_intervals() -> None:
     labels[:10] = 1
     scores = np.clip(rng.beta(1, 60, 10_000) + 0.05 * labels, 0, 1)
 
-    found = measured(scores.tolist(), labels.tolist(), Ask(resamples=200, profit=PROFIT))
+    found = measured(scores.tolist(), labels.tolist(), Options(resamples=200, profit=PROFIT))
 
     for name in ("average_precision", "recall_at_top top:1%", "lift_top_decile", "best_profit"):
         interval = found[name].interval
@@ -184,7 +190,7 @@ def test_the_bounds_of_a_few_positives_at_the_top_end_where_shares_end() -> None
     rng, bounds = np.random.default_rng(13), []
     for _ in range(40):
         scores, labels = rng.random(150), (rng.random(150) < 0.1).astype(int)
-        found = measured(scores.tolist(), labels.tolist(), Ask(resamples=400))
+        found = measured(scores.tolist(), labels.tolist(), Options(resamples=400))
         tops = [one for name, one in found.items() if "_at_top" in name or name == "gain_top_decile"]
         bounds += [
             bound for one in tops if one.interval for bound in (one.interval.lower, one.interval.upper)
@@ -221,7 +227,9 @@ def test_the_interval_of_the_best_profit_is_not_below_what_none_or_all_gives_for
     rng, lowest = np.random.default_rng(14), []
     for _ in range(40):
         scores, labels = rng.random(80), (rng.random(80) < 0.3).astype(int)
-        found = measured(scores.tolist(), labels.tolist(), Ask(resamples=100, profit=profit))["best_profit"]
+        found = measured(scores.tolist(), labels.tolist(), Options(resamples=100, profit=profit))[
+            "best_profit"
+        ]
         assert found.interval is not None
         assert found.value is not None
         assert found.interval.lower <= found.value
@@ -287,7 +295,7 @@ def test_to_say_positive_of_nobody_may_be_best() -> None:
 
     assert best_threshold(table, AMOUNTS) == np.inf
     assert profit_at(table, np.inf, AMOUNTS).value == 1.0
-    cheap = measured([0.1, 0.9] * 10, [1, 0] * 10, Ask(resamples=5, profit={("0", "1"): -1.0}))
+    cheap = measured([0.1, 0.9] * 10, [1, 0] * 10, Options(resamples=5, profit={("0", "1"): -1.0}))
     assert cheap["best_profit_threshold"].reason is Reason.UNDEFINED
 
 

@@ -25,9 +25,9 @@ from measure_states import (
 )
 
 from monitor.core.interval import RateMethod
-from monitor.measures.evaluate import Ask, challenge, comparison, performance
-from monitor.measures.intervals import RATE_INTERVALS
-from monitor.measures.shift import compare
+from monitor.measures.evaluate import Options, challenge, comparison, performance
+from monitor.measures.shift.stability_index import compare
+from monitor.measures.statistics.intervals import RATE_INTERVALS
 from monitor.records.reading import Challenger
 from monitor.records.reference import counting_without_reference
 from monitor.states.grids import EXTRA_CELLS, category_grid
@@ -38,7 +38,7 @@ CASES: dict[str, dict[str, Any]] = {
     case["id"]: case for case in json.loads((HERE / "golden.json").read_text(encoding="utf-8"))
 }
 WITHOUT_A_TEST: dict[str, str] = {}
-QUICK = Ask(resamples=2)
+QUICK = Options(resamples=2)
 CLASS_NAMES = {  # the source's names and ours
     "accuracy": "accuracy",
     "TPR": "recall",
@@ -109,8 +109,8 @@ def accuracy_intervals(
     intervals: dict[RateMethod, tuple[float, float]] = {}
     counting, counters = of_matrix(classes, matrix)
     for method in RATE_INTERVALS:
-        ask = Ask(resamples=0, rate_interval=method)
-        interval = by_name(performance(counting, counters, ask))["accuracy"].interval
+        options = Options(resamples=0, rate_interval=method)
+        interval = by_name(performance(counting, counters, options))["accuracy"].interval
         assert interval is not None
         intervals[method] = (interval.lower, interval.upper)
     return intervals
@@ -153,7 +153,7 @@ def test_measures_of_a_confusion_matrix(case: dict[str, Any]) -> None:
     pairs = [(actual, predicted) for actual in classes for predicted in classes]
     profit = dict(zip(pairs, np.ravel(amounts).tolist(), strict=True)) if amounts else {}
 
-    measured = by_name(performance(*of_matrix(classes, matrix), Ask(resamples=2, profit=profit)))
+    measured = by_name(performance(*of_matrix(classes, matrix), Options(resamples=2, profit=profit)))
 
     expected = {
         ours: case["expected"][theirs]
@@ -348,7 +348,7 @@ def histograms(original: list[int], new: list[int]) -> tuple[Histogram, Histogra
 @golden("si_new_sample_1", "si_new_sample_2")
 def test_stability_index_without_pseudocounts(case: dict[str, Any]) -> None:
     sides = histograms(case["inputs"]["original"], case["inputs"]["new"])
-    measured = compare(*sides, Ask(pseudocount=0, min_per_cell=0))["stability_index"]
+    measured = compare(*sides, Options(pseudocount=0, min_per_cell=0))["stability_index"]
 
     assert measured.value == close(case["expected"]["si"])
 
@@ -356,7 +356,7 @@ def test_stability_index_without_pseudocounts(case: dict[str, Any]) -> None:
 @golden("own_si_zero_level")
 def test_stability_index_of_a_new_level(case: dict[str, Any]) -> None:
     sides = histograms(case["inputs"]["original"], case["inputs"]["new"])
-    measured = compare(*sides, Ask())["stability_index"]
+    measured = compare(*sides, Options())["stability_index"]
 
     assert measured.value == close(case["expected"]["si_plus_half_count"])
 
@@ -370,7 +370,7 @@ def test_means_of_a_control_group(case: dict[str, Any]) -> None:
         for arm in ("control", "treatment")
     ]
 
-    measured = by_name(comparison(counting, arms[0], arms[1], Ask(level=1 - expected["welch_p"])))
+    measured = by_name(comparison(counting, arms[0], arms[1], Options(level=1 - expected["welch_p"])))
 
     assert measured["control_outcome_mean"].value == close(expected["mean_control"])
     assert measured["treatment_outcome_mean"].value == close(expected["mean_treatment"])

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.label_shift import expected_labels, results
+from monitor.measures.options import Options
+from monitor.measures.shift.label_shift import expected_labels, results
 from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.states.views import Histogram
 
 CLASSES = CategoryGrid(("0", "1"))
-ASK = Ask(families=frozenset({Family.SHIFT}))
+ASK = Options(families=frozenset({Family.SHIFT}))
 NUMBERS = NumericGrid((0.0, 1.0, 2.0), (0, 1, 2))
 
 

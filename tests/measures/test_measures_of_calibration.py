@@ -11,20 +11,20 @@ from sklearn.linear_model import LogisticRegression
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask
+from monitor.measures.classification.recalibration import recalibration
 from monitor.measures.evaluate import performance
-from monitor.measures.ranked import Ranked
-from monitor.measures.recalibration import recalibration
-from monitor.measures.resampling import GROUPS
+from monitor.measures.options import Options
+from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.statistics.resampling import GROUPS
 
-ASK = Ask(resamples=200)
+ASK = Options(resamples=200)
 CLIP = 2.0**-12
 HALF = 1 / 4096  # of the width of a cell without a reference
 
 
-def measured(scores: Floats, labels: Ints, ask: Ask = ASK) -> dict[str, Measurement]:
+def measured(scores: Floats, labels: Ints, options: Options = ASK) -> dict[str, Measurement]:
     counting = binary_counting()
-    return by_name(performance(counting, scored(scores.tolist(), labels.tolist(), counting), ask))
+    return by_name(performance(counting, scored(scores.tolist(), labels.tolist(), counting), options))
 
 
 def samples(seed: int, n: int, slope: float = 1.0, intercept: float = 0.0) -> tuple[Floats, Ints]:
@@ -185,7 +185,7 @@ def test_the_squared_error_of_a_calibrated_model_is_zero_on_average() -> None:
     values = []
     for _ in range(100):
         scores = rng.random(300)
-        found = measured(scores, (rng.random(300) < scores).astype(np.int64), Ask(resamples=5))
+        found = measured(scores, (rng.random(300) < scores).astype(np.int64), Options(resamples=5))
         values.append(value_of(found, "squared_calibration_error"))
 
     assert abs(np.mean(values)) < 3 * np.std(values) / np.sqrt(100)

@@ -16,14 +16,14 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
-from monitor.measures import classes
 from monitor.measures.catalogue.classes import CLASS_ROWS
-from monitor.measures.evaluate import Ask, performance
+from monitor.measures.classification.confusion import results
+from monitor.measures.evaluate import Options, performance
 from monitor.records.reading import Task
 from monitor.states.counters import Counters
 from monitor.states.views import Confusion
 
-QUICK = Ask(resamples=2)
+QUICK = Options(resamples=2)
 CLASSES = ("ant", "bee", "cat")
 NAMES = tuple(f"c{at:03}" for at in range(100))
 PAIRS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=60)
@@ -33,11 +33,11 @@ BINARY_PAIRS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_siz
 COUNTS = st.sampled_from([0, 0, 1, 2, 7, 10, 9_990, 10**9])
 
 
-def direct(matrix: Sequence[Sequence[int]] | Ints, ask: Ask = QUICK) -> dict[str, Measurement]:
+def direct(matrix: Sequence[Sequence[int]] | Ints, options: Options = QUICK) -> dict[str, Measurement]:
     """Measures of counts by actual and predicted class, the last row and column unseen."""
     counts = np.asarray(matrix, dtype=np.int64)
     confusion = Confusion(NAMES[: len(counts) - 1], counts)
-    return by_name(list(classes.results(confusion, ask, np.random.default_rng(1))))
+    return by_name(list(results(confusion, options, np.random.default_rng(1))))
 
 
 def square(k: int) -> st.SearchStrategy[list[list[int]]]:
@@ -134,7 +134,7 @@ def test_a_hundred_classes_equal_scikit_learn() -> None:
     counts = np.zeros((k + 1, k + 1), dtype=np.int64)
     np.add.at(counts, (actual, predicted), 1)
 
-    measured = direct(counts, Ask())
+    measured = direct(counts, Options())
 
     expected = metrics.precision_recall_fscore_support(actual, predicted, average="macro", zero_division=0)
     assert [measured[f"{name}_macro"].value for name in ("precision", "recall", "f1")] == pytest.approx(
@@ -159,7 +159,7 @@ def test_many_cells_are_resampled_with_the_spread_of_records() -> None:
         "profit": [worth[at].sum() for at in picked],
     }
 
-    measured = direct(counts, Ask(resamples=2_000, profit=amounts))
+    measured = direct(counts, Options(resamples=2_000, profit=amounts))
 
     assert np.count_nonzero(counts) > 256
     for name, draws in spread.items():
@@ -170,7 +170,7 @@ def test_many_cells_are_resampled_with_the_spread_of_records() -> None:
 
 
 def test_ten_positives_in_ten_thousand() -> None:
-    measured = direct([[9_980, 10, 0], [4, 6, 0], [0, 0, 0]], Ask())
+    measured = direct([[9_980, 10, 0], [4, 6, 0], [0, 0, 0]], Options())
 
     assert measured["false_positive_rate"].value == pytest.approx(10 / 9_990)
     assert measured["false_negative_rate"].value == 0.4
@@ -183,7 +183,7 @@ def test_ten_positives_in_ten_thousand() -> None:
 
 
 def test_one_record_has_values_where_they_are_defined() -> None:
-    measured = direct([[0, 0, 0], [0, 1, 0], [0, 0, 0]], Ask())
+    measured = direct([[0, 0, 0], [0, 1, 0], [0, 0, 0]], Options())
 
     assert measured["f1_macro"].value == measured["precision_weighted"].value == 1
     assert measured["error_rate"].value == 0
@@ -195,20 +195,20 @@ def test_one_record_has_values_where_they_are_defined() -> None:
 def test_strata_have_the_headlines_and_no_more() -> None:
     matrix = [[50, 9, 3, 0], [8, 40, 2, 0], [6, 6, 20, 0], [0, 0, 0, 0]]
 
-    measured = direct(matrix, Ask(resamples=0, whole=False, profit={("c000", "c000"): 1.0}))
+    measured = direct(matrix, Options(resamples=0, whole=False, profit={("c000", "c000"): 1.0}))
 
     headlines = {row.name for row in CLASS_ROWS if row.headline and Task.MULTICLASS in row.tasks}
     assert {name.partition(" ")[0] for name in measured} == headlines
-    whole = direct(matrix, Ask(profit={("c000", "c000"): 1.0}))
+    whole = direct(matrix, Options(profit={("c000", "c000"): 1.0}))
     assert {name: one.value for name, one in measured.items()} == {
         name: whole[name].value for name in measured
     }
 
 
 def test_rates_have_clopper_pearson_intervals_on_request() -> None:
-    ask = Ask(resamples=0, rate_interval="clopper-pearson")
+    options = Options(resamples=0, rate_interval="clopper-pearson")
 
-    measured = direct([[0, 9, 0], [0, 21, 0], [0, 0, 0]], ask)["accuracy"].interval
+    measured = direct([[0, 9, 0], [0, 21, 0], [0, 0, 0]], options)["accuracy"].interval
 
     expected = stats.binomtest(21, 30).proportion_ci(0.95, method="exact")
     assert measured is not None
@@ -294,16 +294,16 @@ def test_an_unseen_class_is_an_error_wherever_it_stands() -> None:
 def test_without_labels_everything_is_absent_for_that_reason() -> None:
     counting = class_counting(("0", "1"))
 
-    measured = performance(counting, Counters.empty(counting.labels), Ask(profit={("1", "1"): 2.0}))
+    measured = performance(counting, Counters.empty(counting.labels), Options(profit={("1", "1"): 2.0}))
 
     reasons = {r.measurement.reason for r in measured if r.measure != "confusion_records"}
     assert reasons == {Reason.NO_LABELS}
 
 
 def test_profit_counts_left_out_pairs_as_nothing() -> None:
-    ask = Ask(resamples=0, profit={("1", "1"): 10.0, ("0", "1"): -4.0})
+    options = Options(resamples=0, profit={("1", "1"): 10.0, ("0", "1"): -4.0})
 
-    measured = by_name(performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), ask))
+    measured = by_name(performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), options))
 
     assert measured["profit"].value == 50
     assert measured["profit_per_record"].value == pytest.approx(50 / 64)
@@ -312,9 +312,9 @@ def test_profit_counts_left_out_pairs_as_nothing() -> None:
 def test_bootstrap_of_the_profit_has_the_spread_of_theory() -> None:
     matrix = np.asarray([[500, 50], [20, 70]])
     amounts = np.asarray([[0.0, -4.0], [0.0, 10.0]])
-    ask = Ask(resamples=4000, profit={("1", "1"): 10.0, ("0", "1"): -4.0})
+    options = Options(resamples=4000, profit={("1", "1"): 10.0, ("0", "1"): -4.0})
 
-    measured = by_name(performance(*of_matrix(("0", "1"), matrix.tolist()), ask))["profit_per_record"]
+    measured = by_name(performance(*of_matrix(("0", "1"), matrix.tolist()), options))["profit_per_record"]
 
     n, mean = matrix.sum(), (matrix * amounts).sum() / matrix.sum()
     deviation = np.sqrt(((matrix * amounts**2).sum() / n - mean**2) / n)
@@ -323,9 +323,9 @@ def test_bootstrap_of_the_profit_has_the_spread_of_theory() -> None:
 
 
 def test_bootstrap_intervals_hold_the_value() -> None:
-    ask = Ask(profit={("bee", "bee"): 1.0})
+    options = Options(profit={("bee", "bee"): 1.0})
 
-    measured = by_name(performance(*of_matrix(CLASSES, [[50, 9, 3], [8, 40, 2], [6, 6, 20]]), ask))
+    measured = by_name(performance(*of_matrix(CLASSES, [[50, 9, 3], [8, 40, 2], [6, 6, 20]]), options))
 
     for name in ("relative_accuracy", "average_class_accuracy", "harmonic_class_accuracy", "profit"):
         value, interval = measured[name].value, measured[name].interval
@@ -335,9 +335,9 @@ def test_bootstrap_intervals_hold_the_value() -> None:
 
 
 def test_amounts_of_classes_that_the_model_does_not_know_are_passed_over() -> None:
-    ask = Ask(resamples=0, profit={("1", "1"): 10.0, ("9", "1"): 1000.0})
+    options = Options(resamples=0, profit={("1", "1"): 10.0, ("9", "1"): 1000.0})
 
-    measured = by_name(performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), ask))
+    measured = by_name(performance(*of_matrix(("0", "1"), [[50, 5], [2, 7]]), options))
 
     assert measured["profit"].value == 70
 
@@ -351,7 +351,7 @@ def test_many_classes_are_resampled_within_bounds() -> None:
     counters = classified(names[actual].tolist(), names[predicted].tolist(), counting)
 
     tracemalloc.start()
-    measured = by_name(performance(counting, counters, Ask()))
+    measured = by_name(performance(counting, counters, Options()))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
@@ -380,7 +380,7 @@ def test_cells_that_are_drawn_as_one_have_the_spread_of_cells_that_are_drawn_apa
     }
 
     measured = by_name(
-        performance(*of_matrix(CLASSES, matrix.tolist()), Ask(resamples=20_000, profit=profit))
+        performance(*of_matrix(CLASSES, matrix.tolist()), Options(resamples=20_000, profit=profit))
     )
 
     for name, draws in expected.items():

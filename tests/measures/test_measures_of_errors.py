@@ -13,8 +13,8 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.errors import QUANTILES, median_baseline
-from monitor.measures.evaluate import Ask, performance
+from monitor.measures.error_quantiles import QUANTILES, median_baseline
+from monitor.measures.evaluate import Options, performance
 from monitor.records.count_labels import count_labels
 from monitor.records.counting import Counting
 from monitor.records.reading import Arms, Reading, Task
@@ -34,7 +34,7 @@ def measured(
     predictions: Floats, labels: Floats, counting: Counting, level: float = 0.95
 ) -> dict[str, Measurement]:
     counters = numbered(predictions.tolist(), labels.tolist(), counting)
-    return by_name(performance(counting, counters, Ask(level=level)))
+    return by_name(performance(counting, counters, Options(level=level)))
 
 
 def columns(records: list[tuple[float, float]]) -> tuple[Floats, Floats]:
@@ -307,7 +307,7 @@ def test_strata_have_no_errors_by_cell() -> None:
     rows = table(prediction=pa.array(labels + 1), label=pa.array(labels), arm=pa.array(["a", "b", "b"] * 13))
     strata = count_labels(rows, counting, panes=np.zeros(1, np.int64), as_of=10**15)[0].strata
 
-    arm = by_name(performance(counting, strata[Stratum(segment="arm=b")], Ask()))
+    arm = by_name(performance(counting, strata[Stratum(segment="arm=b")], Options()))
 
     assert strata[WHOLE] == labels_part(rows, counting)
     assert arm["error_p95"] == Measurement.absent(Reason.NOT_COUNTED, n=26)

@@ -11,7 +11,7 @@ from measure_states import binary_counting, binary_reading, by_name, labels_part
 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import Ask, label_quality, performance
+from monitor.measures.evaluate import Options, label_quality, performance
 from monitor.measures.labels import label_delay, results
 from monitor.records.counting import DELAY_EDGES, TALLY
 from monitor.records.reference import counting_without_reference
@@ -28,7 +28,7 @@ def measured(labels: list[str | None], reported: list[int | None]) -> dict[str, 
         label=pa.array(labels, pa.string()),
         reported_at=pa.array(reported, pa.int64()),
     )
-    return by_name(label_quality(counting, labels_part(rows, counting), Ask()))
+    return by_name(label_quality(counting, labels_part(rows, counting), Options()))
 
 
 def test_coverage_and_oddities() -> None:
@@ -65,7 +65,7 @@ def test_early_labels_count_as_one_second() -> None:
         reported_at=pa.array([HOUR // 4]),
     )
 
-    found = by_name(label_quality(counting, labels_part(rows, counting), Ask()))
+    found = by_name(label_quality(counting, labels_part(rows, counting), Options()))
 
     assert found["early_labels"].value == 1
     assert found["label_delay_median"].value == 1
@@ -97,7 +97,7 @@ def test_strata_have_no_measures_of_delays() -> None:
     counters = scored([0.2, 0.7], [0, 1], counting)
 
     whole, stratum = (
-        {result.measure for result in label_quality(counting, counters, Ask(), delays=delays)}
+        {result.measure for result in label_quality(counting, counters, Options(), delays=delays)}
         for delays in (True, False)
     )
 
@@ -109,14 +109,14 @@ def test_a_model_without_labels_has_no_measures_of_them() -> None:
     counting = counting_without_reference(replace(binary_reading(), labelled=False))
     counters = Counters.empty(counting.labels)
 
-    assert label_quality(counting, counters, Ask()) == []
-    assert performance(counting, counters, Ask()) == []
+    assert label_quality(counting, counters, Options()) == []
+    assert performance(counting, counters, Options()) == []
 
 
 def test_empty_counters_have_no_records() -> None:
     counting = binary_counting()
 
-    found = by_name(label_quality(counting, Counters.empty(counting.labels), Ask()))
+    found = by_name(label_quality(counting, Counters.empty(counting.labels), Options()))
 
     assert found["coverage"].reason is Reason.NO_RECORDS
     assert found["labelled_records"].value == pytest.approx(0)

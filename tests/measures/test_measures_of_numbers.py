@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import Ask, performance
+from monitor.measures.evaluate import Options, performance
 from monitor.states.counters import Counters
 
 VALUES = st.floats(-1000, 1000).map(lambda value: round(value, 6))
@@ -18,7 +18,7 @@ RECORDS = st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=50)
 
 def measured(predictions: list[float], labels: list[float], scale: float = 1.0) -> dict[str, Measurement]:
     counting = number_counting(scale)
-    return by_name(performance(counting, numbered(predictions, labels, counting), Ask()))
+    return by_name(performance(counting, numbered(predictions, labels, counting), Options()))
 
 
 @given(RECORDS)
@@ -100,7 +100,7 @@ def test_error_intervals_are_those_of_means() -> None:
 def test_without_records_there_is_a_reason() -> None:
     counting = number_counting()
 
-    found = performance(counting, Counters.empty(counting.labels), Ask())
+    found = performance(counting, Counters.empty(counting.labels), Options())
 
     assert {result.measurement.reason for result in found} == {Reason.NO_LABELS}
 

@@ -12,10 +12,10 @@ from sklearn import metrics
 
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask
+from monitor.measures.classification.discrimination import roc_auc
+from monitor.measures.classification.probabilities import Areas, roc_auc_macro, roc_auc_weighted
 from monitor.measures.evaluate import performance
-from monitor.measures.probabilities import Areas, roc_auc_macro, roc_auc_weighted
-from monitor.measures.scores import roc_auc
+from monitor.measures.options import Options
 from monitor.records.counting import Counting
 from monitor.records.probabilities import UNUSABLE
 from monitor.records.reading import Task
@@ -47,7 +47,7 @@ def counted(actual: Ints, given: Floats, counting: Counting) -> Counters:
 
 def measured(actual: Ints, given: Floats, resamples: int = 20) -> dict[str, Measurement]:
     counting = counting_of(given.shape[1])
-    return by_name(performance(counting, counted(actual, given, counting), Ask(resamples=resamples)))
+    return by_name(performance(counting, counted(actual, given, counting), Options(resamples=resamples)))
 
 
 def areas_of(actual: Ints, given: Floats) -> Areas:
@@ -166,7 +166,7 @@ def test_a_hundred_classes_are_bounded_and_exact_to_their_resolution() -> None:
     state = counted(actual, given, counting)
 
     assert len(state.index) <= 102_400 + 100 + 2000 + 500
-    found = by_name(performance(counting, state, Ask(resamples=0)))
+    found = by_name(performance(counting, state, Options(resamples=0)))
     macro = found["roc_auc_macro"]
     assert macro.value == pytest.approx(np.mean(areas(actual, given)), abs=macro.resolution)
     assert macro.resolution < 2e-3
@@ -211,7 +211,7 @@ def test_one_class_alone_or_no_label_has_no_area() -> None:
     counting = counting_of(2)
     nothing = Counters.empty(counting.labels)
 
-    one, none = measured(np.zeros(5, np.int64), given), by_name(performance(counting, nothing, Ask()))
+    one, none = measured(np.zeros(5, np.int64), given), by_name(performance(counting, nothing, Options()))
 
     assert one["roc_auc class:c000"].reason is Reason.ONE_CLASS
     assert one["roc_auc class:c001"].reason is Reason.UNDEFINED
@@ -242,7 +242,7 @@ def test_records_that_are_left_out_change_nothing_else_and_are_told_by_cause() -
     def found(rows: int) -> dict[str, Measurement]:
         columns = {f"probability:c00{at}": pa.array(one[:rows]) for at, one in enumerate(given)}
         state = labels_part(table(label=pa.array(label[:rows]), **columns), counting)
-        return by_name(performance(counting, state, Ask(resamples=0)))
+        return by_name(performance(counting, state, Options(resamples=0)))
 
     every, good = found(8), found(3)
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
-from monitor.measures.evaluate import Ask, performance, quality
+from monitor.measures.evaluate import Options, performance, quality
 from monitor.records.counting import Counting
 from monitor.records.reference import reference_of
 from monitor.states.counters import Counters
@@ -92,4 +92,4 @@ def test_counters_of_other_grids_are_refused() -> None:
     with pytest.raises(GridMismatch, match="other grids"):
         quality(grids, Counters.empty(binary_counting().records))
     with pytest.raises(GridMismatch, match="other grids"):
-        performance(grids, Counters.empty(grids.records), Ask())
+        performance(grids, Counters.empty(grids.records), Options())

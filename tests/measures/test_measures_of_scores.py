@@ -10,9 +10,7 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.evaluate import Ask, performance
-from monitor.measures.ranked import POINTS, Ranked
-from monitor.measures.scores import (
+from monitor.measures.classification.discrimination import (
     FEW,
     gini,
     ks_critical,
@@ -21,9 +19,11 @@ from monitor.measures.scores import (
     newcombe_auc,
     roc_auc,
 )
+from monitor.measures.evaluate import Options, performance
+from monitor.measures.statistics.ranked import POINTS, Ranked
 from monitor.states.views import ScoreTable
 
-NO_BOOTSTRAP, HEADLINES = Ask(resamples=0), Ask(resamples=0, whole=False)
+NO_BOOTSTRAP, HEADLINES = Options(resamples=0), Options(resamples=0, whole=False)
 SLACK = 1e-12
 RECORDS = st.lists(
     st.tuples(
@@ -34,9 +34,11 @@ RECORDS = st.lists(
 )
 
 
-def measured(scores: list[float], labels: list[int], ask: Ask = NO_BOOTSTRAP) -> dict[str, Measurement]:
+def measured(
+    scores: list[float], labels: list[int], options: Options = NO_BOOTSTRAP
+) -> dict[str, Measurement]:
     counting = binary_counting()
-    return by_name(performance(counting, scored(scores, labels, counting), ask))
+    return by_name(performance(counting, scored(scores, labels, counting), options))
 
 
 def samples(seed: int, n: int) -> tuple[Floats, Ints]:
@@ -160,7 +162,7 @@ def test_one_record_of_each_class_has_an_area() -> None:
 def test_separation_interval_lies_within_zero_and_one(seed: int) -> None:
     scores, labels = samples(seed, 60)
 
-    interval = measured(scores.tolist(), labels.tolist(), Ask(resamples=50))["ks_separation"].interval
+    interval = measured(scores.tolist(), labels.tolist(), Options(resamples=50))["ks_separation"].interval
 
     assert interval is None or 0 <= interval.lower <= interval.upper <= 1
 
@@ -177,7 +179,7 @@ def test_losses_have_the_normal_interval_of_their_mean() -> None:
 
 
 def test_clipped_probabilities_are_counted() -> None:
-    found = measured([0.0, 1.0, 0.0, 0.5], [1, 1, 0, 1], Ask(resamples=10))
+    found = measured([0.0, 1.0, 0.0, 0.5], [1, 1, 0, 1], Options(resamples=10))
 
     assert found["clipped_records"].value == 3
     assert found["log_loss"].value == pytest.approx(
@@ -189,7 +191,7 @@ def test_clipped_probabilities_are_counted() -> None:
 @given(RECORDS)
 def test_gini_is_twice_the_area_less_one(records: list[tuple[float, int]]) -> None:
     scores, labels = ([*column] for column in zip(*records, strict=True))
-    found = measured(scores, labels, Ask(resamples=5))
+    found = measured(scores, labels, Options(resamples=5))
     area, index = found["roc_auc"], found["gini"]
 
     if area.value is None or area.interval is None:
@@ -209,7 +211,7 @@ def test_separation_is_reached_where_scipy_says() -> None:
     scores = (np.floor(scores * 2048) + 0.5) / 2048
     told = stats.ks_2samp(scores[labels == 1], scores[labels == 0])
 
-    found = measured(scores.tolist(), labels.tolist(), Ask(resamples=5))["ks_separation_threshold"]
+    found = measured(scores.tolist(), labels.tolist(), Options(resamples=5))["ks_separation_threshold"]
 
     assert found.value is not None
     assert found.resolution == 1 / 2048
@@ -237,7 +239,7 @@ def test_critical_separation_is_kolmogorovs() -> None:
 def test_points_of_the_roc_curve_are_scikit_learns(records: list[tuple[float, int]]) -> None:
     scores = [(np.floor(min(score, 0.999) * 2048) + 0.5) / 2048 for score, _ in records]
     labels = [label for _, label in records]
-    detail = measured(scores, labels, Ask(resamples=5))["roc_auc"].detail
+    detail = measured(scores, labels, Options(resamples=5))["roc_auc"].detail
 
     if len(set(labels)) == 1:
         assert detail is None
@@ -257,7 +259,7 @@ def test_points_of_the_roc_curve_are_scikit_learns(records: list[tuple[float, in
 def test_the_headlines_of_a_part_are_those_of_the_whole(records: list[tuple[float, int]]) -> None:
     scores, labels = ([*column] for column in zip(*records, strict=True))
 
-    part, full = measured(scores, labels, HEADLINES), measured(scores, labels, Ask(resamples=5))
+    part, full = measured(scores, labels, HEADLINES), measured(scores, labels, Options(resamples=5))
 
     assert {"roc_auc", "ks_separation", "brier_score", "log_loss"} <= set(part) < set(full)
     assert all(part[name].value == full[name].value for name in part)

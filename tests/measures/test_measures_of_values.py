@@ -13,11 +13,11 @@ from scipy.spatial.distance import jensenshannon
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected
-from monitor.measures.distances import share_distances
 from monitor.measures.evaluate import expectation, shift
+from monitor.measures.options import Options
+from monitor.measures.shift.cells import Expected
+from monitor.measures.shift.distances import share_distances
 from monitor.records.reference import reference_of
 
 DISTANCES = frozenset({Family.SHIFT, Family.DISTANCES})
@@ -41,7 +41,7 @@ def measured(
         feature_x=pa.array([*current.tolist(), *[None] * missing], pa.float64()),
     )
     window = records_part(rows, made.counting)
-    found = shift(made.counting, expectation(made.counting, made.records), window, Ask(families=families))
+    found = shift(made.counting, expectation(made.counting, made.records), window, Options(families=families))
     return by_name([result for result in found if result.subject == "feature:x"])
 
 

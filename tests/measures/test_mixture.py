@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from monitor.core.typing import Ints
-from monitor.measures.ask import Ask
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import expectation, shift
-from monitor.measures.mixture import Mixture
+from monitor.measures.options import Options
+from monitor.measures.shift.mixture import Mixture
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
 from monitor.states.counters import Counters
@@ -25,7 +25,7 @@ FIRST = np.full(10, 0.1)
 SECOND = np.array([0.3, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05])
 
 
-ASK = Ask(families=frozenset({Family.SHIFT}))
+ASK = Options(families=frozenset({Family.SHIFT}))
 
 
 def of_x(counts: Ints) -> Counters:
@@ -72,7 +72,7 @@ def test_a_block_that_one_reference_lacks_is_not_compared() -> None:
         COUNTING,
         expectation(COUNTING, Mixture(((0.5, of_x(counts)), (0.5, empty)))),
         of_x(counts),
-        Ask(families=frozenset({Family.SHIFT})),
+        Options(families=frozenset({Family.SHIFT})),
     )
 
     reasons = {one.measurement.reason for one in results if one.subject == "feature:x"}

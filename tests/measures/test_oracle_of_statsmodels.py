@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measure_states import by_name, of_matrix
 
-from monitor.measures.ask import Ask
 from monitor.measures.evaluate import performance
-from monitor.measures.intervals import clopper_pearson, newcombe_difference, welch, wilson
+from monitor.measures.options import Options
+from monitor.measures.statistics.intervals import clopper_pearson, newcombe_difference, welch, wilson
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -19,7 +19,7 @@ with warnings.catch_warnings():
     from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
     from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from monitor.measures.challenger import sign_test
+from monitor.measures.comparison.challenger import sign_test
 from monitor.states.paired import Agreement
 
 RATE = st.integers(1, 20_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -69,7 +69,7 @@ def test_agreement_beyond_chance(cells: list[int]) -> None:
     matrix = np.asarray(cells).reshape(3, 3)
     counting, counters = of_matrix(("a", "b", "c"), matrix.tolist())
 
-    found = by_name(performance(counting, counters, Ask(resamples=5)))["cohen_kappa_score"]
+    found = by_name(performance(counting, counters, Options(resamples=5)))["cohen_kappa_score"]
 
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")

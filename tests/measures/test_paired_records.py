@@ -10,7 +10,7 @@ from measure_states import binary_reading, labels_part, table
 from scipy import special, stats
 from sklearn.metrics import accuracy_score, roc_auc_score
 
-from monitor.measures.evaluate import Ask, challenge
+from monitor.measures.evaluate import Options, challenge
 from monitor.records import pairing
 from monitor.records.counting import Counting
 from monitor.records.pairing import merged_cells
@@ -57,7 +57,7 @@ def test_all_measures_are_those_of_the_raw_scores(counting: Counting) -> None:
     actual, champion, challenger = simulated(4_000)
 
     counters = part(actual.astype(int).astype(str).tolist(), champion.tolist(), challenger.tolist(), counting)
-    measured = {one.measure: one.measurement for one in challenge(counting, counters, Ask())}
+    measured = {one.measure: one.measurement for one in challenge(counting, counters, Options())}
 
     right = [(score >= 0.5) == actual for score in (champion, challenger)]
     b, c = int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum())
@@ -121,7 +121,7 @@ def test_without_probabilities_there_are_no_losses() -> None:
 
     counters = part(["1", "0"], [3.0, -1.0], [2.0, 4.0], counting)
 
-    assert "signed_rank_p_value" not in {one.measure for one in challenge(counting, counters, Ask())}
+    assert "signed_rank_p_value" not in {one.measure for one in challenge(counting, counters, Options())}
     assert pairing.agreement(counters).champion_only == 1
 
 
@@ -167,7 +167,7 @@ def test_several_classes_are_compared_by_who_was_right() -> None:
     )
 
     assert pairing.agreement(counters) == Agreement(3, 2, 5, 1)
-    measured = {one.measure: one.measurement for one in challenge(counting, counters, Ask())}
+    measured = {one.measure: one.measurement for one in challenge(counting, counters, Options())}
     assert set(measured) == {
         "challenger_accuracy_difference",
         "sign_test_p_value",
@@ -180,7 +180,7 @@ def test_several_classes_are_compared_by_who_was_right() -> None:
 def test_models_without_a_challenger_are_not_compared() -> None:
     counting = counting_without_reference(binary_reading())
 
-    assert challenge(counting, Counters.empty(counting.labels), Ask()) == []
+    assert challenge(counting, Counters.empty(counting.labels), Options()) == []
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected
-from monitor.measures.evaluate import Ask, expectation, shift
-from monitor.measures.shift import compare, simulated_critical
-from monitor.measures.unshifted import SIMULATIONS
+from monitor.measures.evaluate import Options, expectation, shift
+from monitor.measures.shift.cells import Expected
+from monitor.measures.shift.stability_index import compare, simulated_critical
+from monitor.measures.shift.unshifted import SIMULATIONS
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.counters import Counters
@@ -57,12 +57,12 @@ def both(reference: list[int], current: list[int]) -> tuple[Histogram, Histogram
 def index(
     reference: Histogram, current: Histogram, *, pseudocount: float = 0.5, min_per_cell: float = 10
 ) -> Measurement:
-    ask = Ask(pseudocount=pseudocount, min_per_cell=min_per_cell)
-    return compare(reference, current, ask)["stability_index"]
+    options = Options(pseudocount=pseudocount, min_per_cell=min_per_cell)
+    return compare(reference, current, options)["stability_index"]
 
 
 def distance_of(reference: Histogram, current: Histogram) -> Measurement:
-    return compare(reference, current, Ask())["ks_distance"]
+    return compare(reference, current, Options())["ks_distance"]
 
 
 def tables(reference: Histogram, current: Histogram) -> tuple[list[float], list[float]]:
@@ -102,7 +102,7 @@ def test_p_value_is_kolmogorovs_limit() -> None:
     reference, current = np.round(rng.normal(size=500), 1), np.round(rng.normal(0.1, 1, size=300), 1)
     grid = NumericGrid(edges=tuple(np.unique(np.concatenate([reference, current])).tolist()))
 
-    measured = compare(counted(grid, reference), counted(grid, current), Ask())
+    measured = compare(counted(grid, reference), counted(grid, current), Options())
 
     raw = raw_distance(reference, current)
     assert measured["ks_distance"].value == pytest.approx(raw)
@@ -183,7 +183,7 @@ def test_index_without_pseudocount_is_undefined_where_one_side_is_empty() -> Non
 
 
 def test_bias_and_critical_value_of_large_samples_are_those_of_chi_squared() -> None:
-    measured = compare(*both([1000, 2000, 3000, 0], [400, 900, 1700, 3]), Ask())
+    measured = compare(*both([1000, 2000, 3000, 0], [400, 900, 1700, 3]), Options())
     both_sizes = 1 / 3003 + 1 / 6000
 
     assert measured["stability_index_bias"].value == pytest.approx(2 * both_sizes)
@@ -205,7 +205,7 @@ def test_small_cells_have_simulated_critical_values_exceeded_five_times_in_a_hun
     exceeded = dict.fromkeys(("stability_index", *CELL_DISTANCES), 0)
     for _ in range(250):
         reference = rng.multinomial(2000, shares)
-        found = compare(*both(reference.tolist(), rng.multinomial(200, shares).tolist()), Ask())
+        found = compare(*both(reference.tolist(), rng.multinomial(200, shares).tolist()), Options())
         for name in exceeded:
             value, critical = found[name].value, found[f"{name}_critical"].value
             assert value is not None
@@ -219,7 +219,7 @@ def test_critical_distances_of_large_samples_are_those_of_chi_squared() -> None:
     reference, current = both([10_000, 20_000, 30_000], [1_700, 3_400, 4_900])
     n, m, limit = 10_000, 60_000, float(stats.chi2.ppf(0.95, 2))
 
-    found = compare(reference, current, Ask())
+    found = compare(reference, current, Options())
 
     expected = {
         "chi_squared_critical": limit,
@@ -233,15 +233,15 @@ def test_critical_distances_of_large_samples_are_those_of_chi_squared() -> None:
 def test_a_critical_distance_is_scaled_to_the_sizes_that_it_is_asked_for() -> None:
     sides = [both([1000, 3000], [2 * n // 5, n - 2 * n // 5]) for n in (1001, 1049)]
 
-    one, other = (compare(*side, Ask())["hellinger_distance_critical"].value for side in sides)
+    one, other = (compare(*side, Options())["hellinger_distance_critical"].value for side in sides)
 
     assert one is not None
     assert other == pytest.approx(one * np.sqrt((1 / 1049 + 1 / 4000) / (1 / 1001 + 1 / 4000)))
 
 
 def test_windows_of_about_one_size_share_a_simulation() -> None:
-    one = compare(*both([100, 300], [21, 80]), Ask())["stability_index_critical"]
-    other = compare(*both([300, 100], [80, 22]), Ask())["stability_index_critical"]
+    one = compare(*both([100, 300], [21, 80]), Options())["stability_index_critical"]
+    other = compare(*both([300, 100], [80, 22]), Options())["stability_index_critical"]
 
     assert one.value == other.value
 
@@ -250,7 +250,8 @@ def test_a_critical_value_tells_the_records_of_the_reference() -> None:
     reference, current = both([100, 300], [21, 80])
 
     of_whole, of_segment = (
-        compare(reference, current, Ask(whole=whole))["stability_index_critical"] for whole in (True, False)
+        compare(reference, current, Options(whole=whole))["stability_index_critical"]
+        for whole in (True, False)
     )
 
     assert of_whole.detail == Detail(("reference_records",), ((400,),))
@@ -258,7 +259,7 @@ def test_a_critical_value_tells_the_records_of_the_reference() -> None:
 
 
 def test_one_cell_can_not_shift() -> None:
-    measured = compare(*both([1000], [800]), Ask(families=frozenset({Family.SHIFT})))
+    measured = compare(*both([1000], [800]), Options(families=frozenset({Family.SHIFT})))
 
     assert {measured[name].value for name in measured} == {0}
 
@@ -276,13 +277,13 @@ def test_nothing_regular_on_one_side_has_no_distance() -> None:
 
     assert distance_of(full, empty) == Measurement.absent(Reason.NO_RECORDS, n=0)
     assert distance_of(empty, full) == Measurement.absent(Reason.NO_REFERENCE, n=20)
-    assert compare(empty, full, Ask())["ks_p_value"].reason is Reason.NO_REFERENCE
+    assert compare(empty, full, Options())["ks_p_value"].reason is Reason.NO_REFERENCE
 
 
 def test_without_reference_only_the_outputs_are_absent() -> None:
     counting = counting_without_reference(binary_reading())
 
-    found = shift(counting, None, Counters.empty(counting.records), Ask())
+    found = shift(counting, None, Counters.empty(counting.records), Options())
 
     assert {result.subject for result in found} == {"score", "prediction"}
     assert {result.measurement.reason for result in found} == {Reason.NO_REFERENCE}
@@ -305,21 +306,21 @@ def reference_and_window(*, with_feature: bool = True) -> tuple[Counters, Counte
 def test_every_subject_of_an_unshifted_window_is_at_rest() -> None:
     reference, window, counting = reference_and_window()
 
-    measured = by_name(shift(counting, expectation(counting, reference), window, Ask()))
+    measured = by_name(shift(counting, expectation(counting, reference), window, Options()))
 
     for subject in ("score", "prediction", "feature:x", "feature:c"):
         assert measured[f"stability_index {subject}"].value == pytest.approx(0, abs=1e-15)
     assert measured["ks_distance feature:x"].value == 0
     assert measured["ks_p_value score"].value == 1
     assert "ks_distance feature:c" not in measured
-    without = shift(counting, expectation(counting, reference, features=False), window, Ask())
+    without = shift(counting, expectation(counting, reference, features=False), window, Options())
     assert {result.subject for result in without} == {"score", "prediction"}
 
 
 def test_a_dropped_column_is_not_counted_and_stops_no_other() -> None:
     reference, window, counting = reference_and_window(with_feature=False)
 
-    measured = by_name(shift(counting, expectation(counting, reference), window, Ask()))
+    measured = by_name(shift(counting, expectation(counting, reference), window, Options()))
 
     assert measured["stability_index feature:x"].reason is Reason.NOT_COUNTED
     assert measured["ks_distance feature:x"].reason is Reason.NOT_COUNTED
@@ -327,6 +328,6 @@ def test_a_dropped_column_is_not_counted_and_stops_no_other() -> None:
 
 
 def test_critical_value_without_pseudocount_is_undefined_where_simulated_cells_are_empty() -> None:
-    measured = compare(*both([1, 500], [1, 60]), Ask(pseudocount=0))
+    measured = compare(*both([1, 500], [1, 60]), Options(pseudocount=0))
 
     assert measured["stability_index_critical"].reason is Reason.UNDEFINED

@@ -15,7 +15,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.shift import DISTANCE_ROWS
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.shift import NAMES
+from monitor.measures.shift.stability_index import NAMES
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.model import Monitored
 from monitor.pipeline.replay import replay, ticks

@@ -13,9 +13,9 @@ from synthetic import READING, START, Log, log_of, monitored_of
 from monitor.core.clock import DAY, HOUR
 from monitor.core.interval import Dependence
 from monitor.core.measurement import Measurement
-from monitor.measures.ask import Ask, Result
 from monitor.measures.days import by_days
 from monitor.measures.evaluate import performance, quality
+from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.cycle import run_cycle
 from monitor.records.counting import Counting
@@ -122,7 +122,7 @@ def intervals(
 
 def test_the_performance_of_a_long_window_has_its_intervals_by_days(by_day: Measured) -> None:
     def measures(labels: Counters, resamples: int) -> list[Result]:
-        return performance(by_day.counting, labels, Ask(resamples=resamples))
+        return performance(by_day.counting, labels, Options(resamples=resamples))
 
     expected = intervals(by_day.labels, measures)
 
@@ -173,7 +173,9 @@ def test_intervals_that_take_records_as_independent_say_so(by_day: Measured) -> 
 def test_records_are_independent_by_default(fresh_store: SqlStore, by_day: Measured) -> None:
     found = cycle(fresh_store, "none")
 
-    expected = performance(found.counting, Counters.merge_all(found.labels[0].layout, found.labels), Ask())
+    expected = performance(
+        found.counting, Counters.merge_all(found.labels[0].layout, found.labels), Options()
+    )
     accuracy = next(result.measurement for result in expected if result.measure == "accuracy")
     assert one(found.rows, "accuracy").measurement.interval == accuracy.interval
     assert not any(INDEPENDENT in row.warning for row in found.rows)

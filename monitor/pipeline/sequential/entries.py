@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.core.clock import DAY
 from monitor.core.typing import Ints
-from monitor.measures.ask import Result
+from monitor.measures.options import Result
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.model import Monitored
 from monitor.pipeline.sequential.ledger import Ledger

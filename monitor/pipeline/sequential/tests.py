@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from monitor.core.clock import to_iso
-from monitor.measures import challenger, sequential
-from monitor.measures.ask import Result
-from monitor.measures.comparison import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
+from monitor.measures.comparison import challenger, sequential
+from monitor.measures.comparison.arms import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
+from monitor.measures.options import Result
 from monitor.pipeline.sequential.ledger import Counts, Ledger
 from monitor.records import pairing
 from monitor.records.counting import VOLUME, Counting

@@ -7,7 +7,7 @@ from monitor.alerts.rules import Rule
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
     MEANS,
-    Mean,
+    SegmentMean,
     difference,
     is_comparable,
     is_worse,
@@ -19,9 +19,9 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Result, expectation, performance, quality, shift
-from monitor.measures.label_shift import LABEL
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.shift import absent_results
+from monitor.measures.shift.label_shift import LABEL
+from monitor.measures.shift.stability_index import absent_results
 from monitor.pipeline.model import Figures, Monitored
 from monitor.pipeline.windows.target import Target, ask_of, folded_part
 from monitor.pipeline.windows.window_references import Compared
@@ -275,7 +275,7 @@ def _contribution(target: Target, fall: MeasurementRow, now: Strata, then: Strat
     return [] if measured is None else [replace(fall, measure=CONTRIBUTION, measurement=measured)]
 
 
-def _means(counting: Counting, strata: Strata) -> Mapping[str, Mean]:
+def _means(counting: Counting, strata: Strata) -> Mapping[str, SegmentMean]:
     return {
         one.segment or "": mean_of(counting, strata[one]) for one in segments_of(strata, counting.segments)
     }

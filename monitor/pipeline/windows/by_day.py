@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from monitor.core.clock import floor_to
-from monitor.measures.ask import Result
 from monitor.measures.days import FEWEST, by_days, without
+from monitor.measures.options import Result
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.windows.target import Target, doubted
 from monitor.records.pane import Part

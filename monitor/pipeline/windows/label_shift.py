@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from monitor.measures import label_shift
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected
+from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.shift import label_shift
+from monitor.measures.shift.cells import Expected
 from monitor.pipeline.windows.target import Target, ask_of, folded_part
 from monitor.pipeline.windows.window_references import compared
 from monitor.records.counting import Counting
@@ -42,7 +42,7 @@ def label_shift_against(
     return _rows(target, results, coverage, against)
 
 
-def _asked(target: Target, truth: Truth) -> Ask | None:
+def _asked(target: Target, truth: Truth) -> Options | None:
     monitored = target.monitored
     if truth is not Truth.SETTLED or monitored.counting.label is None:
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import Ask, Result, best_threshold
+from monitor.measures.evaluate import Options, Result, best_threshold
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.model import Monitored
 from monitor.records.pane import Part
@@ -62,11 +62,11 @@ def doubted(warning: str, measurement: Measurement) -> str:
     return warning if known else ", ".join(filter(None, (warning, INDEPENDENT)))
 
 
-def ask_of(monitored: Monitored) -> Ask:
+def ask_of(monitored: Monitored) -> Options:
     """Options of the measures."""
     spec = monitored.spec
     profit = {(actual, predicted): amount for actual, predicted, amount in spec.profit}
-    ask = Ask(
+    ask = Options(
         level=spec.level,
         resamples=spec.resamples,
         tops=spec.top_shares,
@@ -77,7 +77,7 @@ def ask_of(monitored: Monitored) -> Ask:
     return replace(ask, threshold=_threshold(monitored, ask)) if profit else ask
 
 
-def _threshold(monitored: Monitored, ask: Ask) -> float | None:
+def _threshold(monitored: Monitored, ask: Options) -> float | None:
     """Threshold of the largest profit on the labels of the one reference; chosen once."""
     if monitored.threshold is None:
         reference = None if monitored.version_references else monitored.reference

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from monitor.measures.cells import Expected
 from monitor.measures.evaluate import expectation
-from monitor.measures.mixture import Mixture
+from monitor.measures.shift.cells import Expected
+from monitor.measures.shift.mixture import Mixture
 from monitor.pipeline.model import Monitored
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference

@@ -8,7 +8,7 @@ import numpy as np
 from monitor.core.typing import Ints
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
-    Ask,
+    Options,
     Result,
     challenge,
     comparison,
@@ -283,7 +283,7 @@ def _wanted(stratum: Stratum, results: list[Result]) -> list[Result]:
     ]
 
 
-def _arms(target: Target, folded: Strata, ask: Ask) -> list[Result]:
+def _arms(target: Target, folded: Strata, ask: Options) -> list[Result]:
     counting = target.monitored.counting
     if counting.reading.arms is None:
         return []
@@ -297,7 +297,7 @@ def _both(counting: Counting) -> tuple[Stratum, ...]:
     return () if arms is None else arms.strata
 
 
-def _label_values(target: Target, folded: Strata, ask: Ask) -> list[Result]:
+def _label_values(target: Target, folded: Strata, ask: Options) -> list[Result]:
     """Everything that labels say of the whole: values without intervals."""
     counting, whole, ask = target.monitored.counting, folded[WHOLE], replace(ask, resamples=0)
     return [

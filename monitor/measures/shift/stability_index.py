@@ -11,11 +11,11 @@ import scipy
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
-from monitor.measures import distances, kolmogorov
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.cells import Expected, Steps
-from monitor.measures.unshifted import samples, two_digits
+from monitor.measures.options import Options, Result
+from monitor.measures.shift import distances, kolmogorov
+from monitor.measures.shift.cells import Expected, Steps
+from monitor.measures.shift.unshifted import samples, two_digits
 from monitor.states.grids import Grid, NumericGrid
 from monitor.states.views import Histogram
 
@@ -57,7 +57,7 @@ class Sides:
         return self.absent if self.n[row] == 0 else None
 
 
-def compare(reference: Histogram, current: Histogram, ask: Ask) -> dict[str, Measurement]:
+def compare(reference: Histogram, current: Histogram, options: Options) -> dict[str, Measurement]:
     """All measures of one subject's shift, by name.
 
     Raises
@@ -67,12 +67,12 @@ def compare(reference: Histogram, current: Histogram, ask: Ask) -> dict[str, Mea
     """
     if reference.grid is not current.grid and reference.grid != current.grid:
         raise GridMismatch("the reference and the window were counted on different grids")
-    found = results(Expected.of_one(reference), np.arange(len(current.counts)), current.counts, ask)
+    found = results(Expected.of_one(reference), np.arange(len(current.counts)), current.counts, options)
     return {result.measure: result.measurement for result in found}
 
 
 def results(
-    expected: Expected, index: Ints, value: Counts, ask: Ask, absent: Reason = Reason.NO_RECORDS
+    expected: Expected, index: Ints, value: Counts, options: Options, absent: Reason = Reason.NO_RECORDS
 ) -> Iterator[Result]:
     """All measures of the shift of every subject; K-S for numbers only.
 
@@ -84,9 +84,9 @@ def results(
         reason of a subject without a record.
     """
     sides = Sides.of(expected, index, value, absent)
-    columns = [stability_indices(sides, ask), critical_indices(sides, ask), index_biases(sides)]
+    columns = [stability_indices(sides, options), critical_indices(sides, options), index_biases(sides)]
     reasons = [sides.reason(row) for row in range(len(sides.n))]
-    further = ask.whole and Family.DISTANCES in ask.families
+    further = options.whole and Family.DISTANCES in options.families
     steps = Steps.of(expected, index, value) if further or expected.numeric else None
     by_row = {} if steps is None else dict(kolmogorov.measured(expected, steps, reasons))
     for row, subject in enumerate(expected.subjects):
@@ -95,25 +95,25 @@ def results(
         for name, measurement in zip(kolmogorov.NAMES, by_row.get(row, ()), strict=False):
             yield Result(name, subject.name, measurement)
     if further and steps is not None:
-        yield from distances.results(expected, sides.current, steps, reasons, ask.level)
+        yield from distances.results(expected, sides.current, steps, reasons, options.level)
 
 
-def absent_results(subject: str, grid: Grid, reason: Reason, n: int, ask: Ask) -> Iterator[Result]:
+def absent_results(subject: str, grid: Grid, reason: Reason, n: int, options: Options) -> Iterator[Result]:
     """Give the same names, all absent for one reason."""
     numeric = isinstance(grid, NumericGrid)
     for name in (*NAMES, *kolmogorov.NAMES) if numeric else NAMES:
         yield Result(name, subject, Measurement.absent(reason, n=n))
-    if ask.whole and Family.DISTANCES in ask.families:
+    if options.whole and Family.DISTANCES in options.families:
         yield from distances.absent_results(subject, reason, n, numeric=numeric)
 
 
-def stability_indices(sides: Sides, ask: Ask) -> list[Measurement]:
+def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
     """Σ (p - q)·ln(p / q), q and p the shares of the reference and the window [1]_, of each subject.
 
     Cells: the reference's deciles, or its 19 most frequent levels and the rest; unseen, missing, invalid.
-    `ask.pseudocount` is added to each cell on both sides; 0 gives the textbook's value, and none where a cell
-    is empty on one side. A cell empty on both sides contributes nothing and gets none. The window must have
-    `ask.min_per_cell` records for each cell that is not empty on both sides.
+    `pseudocount` is added to each cell on both sides; 0 gives the textbook's value, and none where a cell is
+    empty on one side. A cell empty on both sides contributes nothing and gets none. The window must have
+    `min_per_cell` records for each cell that is not empty on both sides.
 
     Returns
     -------
@@ -130,22 +130,22 @@ def stability_indices(sides: Sides, ask: Ask) -> list[Measurement]:
     .. [1] Siddiqi (2006). Credit Risk Scorecards. Wiley.
     """
     expected = sides.expected
-    q, p, terms = _terms(expected.table, sides.current, ask.pseudocount)
+    q, p, terms = _terms(expected.table, sides.current, options.pseudocount)
     values = terms.sum(axis=1).tolist()
     used = ((expected.table + sides.current) > 0).sum(axis=1)
-    few = (sides.n < ask.min_per_cell * used).tolist()
-    order = np.argsort(-terms, axis=1, kind="stable")[:, :MOVED].tolist() if ask.whole else None
-    found = []
+    few = (sides.n < options.min_per_cell * used).tolist()
+    order = np.argsort(-terms, axis=1, kind="stable")[:, :MOVED].tolist() if options.whole else None
+    indices = []
     for row, value in enumerate(values):
         n, reason = int(sides.n[row]), sides.reason(row)
         reason = reason or (Reason.TOO_FEW if few[row] else None)
         reason = reason or (None if math.isfinite(value) else Reason.UNDEFINED)
         if reason is not None:
-            found.append(Measurement.absent(reason, n=n))
+            indices.append(Measurement.absent(reason, n=n))
             continue
         detail = None if order is None else _moved(expected, row, order[row], (q[row], p[row], terms[row]))
-        found.append(Measurement(value=value, n=n, detail=detail))
-    return found
+        indices.append(Measurement(value=value, n=n, detail=detail))
+    return indices
 
 
 def index_biases(sides: Sides) -> list[Measurement]:
@@ -155,7 +155,7 @@ def index_biases(sides: Sides) -> list[Measurement]:
     return [_unless(sides, row, value) for row, value in enumerate(values)]
 
 
-def critical_indices(sides: Sides, ask: Ask) -> list[Measurement]:
+def critical_indices(sides: Sides, options: Options) -> list[Measurement]:
     """Quantile of the index where nothing has shifted: (1/n + 1/m)·χ²(B - 1) [1]_, of each subject.
 
     Where a cell expects fewer than 50 records, 1,000 pairs of samples are drawn from the reference's shares,
@@ -175,13 +175,13 @@ def critical_indices(sides: Sides, ask: Ask) -> list[Measurement]:
     with np.errstate(divide="ignore", invalid="ignore"):
         enough = expected.least * np.minimum(1.0, sides.n / expected.m) >= ENOUGH
         both = 1 / sides.n + 1 / expected.m
-        limits = [_chi_squared(held - 1, ask.level) for held in expected.held.tolist()]
+        limits = [_chi_squared(held - 1, options.level) for held in expected.held.tolist()]
         values = (both * np.asarray(limits)).tolist()
     for row in np.flatnonzero(~enough).tolist():
         if sides.reason(row) is None:
             sizes = two_digits(sides.n[row]), two_digits(expected.m[row])
-            values[row] = simulated_critical(*sizes, expected.shares(row), ask.pseudocount, ask.level)
-    told = [Detail(_COMPARED_WITH, ((m,),)) if ask.whole else None for m in expected.m.tolist()]
+            values[row] = simulated_critical(*sizes, expected.shares(row), options.pseudocount, options.level)
+    told = [Detail(_COMPARED_WITH, ((m,),)) if options.whole else None for m in expected.m.tolist()]
     return [_unless(sides, row, value, told[row]) for row, value in enumerate(values)]
 
 
@@ -216,10 +216,10 @@ def _moved(
     expected: Expected, row: int, order: list[int], columns: tuple[Floats, Floats, Floats]
 ) -> Detail | None:
     q, p, terms = (column[order].tolist() for column in columns)
-    told = zip(order, q, p, terms, strict=True)
+    columns_by_slot = zip(order, q, p, terms, strict=True)
     rows = [
         (expected.name_of(row, slot), round(before, 6), round(now, 6), round(term, 6))
-        for slot, before, now, term in told
+        for slot, before, now, term in columns_by_slot
         if term > 0
     ]
     return Detail(("cell", "expected", "actual", "contribution"), tuple(rows)) if rows else None

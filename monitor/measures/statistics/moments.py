@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.intervals import normal
+from monitor.measures.statistics.intervals import normal
 from monitor.states.sums import HALF
 from monitor.states.views import Sums
 
@@ -71,8 +71,8 @@ def mixed(parts: Sequence[tuple[float, Moments]]) -> Moments:
     parts
         (share, moments); the shares add up to 1.
     """
-    if any(one.reason is not None or not one.n for _, one in parts):
+    if any(moments.reason is not None or not moments.n for _, moments in parts):
         return Moments(0, reason=Reason.NO_REFERENCE)
-    mean = math.fsum(share * one.mean for share, one in parts)
-    spread = math.fsum(share * (one.variance + (one.mean - mean) ** 2) for share, one in parts)
-    return Moments(1 / math.fsum(share**2 / one.n for share, one in parts), mean, spread)
+    mean = math.fsum(share * moments.mean for share, moments in parts)
+    spread = math.fsum(share * (moments.variance + (moments.mean - mean) ** 2) for share, moments in parts)
+    return Moments(1 / math.fsum(share**2 / moments.n for share, moments in parts), mean, spread)

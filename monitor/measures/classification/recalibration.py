@@ -8,9 +8,9 @@ import numpy as np
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.ask import Result
-from monitor.measures.intervals import normal
-from monitor.measures.ranked import Ranked
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.ranked import Ranked
 
 _STEPS = 30
 _NEAR = 1e-4  # Newton's steps converge quadratically: the next one is of its square
@@ -37,7 +37,7 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Maximum:
     coefficients: tuple[float, float]
     chance: Floats
     covariance: Floats
@@ -55,9 +55,9 @@ def recalibration(ranked: Ranked) -> Fit | None:
     positive = ranked.positive.astype(np.float64)
     records = positive + ranked.negative
     for start in ((0.0, 1.0), (math.log(ranked.positives / ranked.negatives), 0.0)):
-        found = _newton(x, positive, records, start)
-        if found is not None:
-            return Fit(found.coefficients, found.covariance, _off(ranked, x, reach, found))
+        maximum = _newton(x, positive, records, start)
+        if maximum is not None:
+            return Fit(maximum.coefficients, maximum.covariance, _off(ranked, x, reach, maximum))
     return None
 
 
@@ -82,7 +82,7 @@ def _separated(ranked: Ranked) -> bool:
     return bool(positive[-1] <= negative[0] or negative[-1] <= positive[0])
 
 
-def _newton(x: Floats, positive: Floats, records: Floats, start: tuple[float, float]) -> _Found | None:
+def _newton(x: Floats, positive: Floats, records: Floats, start: tuple[float, float]) -> _Maximum | None:
     """Maximum of the likelihood; None where the steps do not converge."""
     a, b = start
     for _ in range(_STEPS):
@@ -99,7 +99,7 @@ def _newton(x: Floats, positive: Floats, records: Floats, start: tuple[float, fl
         da, db = (wxx * r - wx * rx) / determinant, (w * rx - wx * r) / determinant
         a, b = a + da, b + db
         if abs(da) <= _NEAR * (1 + abs(a)) and abs(db) <= _NEAR * (1 + abs(b)):
-            return _Found((a, b), chance, np.asarray([[wxx, -wx], [-wx, w]]) / determinant)
+            return _Maximum((a, b), chance, np.asarray([[wxx, -wx], [-wx, w]]) / determinant)
     return None
 
 
@@ -116,16 +116,16 @@ def _logits(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
     return middle, lower, upper
 
 
-def _off(ranked: Ranked, x: Floats, reach: Floats, found: _Found) -> tuple[float, float]:
+def _off(ranked: Ranked, x: Floats, reach: Floats, maximum: _Maximum) -> tuple[float, float]:
     """Bound of what moving each score's logit by its reach changes, to first order.
 
     A record's gradient (y - p) (1, x) moves by (-p (1 - p) slope (1, x) + (y - p) (0, 1)) dx.
     """
-    chance, records = found.chance, ranked.positive + ranked.negative
-    by_weight = abs(found.coefficients[1]) * records * chance * (1 - chance) * reach
+    chance, records = maximum.chance, ranked.positive + ranked.negative
+    by_weight = abs(maximum.coefficients[1]) * records * chance * (1 - chance) * reach
     by_residual = float((ranked.positive * (1 - chance) + ranked.negative * chance) @ reach)
     intercept, slope = (
         float(np.abs(row[0] + row[1] * x) @ by_weight) + abs(float(row[1])) * by_residual
-        for row in found.covariance
+        for row in maximum.covariance
     )
     return intercept, slope

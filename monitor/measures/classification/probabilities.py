@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Bools, Floats, Ints
-from monitor.measures import calibration
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal
-from monitor.measures.ranked import Ranked
-from monitor.measures.resampling import Resamples, spreads
-from monitor.measures.scores import FEW, auc_interval, brier_score, log_loss, logit
+from monitor.measures.classification import calibration
+from monitor.measures.classification.discrimination import FEW, auc_interval, brier_score, log_loss, logit
+from monitor.measures.options import Options, Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.ranked import Ranked
+from monitor.measures.statistics.resampling import Resamples, spreads
 from monitor.records.probabilities import UNUSABLE
 from monitor.states.views import ClassTables, ScoreTable, Sums
 
@@ -72,7 +72,7 @@ class Areas:
         return int(self.positives.sum())
 
 
-def class_roc_auc(areas: Areas, position: int, level: float = 0.95) -> Measurement:
+def class_roc_auc(areas: Areas, position: int, level: float = LEVEL) -> Measurement:
     """One-vs-rest area of the class at a position, as `scores.roc_auc` of its table.
 
     Returns
@@ -91,7 +91,7 @@ def class_roc_auc(areas: Areas, position: int, level: float = 0.95) -> Measureme
     return Measurement(value=value, n=p + n, interval=interval, resolution=float(areas.tied[position]))
 
 
-def roc_auc_macro(areas: Areas, level: float = 0.95) -> Measurement:
+def roc_auc_macro(areas: Areas, level: float = LEVEL) -> Measurement:
     """Mean of the one-vs-rest areas of the classes that have records.
 
     Interval: see `_interval`.
@@ -99,7 +99,7 @@ def roc_auc_macro(areas: Areas, level: float = 0.95) -> Measurement:
     return _mean(areas, areas.there / max(1, int(areas.there.sum())), 0.0, level)
 
 
-def roc_auc_weighted(areas: Areas, level: float = 0.95) -> Measurement:
+def roc_auc_weighted(areas: Areas, level: float = LEVEL) -> Measurement:
     """Mean of the one-vs-rest areas, weighted by the classes' records.
 
     Interval: see `_interval`; the weights are a sample's too, and add the variance of the areas over classes.
@@ -118,22 +118,22 @@ def unusable_probabilities(tables: ClassTables) -> Measurement:
     return Measurement(value=float(left_out), n=n, detail=detail)
 
 
-def results(tables: ClassTables, losses: Sums, clipped: int, ask: Ask) -> Iterator[Result]:
+def results(tables: ClassTables, losses: Sums, clipped: int, options: Options) -> Iterator[Result]:
     """All measures of the class probabilities; of a part of it those of all classes together alone."""
-    yield Result("brier_score", "", brier_score(losses, ask.level))
-    yield Result("log_loss", "", log_loss(losses, ask.level))
+    yield Result("brier_score", "", brier_score(losses, options.level))
+    yield Result("log_loss", "", log_loss(losses, options.level))
     areas = Areas.of(tables)
-    yield Result("roc_auc_macro", "", roc_auc_macro(areas, ask.level))
-    yield Result("roc_auc_weighted", "", roc_auc_weighted(areas, ask.level))
+    yield Result("roc_auc_macro", "", roc_auc_macro(areas, options.level))
+    yield Result("roc_auc_weighted", "", roc_auc_weighted(areas, options.level))
     yield Result("unusable_probabilities", "", unusable_probabilities(tables))
-    if ask.whole:
+    if options.whole:
         yield Result("clipped_records", "", Measurement(value=float(clipped), n=losses.n("log_loss")))
         for position, name in enumerate(tables.classes):
-            yield Result("roc_auc", f"class:{name}", class_roc_auc(areas, position, ask.level))
+            yield Result("roc_auc", f"class:{name}", class_roc_auc(areas, position, options.level))
 
 
 def calibration_results(
-    table: ScoreTable, bounds: Floats, ask: Ask, rng: np.random.Generator | None
+    table: ScoreTable, bounds: Floats, options: Options, rng: np.random.Generator | None
 ) -> Iterator[Result]:
     """Calibration errors of the largest probability: its class should be right as often as it says.
 
@@ -145,10 +145,10 @@ def calibration_results(
         shape (cells + 1,): bounds of the cells.
     """
     ranked = Ranked.of(table, bounds)
-    told, few = calibration.Probabilities.of(ranked), calibration.too_few(ranked.n)
-    resamples = None if few or rng is None else Resamples.of(ranked, ask.resamples, rng)
-    found = {} if resamples is None else spreads(calibration.statistics(resamples, told), ask.level)
-    yield from calibration.group_results(told, resamples, found, ask, rng)
+    scored, few = calibration.RankedProbabilities.of(ranked), calibration.too_few(ranked.n)
+    resamples = None if few or rng is None else Resamples.of(ranked, options.resamples, rng)
+    intervals = {} if resamples is None else spreads(calibration.statistics(resamples, scored), options.level)
+    yield from calibration.group_results(scored, resamples, intervals, options, rng)
 
 
 def _variance_of_mean(counts: Ints, off: Floats, n: Ints) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.cells import Expected, Steps
+from monitor.measures.shift.cells import Expected, Steps
 
 NAMES = ("ks_distance", "ks_p_value")
 
@@ -31,8 +31,8 @@ def measured(
         largest = steps.now.greatest(np.abs(steps.difference))
         bound = steps.now.greatest(np.maximum(steps.difference + steps.q, steps.p - steps.difference))
         p_values = scipy.special.kolmogorov(largest * np.sqrt(steps.n * steps.m / (steps.n + steps.m)))
-    told = zip(*(one.tolist() for one in (steps.m, steps.n, largest, bound, p_values)), strict=True)
-    for row, (m, n, distance, most, p_value) in zip(expected.numeric, told, strict=True):
+    columns = zip(*(column.tolist() for column in (steps.m, steps.n, largest, bound, p_values)), strict=True)
+    for row, (m, n, distance, most, p_value) in zip(expected.numeric, columns, strict=True):
         reason, size = reasons[row], int(n)
         if reason is None and min(m, n) == 0:
             reason = Reason.NO_REFERENCE if m == 0 else Reason.NO_RECORDS

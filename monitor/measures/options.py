@@ -1,4 +1,4 @@
-"""What is asked of the measures, and what they answer."""
+"""Options of the measures, and a named result."""
 
 import hashlib
 from collections.abc import Mapping
@@ -6,16 +6,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from monitor.core.interval import RateMethod
+from monitor.core.interval import LEVEL, RateMethod
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
 from monitor.states.counters import Counters
 
-TOPS = (0.01, 0.05, 0.1)
+FEATURE = "feature:"  # subjects that are features begin so
+RESAMPLES = 400  # of bootstraps
+TOPS = (0.01, 0.05, 0.1)  # shares of the records
+RATE_METHOD: RateMethod = "wilson"
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Options:
     """Every choice that a measure leaves open.
 
     Parameters
@@ -31,24 +34,24 @@ class Ask:
     min_per_cell
         records a cell of the stability index must have on average.
     tops
-        shares of the records, of the highest scores, that precision and recall are told of.
+        shares of the records, of the highest scores, that precision and recall are measured of.
     rate_interval
         method of the intervals of accuracy, recall and the other rates of classes.
     threshold
-        on the score, chosen elsewhere, that a profit is told for; None: there is none.
+        on the score, chosen elsewhere, that a profit is measured at; None: there is none.
     whole
         False for versions, segments and arms: headline measures without detail are enough.
     families
         of measures that are wanted, of those that a model may leave out.
     """
 
-    level: float = 0.95
-    resamples: int = 400
+    level: float = LEVEL
+    resamples: int = RESAMPLES
     profit: Mapping[tuple[str, str], float] = field(default_factory=dict)
     pseudocount: float = 0.5
     min_per_cell: float = 10
     tops: tuple[float, ...] = TOPS
-    rate_interval: RateMethod = "wilson"
+    rate_interval: RateMethod = RATE_METHOD
     threshold: float | None = None
     whole: bool = True
     families: frozenset[Family] = OPTIONAL_FAMILIES

@@ -6,10 +6,10 @@ import numpy as np
 
 from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures import shift
-from monitor.measures.ask import Ask, Result
-from monitor.measures.cells import Expected, Subject
-from monitor.measures.mixture import mixed_cells
+from monitor.measures.options import Options, Result
+from monitor.measures.shift import stability_index as shift
+from monitor.measures.shift.cells import Expected, Subject
+from monitor.measures.shift.mixture import mixed_cells
 from monitor.states.views import Histogram
 
 LABEL = "label"  # subject
@@ -24,12 +24,12 @@ def expected_labels(references: Sequence[tuple[float, Histogram]]) -> Expected:
         (share of a window's records that is compared with it, its labels); the shares add up to 1.
     """
     shares = np.asarray([share for share, _ in references])
-    told = np.stack([_told(labels) for _, labels in references])
-    counts: Counts = told[0] if len(told) == 1 else mixed_cells(shares, told)
+    counted = np.stack([_counts(labels) for _, labels in references])
+    counts: Counts = counted[0] if len(counted) == 1 else mixed_cells(shares, counted)
     return Expected((Subject(LABEL, references[0][1].grid, 0),), counts)
 
 
-def results(expected: Expected | None, labels: Histogram, ask: Ask) -> Iterator[Result]:
+def results(expected: Expected | None, labels: Histogram, options: Options) -> Iterator[Result]:
     """All measures of the labels' shift; records without a label are no part of it.
 
     Parameters
@@ -37,15 +37,15 @@ def results(expected: Expected | None, labels: Histogram, ask: Ask) -> Iterator[
     expected
         None: there is no reference.
     """
-    told = _told(labels)
+    counted = _counts(labels)
     if expected is None:
-        yield from shift.absent_results(LABEL, labels.grid, Reason.NO_REFERENCE, int(told.sum()), ask)
+        yield from shift.absent_results(LABEL, labels.grid, Reason.NO_REFERENCE, int(counted.sum()), options)
         return
-    yield from shift.results(expected, np.arange(len(told)), told, ask, Reason.NO_LABELS)
+    yield from shift.results(expected, np.arange(len(counted)), counted, options, Reason.NO_LABELS)
 
 
-def _told(labels: Histogram) -> Ints:
+def _counts(labels: Histogram) -> Ints:
     """Counts of the records that have a label, be it unseen or invalid."""
-    told = np.array(labels.counts, dtype=np.int64)
-    told[-2] = 0
-    return told
+    counts = np.array(labels.counts, dtype=np.int64)
+    counts[-2] = 0
+    return counts

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Result
 from monitor.measures.catalogue.comparison import FEW_PAIRS
-from monitor.measures.intervals import normal, normal_quantile
-from monitor.measures.scores import FEW
-from monitor.measures.sequential import p_value
+from monitor.measures.classification.discrimination import FEW
+from monitor.measures.comparison.sequential import p_value
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import normal, normal_quantile
 from monitor.states.paired import Agreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 
 
-def accuracy_difference(agreement: Agreement, level: float = 0.95) -> Measurement:
+def accuracy_difference(agreement: Agreement, level: float = LEVEL) -> Measurement:
     """(c - b) / n with Bonett and Price's interval, Wald's on two more records [1]_.
 
     References
@@ -65,7 +65,7 @@ def discordant_evidence(champion_only: int, challenger_only: int) -> float:
     return (champion_only + challenger_only) * math.log(2) + ratio
 
 
-def auc_difference(scores: PairedScores, level: float = 0.95) -> Measurement:
+def auc_difference(scores: PairedScores, level: float = LEVEL) -> Measurement:
     """Difference of the areas under both curves, with DeLong's interval [1]_.
 
     The value is of the finer cells. The variance is that of the differences of the records' components, class
@@ -129,12 +129,12 @@ def evidence_results(agreement: Agreement, most: float) -> Iterator[Result]:
     most
         logarithm of the most evidence that there was at any look.
     """
-    found = Measurement.absent(Reason.NO_LABELS, n=0)
+    compared = Measurement.absent(Reason.NO_LABELS, n=0)
     if agreement.n:
         evidence = discordant_evidence(agreement.champion_only, agreement.challenger_only)
-        found = Measurement(value=evidence, n=agreement.n)
-    yield Result("challenger_log_evidence", "", found)
-    yield Result("challenger_p_value_always_valid", "", p_value(found, most))
+        compared = Measurement(value=evidence, n=agreement.n)
+    yield Result("challenger_log_evidence", "", compared)
+    yield Result("challenger_p_value_always_valid", "", p_value(compared, most))
 
 
 def _area(table: ScoreTable) -> tuple[float, float]:

@@ -5,11 +5,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Detail, Measurement, Reason
-from monitor.measures.ask import Result
-from monitor.measures.intervals import newcombe_difference, normal, normal_quantile, rate, student, welch
-from monitor.measures.moments import variance_of
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import (
+    newcombe_difference,
+    normal,
+    normal_quantile,
+    rate,
+    student,
+    welch,
+)
+from monitor.measures.statistics.moments import variance_of
 from monitor.states.sums import HALF
 from monitor.states.views import Histogram, Sums
 
@@ -81,7 +88,7 @@ def weekly(weeks: Sequence[tuple[str, Rate | Mean, Rate | Mean]]) -> Detail:
     return Detail(tuple(named[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
 
 
-def rate_difference(control: Rate, treatment: Rate, level: float = 0.95) -> Measurement:
+def rate_difference(control: Rate, treatment: Rate, level: float = LEVEL) -> Measurement:
     """Treatment's rate - control's, with Newcombe's interval."""
     n = control.n + treatment.n
     if control.n == 0 or treatment.n == 0:
@@ -91,7 +98,7 @@ def rate_difference(control: Rate, treatment: Rate, level: float = 0.95) -> Meas
     return Measurement(value=value, n=n, interval=interval)
 
 
-def arm_mean(arm: Mean, level: float = 0.95) -> Measurement:
+def arm_mean(arm: Mean, level: float = LEVEL) -> Measurement:
     """Mean with Student's interval; none for one record or without variance."""
     if arm.reason is not None:
         return Measurement.absent(arm.reason, n=arm.n)
@@ -99,7 +106,7 @@ def arm_mean(arm: Mean, level: float = 0.95) -> Measurement:
     return Measurement(value=arm.value, n=arm.n, interval=interval)
 
 
-def mean_difference(control: Mean, treatment: Mean, level: float = 0.95) -> Measurement:
+def mean_difference(control: Mean, treatment: Mean, level: float = LEVEL) -> Measurement:
     """Treatment's mean - control's, with Welch's interval."""
     n = control.n + treatment.n
     reason = control.reason or treatment.reason
@@ -112,7 +119,7 @@ def mean_difference(control: Mean, treatment: Mean, level: float = 0.95) -> Meas
     return Measurement(value=treatment.value - control.value, n=n, interval=interval)
 
 
-def rate_ratio(control: Rate, treatment: Rate, level: float = 0.95) -> Measurement:
+def rate_ratio(control: Rate, treatment: Rate, level: float = LEVEL) -> Measurement:
     """Treatment's rate / control's, with Katz's log interval [1]_; none where an arm has no positive label.
 
     References
@@ -133,7 +140,7 @@ def rate_ratio(control: Rate, treatment: Rate, level: float = 0.95) -> Measureme
     return Measurement(value=value, n=n, interval=interval)
 
 
-def arm_sd(arm: Mean, level: float = 0.95) -> Measurement:
+def arm_sd(arm: Mean, level: float = LEVEL) -> Measurement:
     """Standard deviation with the delta method's interval, (m₄ - s⁴) / n the variance of s²."""
     if arm.reason is not None:
         return Measurement.absent(arm.reason, n=arm.n)
@@ -147,7 +154,7 @@ def arm_sd(arm: Mean, level: float = 0.95) -> Measurement:
     return Measurement(value=value, n=arm.n, interval=interval)
 
 
-def mean_ratio(control: Mean, treatment: Mean, level: float = 0.95) -> Measurement:
+def mean_ratio(control: Mean, treatment: Mean, level: float = LEVEL) -> Measurement:
     """Treatment's mean / control's where both are positive, with a normal interval on the logarithm."""
     n = control.n + treatment.n
     reason = control.reason or treatment.reason

@@ -9,7 +9,7 @@ import numpy as np
 
 from monitor.core.interval import Interval
 from monitor.core.typing import Floats, Ints, Singles
-from monitor.measures.ranked import Ranked
+from monitor.measures.statistics.ranked import Ranked
 
 CELLS = 30  # of equal mass
 GROUPS = 15  # of two such cells each
@@ -98,7 +98,7 @@ def merged(ranked: Ranked) -> tuple[Ints, Ints]:
     """
     middle = (ranked.both - (ranked.positive + ranked.negative) / 2) / ranked.n
     at = np.searchsorted(middle, _BORDERS)
-    first, group = (_distinct(found[found < len(middle)]) for found in (at, at[_OF_GROUPS]))
+    first, group = (_distinct(starts[starts < len(middle)]) for starts in (at, at[_OF_GROUPS]))
     return first, np.searchsorted(first, group)
 
 
@@ -152,8 +152,8 @@ def quantiles(ordered: Singles, share: float) -> list[float]:
     at = share * (ordered.shape[1] - 1)
     below = int(at)
     lower, upper = ordered[:, below], ordered[:, min(below + 1, ordered.shape[1] - 1)]
-    found: list[float] = (lower + (upper - lower) * np.float32(at - below)).tolist()
-    return found
+    interpolated: list[float] = (lower + (upper - lower) * np.float32(at - below)).tolist()
+    return interpolated
 
 
 def at_least_tiny(values: Singles) -> Singles:

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats, Singles
-from monitor.measures.ask import Result
-from monitor.measures.intervals import clopper_pearson
-from monitor.measures.ranked import Ranked, curve
-from monitor.measures.resampling import Resamples, Spread, at_least_tiny
-from monitor.measures.scores import logit
+from monitor.measures.classification.discrimination import logit
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import clopper_pearson
+from monitor.measures.statistics.ranked import Ranked, curve
+from monitor.measures.statistics.resampling import Resamples, Spread, at_least_tiny
 
 FEW = 50  # positives, below which the delta method's variance of an average precision is too small
 _DECILE = 0.1
@@ -20,7 +20,7 @@ _CURVE = ("threshold", "precision", "recall")
 _DECILES = ("decile", "records", "positives", "gain", "cumulative_gain", "lift", "cumulative_lift")
 
 
-def average_precision(ranked: Ranked, at: Sequence[int] = (), level: float = 0.95) -> Measurement:
+def average_precision(ranked: Ranked, at: Sequence[int] = (), level: float = LEVEL) -> Measurement:
     """Mean of the precision over the positives: Σ (recall_k - recall_k-1) precision_k over descending scores.
 
     Equal scores, and scores of one cell, are one step, as in scikit-learn [1]_. The interval is the delta
@@ -77,8 +77,8 @@ def top_results(ranked: Ranked, tops: Sequence[float], spreads: Mapping[str, Spr
     """Precision and recall of shares of the highest scores, and gain and lift of the highest decile."""
     shares = _with_decile(tops)
     nothing = np.zeros(len(shares)), np.zeros(len(shares))
-    found, off = found_at(ranked, np.asarray(shares)) if ranked.two else nothing
-    for share, hits, lost in zip(shares, found.tolist(), off.tolist(), strict=True):
+    hits, off = found_at(ranked, np.asarray(shares)) if ranked.two else nothing
+    for share, positives, lost in zip(shares, hits.tolist(), off.tolist(), strict=True):
         missing = None if ranked.two else absent(ranked)
         if ranked.two and share * ranked.n < 1:
             missing = Measurement.absent(Reason.TOO_FEW, n=ranked.n)
@@ -86,9 +86,11 @@ def top_results(ranked: Ranked, tops: Sequence[float], spreads: Mapping[str, Spr
             subject = subject_of(share)
             for name, whole in (("precision_at_top", share * ranked.n), ("recall_at_top", ranked.positives)):
                 spread = spreads.get(f"{name} {subject}")
-                yield Result(name, subject, missing or _share(ranked.n, hits / whole, lost / whole, spread))
+                yield Result(
+                    name, subject, missing or _share(ranked.n, positives / whole, lost / whole, spread)
+                )
         if share == _DECILE:
-            yield from _decile_results(ranked, hits, lost, spreads, missing)
+            yield from _decile_results(ranked, positives, lost, spreads, missing)
 
 
 def subject_of(share: float) -> str:
@@ -106,11 +108,11 @@ def deciles(ranked: Ranked) -> Detail:
     Gain is the share of all positives that a decile holds; lift is that over its share of all records.
     """
     both, true = (np.concatenate([[0.0], values]) for values in (ranked.both, ranked.true))
-    found = np.interp(_TENTHS * ranked.n, both, true)
-    cumulative = found / ranked.positives
+    hits = np.interp(_TENTHS * ranked.n, both, true)
+    cumulative = hits / ranked.positives
     gain = np.diff(cumulative)
     records = np.full(10, ranked.n / 10)
-    columns = records, np.diff(found), gain, cumulative[1:], 10 * gain, cumulative[1:] / _TENTHS[1:]
+    columns = records, np.diff(hits), gain, cumulative[1:], 10 * gain, cumulative[1:] / _TENTHS[1:]
     return curve(_DECILES, np.arange(1.0, 11.0), *columns)
 
 
@@ -118,10 +120,10 @@ def statistics(resamples: Resamples, tops: Sequence[float]) -> dict[str, Singles
     """Statistics of the counts and of each resample; both classes must be there."""
     shares = _with_decile(tops)
     widths = np.asarray(shares, dtype=np.float32)[:, None]
-    p, found = resamples.true[-1], _found(resamples, widths)
+    p, hits = resamples.true[-1], _hits(resamples, widths)
     subjects = [subject_of(share) for share in shares]
-    drawn = {f"precision_at_top {name}": row for name, row in zip(subjects, found / widths, strict=True)}
-    drawn |= {f"recall_at_top {name}": row for name, row in zip(subjects, found / p, strict=True)}
+    drawn = {f"precision_at_top {name}": row for name, row in zip(subjects, hits / widths, strict=True)}
+    drawn |= {f"recall_at_top {name}": row for name, row in zip(subjects, hits / p, strict=True)}
     return drawn
 
 
@@ -146,7 +148,7 @@ def _with_decile(tops: Sequence[float]) -> tuple[float, ...]:
     return (*tops, *(() if _DECILE in tops else (_DECILE,)))
 
 
-def _found(resamples: Resamples, widths: Singles) -> Singles:
+def _hits(resamples: Resamples, widths: Singles) -> Singles:
     """Shares of all records that are positive and among the highest scores, shape (tops, resamples).
 
     Parameters
@@ -158,8 +160,8 @@ def _found(resamples: Resamples, widths: Singles) -> Singles:
     positive = resamples.positive[:reach]
     held = at_least_tiny(positive + resamples.negative[:reach])
     part = (widths[:, None] - (resamples.both[:reach] - held)) / held
-    found: Singles = (positive * np.minimum(np.maximum(part, 0), 1)).sum(axis=1)
-    return found
+    hits: Singles = (positive * np.minimum(np.maximum(part, 0), 1)).sum(axis=1)
+    return hits
 
 
 def _share(n: int, value: float, off: float, spread: Spread | None) -> Measurement:

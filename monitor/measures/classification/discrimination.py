@@ -8,21 +8,21 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Ints, Singles
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal_quantile
-from monitor.measures.moments import mean
-from monitor.measures.ranked import Ranked, curve
-from monitor.measures.resampling import Resamples, Spread
-from monitor.measures.roots import root
+from monitor.measures.options import Options, Result
+from monitor.measures.statistics.intervals import normal_quantile
+from monitor.measures.statistics.moments import mean
+from monitor.measures.statistics.ranked import Ranked, curve
+from monitor.measures.statistics.resampling import Resamples, Spread
+from monitor.measures.statistics.roots import root
 from monitor.states.views import ScoreTable, Sums
 
 FEW = 10  # of a class, below which DeLong's variance is not trusted
 
 
-def roc_auc(table: ScoreTable, level: float = 0.95) -> Measurement:
+def roc_auc(table: ScoreTable, level: float = LEVEL) -> Measurement:
     """Area under the ROC curve: P(score⁺ > score⁻) + ½ P(equal).
 
     Ties, and scores that share a cell, count half. The interval is DeLong's on the logit scale [1]_; with
@@ -43,14 +43,14 @@ def roc_auc(table: ScoreTable, level: float = 0.95) -> Measurement:
     return _area(_Sums.of(table), level)
 
 
-def auc_interval(value: float, variance: float, sizes: tuple[int, int], level: float = 0.95) -> Interval:
+def auc_interval(value: float, variance: float, sizes: tuple[int, int], level: float = LEVEL) -> Interval:
     """DeLong's interval on the logit scale; Newcombe's of few (positives, negatives) or without variance."""
     if min(sizes) < FEW or variance <= 0 or not 0 < value < 1:
         return newcombe_auc(value, *sizes, level)
     return logit(value, variance, level)
 
 
-def newcombe_auc(value: float, positives: int, negatives: int, level: float = 0.95) -> Interval:
+def newcombe_auc(value: float, positives: int, negatives: int, level: float = LEVEL) -> Interval:
     """Newcombe's method 5: both a with (value - a)² = z² V(a).
 
     V is Hanley & McNeil's variance, with the mean of both sizes in the place of each. The equation is
@@ -97,7 +97,7 @@ def ks_separation(table: ScoreTable, spread: Spread | None = None) -> Measuremen
     return _separation(_Sums.of(table), spread)
 
 
-def ks_critical(positives: int, negatives: int, level: float = 0.95) -> Measurement:
+def ks_critical(positives: int, negatives: int, level: float = LEVEL) -> Measurement:
     """Value that a K-S separation exceeds with probability 1 - level if the scores tell nothing.
 
     Kolmogorov's limit; with ties, or few records, exceeded less often.
@@ -128,39 +128,39 @@ def ks_results(ranked: Ranked, spread: Spread | None) -> Iterator[Result]:
     yield Result("ks_separation_threshold", "", Measurement(upper, n, resolution=width))
 
 
-def brier_score(losses: Sums, level: float = 0.95) -> Measurement:
+def brier_score(losses: Sums, level: float = LEVEL) -> Measurement:
     """Mean of (1 - probability of the actual class)², exact but for 2⁻⁴¹ a record."""
     return mean(losses, "brier", "squared_brier", level)
 
 
-def log_loss(losses: Sums, level: float = 0.95) -> Measurement:
+def log_loss(losses: Sums, level: float = LEVEL) -> Measurement:
     """Mean of -ln(probability of the actual class), clipped at 2⁻⁵²."""
     return mean(losses, "log_loss", "squared_log_loss", level)
 
 
-def results(table: ScoreTable, ask: Ask) -> Iterator[Result]:
+def results(table: ScoreTable, options: Options) -> Iterator[Result]:
     """Headlines of the labelled scores. Empty cells are dropped once: they change no result."""
     used = np.flatnonzero(table.negative + table.positive)
     sums = _Sums.of(ScoreTable(table.negative[used], table.positive[used]))
-    yield Result("roc_auc", "", _area(sums, ask.level))
+    yield Result("roc_auc", "", _area(sums, options.level))
     yield Result("ks_separation", "", _separation(sums, None))
 
 
-def loss_results(losses: Sums, ask: Ask) -> Iterator[Result]:
+def loss_results(losses: Sums, options: Options) -> Iterator[Result]:
     """Headlines of the scores as probabilities."""
-    yield Result("brier_score", "", brier_score(losses, ask.level))
-    yield Result("log_loss", "", log_loss(losses, ask.level))
+    yield Result("brier_score", "", brier_score(losses, options.level))
+    yield Result("log_loss", "", log_loss(losses, options.level))
 
 
 def full_results(
-    ranked: Ranked, ask: Ask, spreads: Mapping[str, Spread], at: Sequence[int]
+    ranked: Ranked, options: Options, spreads: Mapping[str, Spread], at: Sequence[int]
 ) -> Iterator[Result]:
     """All measures of how well the scores tell the classes apart, the ROC curve at the given cells."""
-    auc = roc_auc(ranked.table, ask.level)
+    auc = roc_auc(ranked.table, options.level)
     yield Result("gini", "", gini(auc))
     yield Result("roc_auc", "", replace(auc, detail=roc_curve(ranked, at)) if ranked.two else auc)
     yield from ks_results(ranked, spreads.get("ks_separation"))
-    critical = ks_critical(ranked.positives, ranked.negatives, ask.level)
+    critical = ks_critical(ranked.positives, ranked.negatives, options.level)
     yield Result("ks_separation_critical", "", critical)
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from monitor.core.interval import Interval, RateMethod
+from monitor.core.interval import LEVEL, Interval, RateMethod
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
 
@@ -21,7 +21,7 @@ def normal_quantile(level: float) -> float:
     return float(scipy.special.ndtri(0.5 + level / 2))
 
 
-def wilson(successes: int, n: int, level: float = 0.95) -> Interval:
+def wilson(successes: int, n: int, level: float = LEVEL) -> Interval:
     """Wilson's score interval of a rate [1]_.
 
     Parameters
@@ -49,7 +49,7 @@ def score_bounds(share: float, trials: float, z: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval:
+def clopper_pearson(successes: int, n: int, level: float = LEVEL) -> Interval:
     """Clopper & Pearson's interval of a rate [1]_: it holds the true rate with at least this probability.
 
     The bounds are quantiles of beta distributions: of Beta(s, n - s + 1) and of Beta(s + 1, n - s).
@@ -87,7 +87,7 @@ def rate(
 
 
 def newcombe_difference(
-    first: tuple[int, int], second: tuple[int, int], level: float = 0.95
+    first: tuple[int, int], second: tuple[int, int], level: float = LEVEL
 ) -> tuple[float, Interval]:
     """Difference of two rates, first - second, with Newcombe's hybrid score interval (method 10) [1]_.
 
@@ -106,9 +106,9 @@ def newcombe_difference(
     (0.2, 0.0524, 0.3339)
     """
     p1, p2 = first[0] / first[1], second[0] / second[1]
-    one, two = wilson(*first, level), wilson(*second, level)
-    down = math.hypot(p1 - one.lower, two.upper - p2)
-    up = math.hypot(one.upper - p1, p2 - two.lower)
+    of_first, of_second = wilson(*first, level), wilson(*second, level)
+    down = math.hypot(p1 - of_first.lower, of_second.upper - p2)
+    up = math.hypot(of_first.upper - p1, p2 - of_second.lower)
     difference = p1 - p2
     return difference, Interval(max(-1.0, difference - down), min(1.0, difference + up), level)
 
@@ -137,7 +137,7 @@ def student(value: float, variance: float, freedom: float, level: float) -> Inte
 
 
 def welch(
-    first: tuple[float, float, float], second: tuple[float, float, float], level: float = 0.95
+    first: tuple[float, float, float], second: tuple[float, float, float], level: float = LEVEL
 ) -> Interval | None:
     """Welch's interval of a difference of means, first - second [1]_.
 
@@ -150,11 +150,11 @@ def welch(
     ----------
     .. [1] Welch (1947). The generalization of "Student's" problem. Biometrika 34:28.
     """
-    one, two = first[1] / first[2], second[1] / second[2]
-    if one + two <= 0:
+    of_first, of_second = first[1] / first[2], second[1] / second[2]
+    if of_first + of_second <= 0:
         return None
-    freedom = (one + two) ** 2 / (one**2 / (first[2] - 1) + two**2 / (second[2] - 1))
-    return student(first[0] - second[0], one + two, freedom, level)
+    freedom = (of_first + of_second) ** 2 / (of_first**2 / (first[2] - 1) + of_second**2 / (second[2] - 1))
+    return student(first[0] - second[0], of_first + of_second, freedom, level)
 
 
 def percentiles(draws: Floats, level: float) -> list[Interval | None]:
@@ -170,18 +170,18 @@ def percentiles(draws: Floats, level: float) -> list[Interval | None]:
     ordered = np.sort(draws, axis=1)  # NaN last
     bounds: list[tuple[float, float] | None] = list(zip(*_bounds(ordered, level), strict=True))
     for row in np.flatnonzero(np.isnan(ordered[:, -1])).tolist():
-        found = ordered[row : row + 1, : np.count_nonzero(~np.isnan(ordered[row]))]
-        enough = 2 * found.shape[1] > ordered.shape[1]
-        bounds[row] = next(zip(*_bounds(found, level), strict=True)) if enough else None
+        finite = ordered[row : row + 1, : np.count_nonzero(~np.isnan(ordered[row]))]
+        enough = 2 * finite.shape[1] > ordered.shape[1]
+        bounds[row] = next(zip(*_bounds(finite, level), strict=True)) if enough else None
     return [None if pair is None else Interval(*pair, level) for pair in bounds]
 
 
 def _bounds(ordered: Floats, level: float) -> tuple[list[float], list[float]]:
     """Lower and upper quantile of each row that hold its middle."""
     last = ordered.shape[1] - 1
-    found = []
+    quantiles = []
     for at in ((0.5 - level / 2) * last, (0.5 + level / 2) * last):
         below = int(at)
         low, high = ordered[:, below], ordered[:, min(below + 1, last)]
-        found.append((low + (high - low) * (at - below)).tolist())
-    return found[0], found[1]
+        quantiles.append((low + (high - low) * (at - below)).tolist())
+    return quantiles[0], quantiles[1]

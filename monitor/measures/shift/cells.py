@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from monitor.core.typing import Counts, Floats, Ints
-from monitor.measures.moments import Moments
+from monitor.measures.statistics.moments import Moments
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.views import Histogram
 
@@ -51,20 +51,20 @@ class Expected:
     @cached_property
     def numeric(self) -> list[int]:
         """Rows of the subjects that are numbers."""
-        return [row for row, one in enumerate(self.subjects) if isinstance(one.grid, NumericGrid)]
+        return [row for row, subject in enumerate(self.subjects) if isinstance(subject.grid, NumericGrid)]
 
     @cached_property
     def width(self) -> int:
         """Cells of the stability index that a row has place for."""
-        return max((self._cells(one.grid) for one in self.subjects), default=0)
+        return max((self._cells(subject.grid) for subject in self.subjects), default=0)
 
     @cached_property
     def slots(self) -> Ints:
         """Place of every cell of a vector in the flat table of the index's cells; the last one: none."""
         slots = np.full(len(self.counts), len(self.subjects) * self.width, dtype=np.int64)
-        for row, one in enumerate(self.subjects):
-            found = self._slots_of(one)
-            slots[one.start : one.start + len(found)] = row * self.width + found
+        for row, subject in enumerate(self.subjects):
+            own = self._slots_of(subject)
+            slots[subject.start : subject.start + len(own)] = row * self.width + own
         return slots
 
     @cached_property
@@ -113,11 +113,11 @@ class Expected:
 
     def spread_of(self, name: str) -> float:
         """The reference's standard deviation of a number; 0 where it is not known."""
-        one = self.moments.get(name)
+        moments = self.moments.get(name)
         grid = next(subject.grid for subject in self.subjects if subject.name == name)
-        if one is None or one.reason is not None or not isinstance(grid, NumericGrid):
+        if moments is None or moments.reason is not None or not isinstance(grid, NumericGrid):
             return 0.0
-        return math.sqrt(one.variance) * grid.scale if one.variance > 0 else 0.0
+        return math.sqrt(moments.variance) * grid.scale if moments.variance > 0 else 0.0
 
     def tabled(self, index: Ints, value: Counts) -> Floats:
         """Counts, sparse or dense, in the cells of the index: shape (subjects, width)."""
@@ -142,21 +142,21 @@ class Expected:
         regular = len(grid.deciles) + 1 if isinstance(grid, NumericGrid) else min(NAMED, grid.regular - 1) + 1
         return regular + EXTRA_CELLS
 
-    def _slots_of(self, one: Subject) -> Ints:
-        grid = one.grid
+    def _slots_of(self, subject: Subject) -> Ints:
+        grid = subject.grid
         if isinstance(grid, NumericGrid):
             regular = np.searchsorted(np.asarray(grid.deciles, dtype=np.int64), np.arange(grid.regular))
         else:
             regular = np.full(grid.regular, min(NAMED, grid.regular - 1))
-            order = self._order(self.subjects.index(one))[:NAMED]
+            order = self._order(self.subjects.index(subject))[:NAMED]
             regular[order] = np.arange(len(order))
         last = self._cells(grid) - EXTRA_CELLS
         return np.concatenate([regular, np.arange(last, last + EXTRA_CELLS)])
 
     def _order(self, row: int) -> Ints:
         """Levels of a row by falling frequency in the reference."""
-        one = self.subjects[row]
-        levels = self.counts[one.start : one.start + one.grid.regular - 1]
+        subject = self.subjects[row]
+        levels = self.counts[subject.start : subject.start + subject.grid.regular - 1]
         return np.argsort(-levels, kind="stable")
 
 

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal
-from monitor.measures.moments import mean
+from monitor.measures.options import Options, Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.moments import mean
 from monitor.states import sums
 from monitor.states.views import Sums
 
@@ -21,7 +21,7 @@ _R2_MOMENTS = (
 )
 
 
-def mean_squared_error(errors: Sums, level: float = 0.95) -> Measurement:
+def mean_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
     """Mean of (prediction - label)², with a normal interval by the fourth moment of the error."""
     return mean(errors, "squared_error", "quartic_error", level)
 
@@ -40,17 +40,17 @@ def root(squared: Measurement) -> Measurement:
     return replace(squared, value=value, interval=interval)
 
 
-def mean_absolute_error(errors: Sums, level: float = 0.95) -> Measurement:
+def mean_absolute_error(errors: Sums, level: float = LEVEL) -> Measurement:
     """Mean of |prediction - label|, with a normal interval."""
     return mean(errors, "absolute_error", "squared_error", level)
 
 
-def bias(errors: Sums, level: float = 0.95) -> Measurement:
+def bias(errors: Sums, level: float = LEVEL) -> Measurement:
     """Mean of prediction - label, with a normal interval."""
     return mean(errors, "error", "squared_error", level, lowest=-math.inf)
 
 
-def mean_absolute_percentage_error(errors: Sums, percentages: Sums, level: float = 0.95) -> Measurement:
+def mean_absolute_percentage_error(errors: Sums, percentages: Sums, level: float = LEVEL) -> Measurement:
     """Mean of |prediction - label| / |label|, with a normal interval; ``undefined`` where a label is 0."""
     n = errors.n("error")
     if n > percentages.n("percentage"):
@@ -65,7 +65,7 @@ def sum_of(mean_of: Measurement, factor: float = 1.0) -> Measurement:
     return replace(mean_of, value=mean_of.value * mean_of.n * factor, interval=None)
 
 
-def relative_squared_error(errors: Sums, level: float = 0.95) -> Measurement:
+def relative_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
     """Mean squared error / that of always saying the labels' mean: A / (B - C²).
 
     A, B, C are the means of error², label² and label. The interval is the delta method's, on the 3 x 3
@@ -106,9 +106,9 @@ def equal_labels(errors: Sums) -> bool:
     return _spread(errors) * sums.HALF <= (n + abs(first)) * n
 
 
-def results(errors: Sums, percentages: Sums, ask: Ask) -> Iterator[Result]:
+def results(errors: Sums, percentages: Sums, options: Options) -> Iterator[Result]:
     """All measures of a regression model that need sums alone."""
-    level = ask.level
+    level = options.level
     squared, relative = mean_squared_error(errors, level), relative_squared_error(errors, level)
     measurements = {
         "mean_squared_error": squared,

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import scipy
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.ask import Result
 from monitor.measures.catalogue.comparison import CONCENTRATION, ENOUGH
-from monitor.measures.comparison import Mean, Rate
-from monitor.measures.roots import root
+from monitor.measures.comparison.arms import Mean, Rate
+from monitor.measures.options import Result
+from monitor.measures.statistics.roots import root
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def confidence_sequence(difference: float, variance: float, detect: float, level
     return Interval(difference - half, difference + half, level)
 
 
-def difference_always_valid(control: Arm, treatment: Arm, detect: float, level: float = 0.95) -> Measurement:
+def difference_always_valid(control: Arm, treatment: Arm, detect: float, level: float = LEVEL) -> Measurement:
     """Treatment's mean - control's, with a confidence sequence.
 
     Returns
@@ -116,7 +116,7 @@ def log_share_evidence(control: int, treatment: int, share: float, planned: floa
     return prior - control * math.log(share) - treatment * math.log1p(-share)
 
 
-def control_record_share(control: int, treatment: int, planned: float, level: float = 0.95) -> Measurement:
+def control_record_share(control: int, treatment: int, planned: float, level: float = LEVEL) -> Measurement:
     """Share of the control arm, with the shares that the evidence never excluded."""
     n = control + treatment
     if n == 0:

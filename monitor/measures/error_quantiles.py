@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal
-from monitor.measures.numbers import complement, equal_labels
+from monitor.measures.options import Options, Result
+from monitor.measures.regression import complement, equal_labels
+from monitor.measures.statistics.intervals import normal
 from monitor.states.error_tables import ErrorTable, LabelErrors
 from monitor.states.sums import HALF
 from monitor.states.views import Sums
@@ -58,7 +58,7 @@ def absolute(table: ErrorTable) -> Ordered:
     return _ordered(table, used + middle, folded[used])
 
 
-def quantile(cells: Ordered, percent: int, level: float = 0.95) -> Measurement:
+def quantile(cells: Ordered, percent: int, level: float = LEVEL) -> Measurement:
     """Value that a percentage of the records does not exceed, from the middles of cells.
 
     The order statistic of rank ⌈n · percent / 100⌉, or the mean of it and the next where that is whole
@@ -77,18 +77,18 @@ def quantile(cells: Ordered, percent: int, level: float = 0.95) -> Measurement:
     .. [2] Conover (1999). Practical Nonparametric Statistics, 3rd ed., section 3.2.
     """
     rank, rest = divmod(cells.n * percent, 100)
-    found = _middle(cells, [rank + 1, rank + 1] if rest else [rank, rank + 1])
-    if found.value is None:
-        return found
-    return replace(found, interval=_quantile_interval(cells, percent / 100, level))
+    value = _middle(cells, [rank + 1, rank + 1] if rest else [rank, rank + 1])
+    if value.value is None:
+        return value
+    return replace(value, interval=_quantile_interval(cells, percent / 100, level))
 
 
-def median_absolute_error(magnitudes: Ordered, level: float = 0.95) -> Measurement:
+def median_absolute_error(magnitudes: Ordered, level: float = LEVEL) -> Measurement:
     """Median of |prediction - label|."""
-    found = quantile(magnitudes, 50, level)
-    if found.interval is None:
-        return found
-    return replace(found, interval=replace(found.interval, lower=max(0.0, found.interval.lower)))
+    median = quantile(magnitudes, 50, level)
+    if median.interval is None:
+        return median
+    return replace(median, interval=replace(median.interval, lower=max(0.0, median.interval.lower)))
 
 
 def max_error(magnitudes: Ordered) -> Measurement:
@@ -144,7 +144,7 @@ def median_baseline(labels: LabelErrors) -> Baseline | None:
     return Baseline(lowest, lowest + int(n[first]) * spread, distances)
 
 
-def relative_absolute_error(errors: Sums, labels: LabelErrors, level: float = 0.95) -> Measurement:
+def relative_absolute_error(errors: Sums, labels: LabelErrors, level: float = LEVEL) -> Measurement:
     """Mean absolute error / that of always saying the median label.
 
     The interval is the delta method's: a record's influence is (|error| - ratio · distance) / mean distance,
@@ -179,9 +179,9 @@ def relative_absolute_error(errors: Sums, labels: LabelErrors, level: float = 0.
     return Measurement(value=value, n=n, interval=interval, resolution=(high - low) / 2)
 
 
-def results(errors: Sums, table: ErrorTable, labels: LabelErrors, ask: Ask) -> Iterator[Result]:
+def results(errors: Sums, table: ErrorTable, labels: LabelErrors, options: Options) -> Iterator[Result]:
     """All measures of a regression model that need cells: the whole's alone are counted."""
-    level, n = ask.level, errors.n("error")
+    level, n = options.level, errors.n("error")
     if n and not table.counts.any():
         names = (*QUANTILES, "median_absolute_error", "max_error", *_RELATIVE)
         yield from (Result(name, "", Measurement.absent(Reason.NOT_COUNTED, n=n)) for name in names)

@@ -9,9 +9,9 @@ import scipy
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.ask import Result
-from monitor.measures.cells import Expected, Steps
-from monitor.measures.unshifted import SIMULATIONS, samples, seeded, two_digits
+from monitor.measures.options import Result
+from monitor.measures.shift.cells import Expected, Steps
+from monitor.measures.shift.unshifted import SIMULATIONS, samples, seeded, two_digits
 from monitor.states.grids import NumericGrid
 
 _DRAWN = (
@@ -70,9 +70,9 @@ def critical_values(expected: Expected, row: int, n: int, level: float) -> dict[
     """
     m = float(expected.m[row])
     sizes = two_digits(n), two_digits(m)
-    *found, statistic = simulated_distances(*sizes, expected.shares(row), level)
+    *limits, statistic = simulated_distances(*sizes, expected.shares(row), level)
     scale = math.sqrt((1 / n + 1 / m) / (1 / sizes[0] + 1 / sizes[1]))
-    scaled = [min(scale * value, 1.0) for value in found]
+    scaled = [min(scale * value, 1.0) for value in limits]
     return dict(zip(_LIMITS, (*scaled, statistic, math.sqrt(statistic / (n + m))), strict=True))
 
 

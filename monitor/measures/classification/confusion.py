@@ -12,13 +12,13 @@ import numpy as np
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures import class_statistics as statistics
-from monitor.measures.ask import Ask, Result
 from monitor.measures.catalogue.classes import CLASS_ROWS
 from monitor.measures.catalogue.measure import ALWAYS, Family
-from monitor.measures.class_statistics import Statistic
-from monitor.measures.draws import Draws, draws
-from monitor.measures.intervals import RATE_INTERVALS, percentiles, rate
+from monitor.measures.classification import confusion_statistics as statistics
+from monitor.measures.classification.confusion_statistics import Statistic
+from monitor.measures.options import Options, Result
+from monitor.measures.statistics.draws import Draws, draws
+from monitor.measures.statistics.intervals import RATE_INTERVALS, percentiles, rate
 from monitor.states.views import Confusion
 
 UNSEEN = "(unseen)"
@@ -80,14 +80,14 @@ def shares(margins: Margins) -> dict[str, Share]:
     """
     n, right = margins.n, sum(margins.right)
     none = Reason.UNDEFINED if n else Reason.NO_LABELS
-    known, predicted = sum(margins.actual[:-1]), sum(margins.predicted[:-1])
+    of_known, predicted = sum(margins.actual[:-1]), sum(margins.predicted[:-1])
     return {
         "accuracy": (right, n, none),
         "error_rate": (n - right, n, none),
         "majority_accuracy": (max(margins.actual[:-1]), n, none),
         "precision_micro": (right, predicted, none),
-        "recall_micro": (right, known, none),
-        "recall_weighted": (right, known, none),
+        "recall_micro": (right, of_known, none),
+        "recall_weighted": (right, of_known, none),
     }
 
 
@@ -96,12 +96,12 @@ def shares_of_class(margins: Margins, position: int) -> dict[str, Share]:
     n, right = margins.n, margins.right[position]
     actual, predicted = margins.actual[position], margins.predicted[position]
     none = Reason.UNDEFINED if n else Reason.NO_LABELS
-    one = Reason.ONE_CLASS if n and len(margins.right) == 2 else none
+    of_one = Reason.ONE_CLASS if n and len(margins.right) == 2 else none
     return {
         "precision": (right, predicted, none),
-        "recall": (right, actual, one),
-        "false_positive_rate": (predicted - right, n - actual, one),
-        "false_negative_rate": (actual - right, actual, one),
+        "recall": (right, actual, of_one),
+        "false_positive_rate": (predicted - right, n - actual, of_one),
+        "false_negative_rate": (actual - right, actual, of_one),
         "base_rate": (actual, n, none),
         "predicted_rate": (predicted, n, none),
     }
@@ -114,19 +114,19 @@ def absent_classes(margins: Margins) -> Measurement:
     return Measurement(value=float(margins.actual[:-1].count(0)), n=margins.n)
 
 
-def results(confusion: Confusion, ask: Ask, rng: np.random.Generator | None) -> Iterator[Result]:
+def results(confusion: Confusion, options: Options, rng: np.random.Generator | None) -> Iterator[Result]:
     """Measures of the confusion counts: all of them of the whole, else the headline ones.
 
     A class is named in the subject where there are several; the measures of two are of the positive one.
     """
     margins, k = Margins.of(confusion), len(confusion.classes)
-    resamples = ask.resamples if rng is not None else 0
-    wanted = _wanted(ask.families, whole=ask.whole)
+    resamples = options.resamples if rng is not None else 0
+    wanted = _wanted(options.families, whole=options.whole)
     subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(confusion.classes)}
-    yield from _rates(margins, wanted, subjects, ask)
-    amounts = _amounts(confusion.classes, ask.profit) if ask.profit else None
+    yield from _rates(margins, wanted, subjects, options)
+    amounts = _amounts(confusion.classes, options.profit) if options.profit else None
     sums = draws(confusion, amounts, resamples, rng or np.random.default_rng(0))
-    yield from _resampled(sums, wanted, list(subjects.values()), ask)
+    yield from _resampled(sums, wanted, list(subjects.values()), options)
     if "absent_classes" in wanted:
         yield Result("absent_classes", "", absent_classes(margins))
     if "confusion_records" in wanted:
@@ -141,29 +141,31 @@ def _wanted(families: frozenset[Family], *, whole: bool) -> frozenset[str]:
 
 
 def _rates(
-    margins: Margins, wanted: AbstractSet[str], subjects: Mapping[int, str], ask: Ask
+    margins: Margins, wanted: AbstractSet[str], subjects: Mapping[int, str], options: Options
 ) -> Iterator[Result]:
-    bounds = RATE_INTERVALS[ask.rate_interval]
-    found = [("", shares(margins))]
-    found += [(subject, shares_of_class(margins, at)) for at, subject in subjects.items()]
+    bounds = RATE_INTERVALS[options.rate_interval]
+    rated = [("", shares(margins))]
+    rated += [(subject, shares_of_class(margins, at)) for at, subject in subjects.items()]
     if len(margins.right) == 2:
-        found.append(("", {"specificity": shares_of_class(margins, 0)["recall"]}))
-    known: dict[Share, Measurement] = {}  # many are equal where there are two classes, or none unseen
-    for subject, rates in found:
+        rated.append(("", {"specificity": shares_of_class(margins, 0)["recall"]}))
+    measured: dict[Share, Measurement] = {}  # many are equal where there are two classes, or none unseen
+    for subject, rates in rated:
         for name, share in rates.items():
             if name in wanted:
-                if share not in known:
+                if share not in measured:
                     having, of, reason = share
-                    known[share] = rate(having, of, ask.level, reason, bounds)
-                yield Result(name, subject, known[share])
+                    measured[share] = rate(having, of, options.level, reason, bounds)
+                yield Result(name, subject, measured[share])
 
 
-def _resampled(sums: Draws, wanted: AbstractSet[str], subjects: list[str], ask: Ask) -> Iterator[Result]:
+def _resampled(
+    sums: Draws, wanted: AbstractSet[str], subjects: list[str], options: Options
+) -> Iterator[Result]:
     """Values of the statistics, and the percentile intervals of their resamples, all sorted at once."""
     names, rows = [], []
     first = len(sums.right) - len(subjects)
     with np.errstate(divide="ignore", invalid="ignore"):
-        for name, statistic in {**OF_ALL, **(OF_AMOUNTS if ask.profit else {})}.items():
+        for name, statistic in {**OF_ALL, **(OF_AMOUNTS if options.profit else {})}.items():
             if name in wanted:
                 names.append((name, ""))
                 rows.append(statistic(sums)[None])
@@ -174,7 +176,7 @@ def _resampled(sums: Draws, wanted: AbstractSet[str], subjects: list[str], ask: 
     stack = np.concatenate(rows)
     intervals: list[Interval | None] = [None] * len(names)
     if stack.shape[1] > 1:
-        intervals = percentiles(stack[:, 1:], ask.level)
+        intervals = percentiles(stack[:, 1:], options.level)
     for (name, subject), value, interval in zip(names, stack[:, 0].tolist(), intervals, strict=True):
         measurement = _measurement(value, sums.n, interval)
         yield Result(name, subject, measurement)

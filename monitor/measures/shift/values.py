@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monitor.core.interval import Interval
+from monitor.core.interval import LEVEL, Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Counts, Ints
-from monitor.measures.ask import Result
-from monitor.measures.cells import Expected, Subject
-from monitor.measures.intervals import normal, rate, welch
-from monitor.measures.moments import Moments, moments_of
+from monitor.measures.options import Result
+from monitor.measures.shift.cells import Expected, Subject
+from monitor.measures.statistics.intervals import normal, rate, welch
+from monitor.measures.statistics.moments import Moments, moments_of
 from monitor.states.grids import NumericGrid
 from monitor.states.views import Sums
 
@@ -31,8 +31,8 @@ def results(
         reason of a subject without a record.
     """
     subjects = [expected.subjects[row] for row in expected.numeric]
-    starts = np.asarray([one.start for one in subjects], dtype=np.int64)
-    ends = np.asarray([one.start + one.grid.regular for one in subjects], dtype=np.int64)
+    starts = np.asarray([subject.start for subject in subjects], dtype=np.int64)
+    ends = np.asarray([subject.start + subject.grid.regular for subject in subjects], dtype=np.int64)
     bounds = zip(np.searchsorted(index, starts).tolist(), np.searchsorted(index, ends).tolist(), strict=True)
     for subject, (first, last) in zip(subjects, bounds, strict=True):
         cells, counts = index[first:last] - subject.start, value[first:last]
@@ -51,16 +51,19 @@ def _of_moments(
         for name in ("mean", "standard_deviation", "standardized_mean_difference"):
             yield Result(name, subject.name, Measurement.absent(reason, n=n))
         return
-    centre, scale = _units(subject)
+    grid = subject.grid
+    centre, scale = (grid.centre, grid.scale) if isinstance(grid, NumericGrid) else (0.0, 1.0)
     value, variance = centre + scale * now.mean, now.variance * scale * scale
     interval = normal(value, variance / n, level) if n > 1 else None
     yield Result("mean", subject.name, Measurement(value=value, n=n, interval=interval))
-    spread = math.sqrt(variance) if math.isfinite(variance) else math.nan
-    yield Result("standard_deviation", subject.name, _finite(spread, n))
+    spread = Measurement.absent(Reason.OUT_OF_RANGE if n > 1 else Reason.UNDEFINED, n=n)
+    if math.isfinite(variance):
+        spread = Measurement(value=math.sqrt(variance), n=n)
+    yield Result("standard_deviation", subject.name, spread)
     yield Result("standardized_mean_difference", subject.name, standardized_difference(now, then, level))
 
 
-def standardized_difference(now: Moments, then: Moments, level: float = 0.95) -> Measurement:
+def standardized_difference(now: Moments, then: Moments, level: float = LEVEL) -> Measurement:
     """Difference of the means in units of both sides' standard deviation; both in units of one grid.
 
     Returns
@@ -79,8 +82,12 @@ def standardized_difference(now: Moments, then: Moments, level: float = 0.95) ->
     interval = None
     if min(now.n, then.n) > 1:
         sides = [(side.mean, side.variance, side.n) for side in (now, then)]
-        found = welch(sides[0], sides[1], level)
-        interval = None if found is None else Interval(found.lower / pooled, found.upper / pooled, level)
+        difference = welch(sides[0], sides[1], level)
+        interval = (
+            None
+            if difference is None
+            else Interval(difference.lower / pooled, difference.upper / pooled, level)
+        )
     return Measurement(value=(now.mean - then.mean) / pooled, n=n, interval=interval)
 
 
@@ -109,14 +116,3 @@ def _edge(lower: float, upper: float, n: int, *, lower_one: bool) -> Measurement
         return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
     value = lower if lower_one else float(np.nextafter(upper, -np.inf))
     return Measurement(value=value, n=n, resolution=upper - lower)
-
-
-def _units(subject: Subject) -> tuple[float, float]:
-    grid = subject.grid
-    return (grid.centre, grid.scale) if isinstance(grid, NumericGrid) else (0.0, 1.0)
-
-
-def _finite(value: float, n: int) -> Measurement:
-    if math.isfinite(value):
-        return Measurement(value=value, n=n)
-    return Measurement.absent(Reason.OUT_OF_RANGE if n > 1 else Reason.UNDEFINED, n=n)

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from monitor.core.interval import LEVEL
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Singles
-from monitor.measures.ask import Result
-from monitor.measures.gains import absent
-from monitor.measures.intervals import normal
-from monitor.measures.ranked import Ranked, curve
-from monitor.measures.resampling import Resamples, Spread
+from monitor.measures.classification.gains import absent
+from monitor.measures.options import Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.ranked import Ranked, curve
+from monitor.measures.statistics.resampling import Resamples, Spread
 
 _CURVE = ("threshold", "profit", "predicted_rate")
 
@@ -25,8 +26,8 @@ def profits(ranked: Ranked, amounts: Floats) -> Floats:
     """Profit by threshold, shape (1 + cells,): no record is positive, then each cell and all above it are."""
     (quiet, false), (miss, true) = amounts.tolist()
     start = miss * ranked.positives + quiet * ranked.negatives
-    told = (true - miss) * ranked.true + (false - quiet) * ranked.false
-    return np.concatenate([[start], start + told])
+    gained = (true - miss) * ranked.true + (false - quiet) * ranked.false
+    return np.concatenate([[start], start + gained])
 
 
 def least_profit(amounts: Floats) -> float:
@@ -68,7 +69,7 @@ def best_threshold(ranked: Ranked, amounts: Floats) -> float | None:
     return float(ranked.lower[at - 1]) if at else math.inf
 
 
-def profit_at(ranked: Ranked, threshold: float, amounts: Floats, level: float = 0.95) -> Measurement:
+def profit_at(ranked: Ranked, threshold: float, amounts: Floats, level: float = LEVEL) -> Measurement:
     """Profit if the records whose score is at least the threshold were positive, with a normal interval.
 
     Exact where the threshold is an edge of the cells; else the records of its cell count as negative, and
@@ -94,9 +95,9 @@ def statistics(resamples: Resamples, n: int, amounts: Floats) -> dict[str, Singl
     """Largest profit of the counts and of each resample; both classes must be there."""
     (quiet, false), (miss, true) = (amounts * n).tolist()
     positives = resamples.true[-1]
-    told = (true - miss - false + quiet) * resamples.true + (false - quiet) * resamples.both
+    gained = (true - miss - false + quiet) * resamples.true + (false - quiet) * resamples.both
     start = miss * positives + quiet * (1 - positives)
-    return {"best_profit": start + np.maximum(told.max(axis=0), 0)}
+    return {"best_profit": start + np.maximum(gained.max(axis=0), 0)}
 
 
 def results(ranked: Ranked, amounts: Floats, spread: Spread | None, at: Sequence[int]) -> Iterator[Result]:
@@ -114,7 +115,7 @@ def results(ranked: Ranked, amounts: Floats, spread: Spread | None, at: Sequence
     table = curve(_CURVE, *map(np.asarray, columns))
     interval = spread.basic(value, lowest=n * least_profit(amounts)) if spread else None
     yield Result("best_profit", "", Measurement(value, n, None, interval, 0.0, table))
-    found = Measurement.absent(Reason.UNDEFINED, n=n)
+    chosen = Measurement.absent(Reason.UNDEFINED, n=n)
     if math.isfinite(threshold):
-        found = Measurement(threshold, n)
-    yield Result("best_profit_threshold", "", found)
+        chosen = Measurement(threshold, n)
+    yield Result("best_profit_threshold", "", chosen)

@@ -8,13 +8,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from monitor.core.interval import LEVEL
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints, Singles
-from monitor.measures.ask import Ask, Result
-from monitor.measures.intervals import normal
-from monitor.measures.ranked import Ranked, curve
-from monitor.measures.recalibration import fit_results
-from monitor.measures.resampling import GROUPS, Resamples, Spread, at_least_tiny, merged, normals, quantiles
+from monitor.measures.classification.recalibration import fit_results
+from monitor.measures.options import Options, Result
+from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.ranked import Ranked, curve
+from monitor.measures.statistics.resampling import (
+    GROUPS,
+    Resamples,
+    Spread,
+    at_least_tiny,
+    merged,
+    normals,
+    quantiles,
+)
 from monitor.states.views import Sums
 
 _ROUNDING = 1e-13  # of a difference of two sums, relative to them
@@ -25,7 +34,7 @@ _TABLE = ("lowest_score", "highest_score", "records", "mean_probability", "posit
 
 
 @dataclass(frozen=True, slots=True)
-class Probabilities:
+class RankedProbabilities:
     """Ranked scores as probabilities.
 
     Parameters
@@ -42,7 +51,7 @@ class Probabilities:
     records: Ints
 
     @classmethod
-    def of(cls, ranked: Ranked) -> "Probabilities":
+    def of(cls, ranked: Ranked) -> "RankedProbabilities":
         """Probabilities of cells that are bounded: the scores' range is [0, 1]."""
         middle, half = (ranked.lower + ranked.upper) / 2, (ranked.upper - ranked.lower) / 2
         return cls(ranked, middle, half, ranked.positive + ranked.negative)
@@ -73,16 +82,16 @@ class Reliability:
     upper: Floats
 
     @classmethod
-    def of(cls, told: Probabilities, start: Ints) -> "Reliability":
+    def of(cls, scored: RankedProbabilities, start: Ints) -> "Reliability":
         """Groups that begin at the given cells."""
-        ranked, n = told.ranked, told.records
+        ranked, n = scored.ranked, scored.records
         records, positives = np.add.reduceat(n, start), np.add.reduceat(ranked.positive, start)
-        weighted = n * told.middle
+        weighted = n * scored.middle
         mean, off = (
             np.add.reduceat(weighted, start) / records,
-            np.add.reduceat(n * told.half, start) / records,
+            np.add.reduceat(n * scored.half, start) / records,
         )
-        variance = np.add.reduceat(weighted * (1 - told.middle), start)
+        variance = np.add.reduceat(weighted * (1 - scored.middle), start)
         last = np.append(start[1:], len(n)) - 1
         return cls(records, positives, mean, off, variance, ranked.lower[last], ranked.upper[start])
 
@@ -92,70 +101,73 @@ class Reliability:
         return self.mean - self.positives / self.records
 
 
-def mean_results(told: Probabilities, level: float = 0.95) -> Iterator[Result]:
+def mean_results(scored: RankedProbabilities, level: float = LEVEL) -> Iterator[Result]:
     """Mean predicted probability, and that less the share of positives: calibration in the large.
 
     Intervals: those of means, by the variances of the cells' middles and of these less the labels.
     """
-    n, p = told.ranked.n, told.ranked.positives
+    n, p = scored.ranked.n, scored.ranked.positives
     names = ("mean_predicted_probability", "calibration_in_the_large")
     if n == 0:
         for name in names:
             yield Result(name, "", Measurement.absent(Reason.NO_LABELS, n=0))
         return
-    weighted = told.records * told.middle
-    first, second = float(weighted.sum()) / n, float(weighted @ told.middle) / n
-    of_positives, off = float(told.ranked.positive @ told.middle) / n, float(told.records @ told.half) / n
-    found = (first, second, 0.0), (first - p / n, second - 2 * of_positives + p / n, -1.0)
-    for name, (value, square, lowest) in zip(names, found, strict=True):
+    weighted = scored.records * scored.middle
+    first, second = float(weighted.sum()) / n, float(weighted @ scored.middle) / n
+    of_positives, off = (
+        float(scored.ranked.positive @ scored.middle) / n,
+        float(scored.records @ scored.half) / n,
+    )
+    moments = (first, second, 0.0), (first - p / n, second - 2 * of_positives + p / n, -1.0)
+    for name, (value, square, lowest) in zip(names, moments, strict=True):
         variance = square - value * value
-        known = variance > _ROUNDING * square and n > 1
-        interval = normal(value, variance / (n - 1), level, lowest=lowest, highest=1.0) if known else None
+        sure = variance > _ROUNDING * square and n > 1
+        interval = normal(value, variance / (n - 1), level, lowest=lowest, highest=1.0) if sure else None
         yield Result(name, "", Measurement(value, n, None, interval, off))
 
 
-def brier_skill_score(told: Probabilities, losses: Sums, level: float = 0.95) -> Measurement:
+def brier_skill_score(scored: RankedProbabilities, losses: Sums, level: float = LEVEL) -> Measurement:
     """Skill 1 - B / (r (1 - r)): Brier score B against that of always predicting the base rate r.
 
     Exact. The interval is the delta method's on the means of loss and label; their variances and covariance
     are those of the cells' middles.
     """
-    ranked, n = told.ranked, told.ranked.n
+    ranked, n = scored.ranked, scored.ranked.n
     if not ranked.two:
         return Measurement.absent(Reason.ONE_CLASS if n else Reason.NO_LABELS, n=n)
     r, brier = ranked.positives / n, float(losses.mean("brier"))
     spread = r * (1 - r)
     by_loss, by_label = -1 / spread, brier * (1 - 2 * r) / spread**2
-    of_positive = by_loss * ((1 - told.middle) ** 2 - brier) + by_label * (1 - r)
-    of_negative = by_loss * (told.middle**2 - brier) - by_label * r
+    of_positive = by_loss * ((1 - scored.middle) ** 2 - brier) + by_label * (1 - r)
+    of_negative = by_loss * (scored.middle**2 - brier) - by_label * r
     square = float(ranked.positive @ of_positive**2 + ranked.negative @ of_negative**2)
     value = 1 - brier / spread
     return Measurement(value, n, None, normal(value, square / n / (n - 1), level, highest=1.0))
 
 
 def group_results(
-    told: Probabilities,
+    scored: RankedProbabilities,
     resamples: Resamples | None,
     spreads: Mapping[str, Spread],
-    ask: Ask,
+    options: Options,
     rng: np.random.Generator | None,
 ) -> Iterator[Result]:
     """All measures of calibration that need groups; without resamples values alone."""
-    ranked = told.ranked
+    ranked = scored.ranked
     if too_few(ranked.n):
         reason = Reason.TOO_FEW if ranked.n else Reason.NO_LABELS
         for name in (*_NAMES, *(f"{name}_critical" for name in _NAMES[:2])):
             yield Result(name, "", Measurement.absent(reason, n=ranked.n))
         return
     first, group = merged(ranked) if resamples is None else (resamples.first, resamples.group)
-    reliability = Reliability.of(told, first[group])
-    yield from error_results(told, reliability, spreads)
+    reliability = Reliability.of(scored, first[group])
+    yield from error_results(scored, reliability, spreads)
     if rng is not None:
-        yield from critical_results(reliability, ranked.n, ask.resamples, rng, ask.level)
+        yield from critical_results(reliability, ranked.n, options.resamples, rng, options.level)
 
 
 def error_results(
-    told: Probabilities, reliability: Reliability, spreads: Mapping[str, Spread]
+    scored: RankedProbabilities, reliability: Reliability, spreads: Mapping[str, Spread]
 ) -> Iterator[Result]:
     """Expected, maximum and squared calibration error over the groups.
 
@@ -166,7 +178,7 @@ def error_results(
     ----------
     .. [1] Kumar, Liang & Ma (2019). Verified uncertainty calibration. NeurIPS 32, section 4.2.
     """
-    n, gap = told.ranked.n, np.abs(reliability.gap)
+    n, gap = scored.ranked.n, np.abs(reliability.gap)
     weight, off = reliability.records / n, reliability.off
     table = curve(
         _TABLE,
@@ -177,14 +189,14 @@ def error_results(
         (reliability.positives / reliability.records)[::-1],
     )
     expected, squared = float(weight @ gap), float(weight @ (gap**2 - _noise(reliability)))
-    found = zip(
+    rows = zip(
         _NAMES,
         (expected, float(gap.max()), squared),
         (float(weight @ off), float(off.max()), float(weight @ (2 * gap * off + off**2))),
         (0.0, 0.0, -1.0),
         strict=True,
     )
-    for name, value, resolution, lowest in found:
+    for name, value, resolution, lowest in rows:
         spread = spreads.get(name)
         interval = spread.basic(value, lowest, 1.0) if spread else None
         detail = table if name == _NAMES[0] else None
@@ -197,8 +209,8 @@ def critical_results(
     """Values that the expected and the maximum error exceed with probability 1 - level if calibrated."""
     gap = np.abs(calibrated_gaps(reliability, resamples, rng))
     weight = (reliability.records / n).astype(np.float32)
-    found = quantiles(np.sort(np.stack([weight @ gap, gap.max(axis=0)]), axis=1), level)
-    for name, value in zip(_NAMES, found, strict=False):
+    limits = quantiles(np.sort(np.stack([weight @ gap, gap.max(axis=0)]), axis=1), level)
+    for name, value in zip(_NAMES, limits, strict=False):
         yield Result(f"{name}_critical", "", Measurement(value, n))
 
 
@@ -218,10 +230,10 @@ def calibrated_gaps(reliability: Reliability, resamples: int, rng: np.random.Gen
     return gaps
 
 
-def statistics(resamples: Resamples, told: Probabilities) -> dict[str, Singles]:
+def statistics(resamples: Resamples, scored: RankedProbabilities) -> dict[str, Singles]:
     """Calibration errors of the counts and of each resample."""
-    first, group, n = resamples.first, resamples.group, told.ranked.n
-    mean = np.add.reduceat(told.records * told.middle, first) / np.add.reduceat(told.records, first)
+    first, group, n = resamples.first, resamples.group, scored.ranked.n
+    mean = np.add.reduceat(scored.records * scored.middle, first) / np.add.reduceat(scored.records, first)
     place = np.searchsorted(group, np.arange(len(first)), side="right") - 1
     members = (place == np.arange(len(group))[:, None]).astype(np.float32)
     weighted = members * mean.astype(np.float32)
@@ -235,10 +247,10 @@ def statistics(resamples: Resamples, told: Probabilities) -> dict[str, Singles]:
     return dict(zip(_NAMES, drawn, strict=True))
 
 
-def results(told: Probabilities, level: float) -> Iterator[Result]:
+def results(scored: RankedProbabilities, level: float) -> Iterator[Result]:
     """All measures of calibration that need no groups and no losses."""
-    yield from mean_results(told, level)
-    yield from fit_results(told.ranked, level)
+    yield from mean_results(scored, level)
+    yield from fit_results(scored.ranked, level)
 
 
 def too_few(n: int) -> bool:

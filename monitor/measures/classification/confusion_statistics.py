@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from monitor.core.typing import Floats
-from monitor.measures.draws import Draws
+from monitor.measures.statistics.draws import Draws
 
 Statistic: TypeAlias = Callable[[Draws], Floats]
 

@@ -1,0 +1,1 @@
+"""Scores and classes: discrimination, calibration, gains and profit."""

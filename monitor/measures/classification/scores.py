@@ -1,0 +1,111 @@
+"""Binary scores: every measure of them, with one set of resamples for all."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.measurement import Measurement, Reason
+from monitor.core.typing import Floats, Singles
+from monitor.measures.catalogue.measure import Family
+from monitor.measures.classification import calibration, discrimination, gains, profit
+from monitor.measures.classification.calibration import RankedProbabilities
+from monitor.measures.options import Options, Result
+from monitor.measures.statistics.ranked import Ranked, points
+from monitor.measures.statistics.resampling import Resamples, spreads
+from monitor.states.views import ScoreTable, Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What is counted of a binary model's labelled scores.
+
+    Parameters
+    ----------
+    table
+        all cells, ascending.
+    bounds
+        shape (cells + 1,): bounds of the cells.
+    classes
+        (negative, positive).
+    losses, clipped
+        of the scores as probabilities: their losses, and how many were clipped; None: they are none.
+    """
+
+    table: ScoreTable
+    bounds: Floats
+    classes: tuple[str, ...]
+    losses: Sums | None
+    clipped: int
+
+
+def results(scored: Scored, options: Options, rng: np.random.Generator | None) -> Iterator[Result]:
+    """All measures of the whole, else the headlines alone.
+
+    Cost: about 1 ms with 400 resamples, 0.1 ms for the headlines.
+    """
+    if not options.whole:
+        yield from discrimination.results(scored.table, options)
+        if scored.losses is not None:
+            yield from discrimination.loss_results(scored.losses, options)
+        return
+    ranked = Ranked.of(scored.table, scored.bounds)
+    resamples = Resamples.of(ranked, options.resamples, rng) if rng is not None and ranked.n else None
+    probabilities = None if scored.losses is None else RankedProbabilities.of(ranked)
+    amounts = profit.amounts_of(scored.classes, options.profit) if options.profit else None
+    intervals = spreads(_statistics(ranked, resamples, probabilities, amounts, options), options.level)
+    at = points(ranked) if ranked.two else []
+    yield from discrimination.full_results(ranked, options, intervals, at)
+    yield Result("average_precision", "", gains.average_precision(ranked, at, options.level))
+    if Family.GAINS in options.families:
+        yield from gains.top_results(ranked, options.tops, intervals)
+    if Family.GAINS in options.families and amounts is not None:
+        yield from profit.results(ranked, amounts, intervals.get("best_profit"), at)
+        yield Result("reference_threshold_profit", "", _chosen_before(ranked, amounts, options))
+    if probabilities is None or scored.losses is None:
+        return
+    yield from discrimination.loss_results(scored.losses, options)
+    clipped = Measurement(float(scored.clipped), scored.losses.n("log_loss"))
+    yield Result("clipped_records", "", clipped)
+    skill = calibration.brier_skill_score(probabilities, scored.losses, options.level)
+    yield Result("brier_skill_score", "", skill)
+    if Family.CALIBRATION not in options.families:
+        return
+    yield from calibration.results(probabilities, options.level)
+    yield from calibration.group_results(probabilities, resamples, intervals, options, rng)
+
+
+def best_threshold(scored: Scored, options: Options) -> float | None:
+    """Threshold of the largest profit on these labelled scores; None without amounts, or without labels."""
+    if not options.profit:
+        return None
+    ranked = Ranked.of(scored.table, scored.bounds)
+    return profit.best_threshold(ranked, profit.amounts_of(scored.classes, options.profit))
+
+
+def _chosen_before(ranked: Ranked, amounts: Floats, options: Options) -> Measurement:
+    if options.threshold is None:
+        return Measurement.absent(Reason.NO_REFERENCE, n=ranked.n)
+    return profit.profit_at(ranked, options.threshold, amounts, options.level)
+
+
+def _statistics(
+    ranked: Ranked,
+    resamples: Resamples | None,
+    probabilities: RankedProbabilities | None,
+    amounts: Floats | None,
+    options: Options,
+) -> dict[str, Singles]:
+    if resamples is None:
+        return {}
+    drawn: dict[str, Singles] = {}
+    if ranked.two:
+        drawn |= discrimination.statistics(resamples)
+    if ranked.two and Family.GAINS in options.families:
+        drawn |= gains.statistics(resamples, options.tops)
+        if amounts is not None:
+            drawn |= profit.statistics(resamples, ranked.n, amounts)
+    calibrated = Family.CALIBRATION in options.families
+    if calibrated and probabilities is not None and not calibration.too_few(ranked.n):
+        drawn |= calibration.statistics(resamples, probabilities)
+    return drawn

@@ -1,0 +1,1 @@
+"""Shift: how outputs, features and labels are distributed against the reference."""

@@ -1,0 +1,1 @@
+"""Statistics that several families share: intervals, resamples, roots, ranked scores, moments."""
