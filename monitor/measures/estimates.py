@@ -13,7 +13,7 @@ from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures.ask import Result
 from monitor.measures.intervals import normal
 from monitor.measures.scores import logit
-from monitor.records.error_terms import prediction_groups
+from monitor.records.labels.error_terms import prediction_groups
 from monitor.states.error_tables import PredictionErrors
 from monitor.states.views import Confusion, Histogram, ScoreTable
 

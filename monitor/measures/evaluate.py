@@ -19,8 +19,8 @@ from monitor.measures.estimates import Calibration, ClassCalibrations, ExpectedE
 from monitor.measures.measure import Family
 from monitor.measures.mixture import Mixture
 from monitor.measures.moments import mixed, moments_of
-from monitor.records import pairing
 from monitor.records.counting import TALLY, VOLUME, Counting
+from monitor.records.labels import pairing
 from monitor.records.reading import Task
 from monitor.states.counters import Counters, Layout
 from monitor.states.views import Histogram

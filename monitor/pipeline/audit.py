@@ -17,7 +17,7 @@ from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.windows.log_rows import log_row
 from monitor.records.checksum import checksum_of_moments
-from monitor.records.count_labels import label_facts
+from monitor.records.labels.count_labels import label_facts
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated

@@ -8,8 +8,8 @@ from monitor.measures import challenger, sequential
 from monitor.measures.ask import Result
 from monitor.measures.comparison import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
 from monitor.pipeline.sequential.ledger import Counts, Ledger
-from monitor.records import pairing
 from monitor.records.counting import VOLUME, Counting
+from monitor.records.labels import pairing
 from monitor.records.pane import Part
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec
