@@ -26,7 +26,7 @@ from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import expectation, performance, shift
 from monitor.measures.options import Options, Result
 from monitor.measures.shift.cells import Expected
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.model import Model
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 
@@ -71,14 +71,14 @@ def differing(ours: list[Result], scripts: script.Report) -> list[str]:
     return wrong
 
 
-def counted_log(directory: Path, rows: int, days: int) -> tuple[Monitored, dict[Part, list[PanePart]]]:
+def counted_log(directory: Path, rows: int, days: int) -> tuple[Model, dict[Part, list[PanePart]]]:
     """The model, and its hours."""
     config = watched.configure(
         Path(tempfile.mkdtemp(dir=directory)),
         f"sqlite:///{data.sqlite(directory, rows, days)}",
         watched.model(data.reference(directory)),
     )
-    monitored = watched.opened(config).monitored("scored")
+    monitored = watched.opened(config).model("scored")
     return monitored, reading.counted(monitored, days, rows)
 
 

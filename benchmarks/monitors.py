@@ -31,7 +31,7 @@ from timing import Pair, Run, peak, save, timed
 from monitor.core.clock import DAY, HOUR
 from monitor.measures.evaluate import expectation, performance, quality, shift
 from monitor.measures.options import Options, Result
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.model import Model
 from monitor.records.pane import PanePart, Part
 from monitor.sources.counted import counted
 from monitor.specs.model import ModelSpec
@@ -110,7 +110,7 @@ PEERS = {
 class InMemory:
     """Rows of each day as the source hands them over, read before."""
 
-    monitored: Monitored
+    monitored: Model
     tables: dict[tuple[Part, int], pa.Table] = field(default_factory=dict)
 
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
@@ -137,7 +137,7 @@ class Ours:
             f"sqlite:///{data.sqlite(directory)}",
             watched.model(data.reference(directory)),
         )
-        self.monitored = watched.opened(config).monitored("scored")
+        self.monitored = watched.opened(config).model("scored")
         reference = self.monitored.reference
         assert reference is not None
         self.expected = expectation(self.monitored.counting, reference.records)

@@ -24,7 +24,7 @@ from monitor.core.clock import DAY, HOUR
 from monitor.measures.evaluate import expectation, performance, quality, shift
 from monitor.measures.options import Options
 from monitor.pipeline.count import MOST_ROWS
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.model import Model
 from monitor.records.pane import PanePart, Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
@@ -32,7 +32,7 @@ from monitor.states.strata import WHOLE
 BARS = {"SQLite": 4.0, "PostgreSQL": 5.0}
 
 
-def counted(monitored: Monitored, days: int, rows: int) -> dict[Part, list[PanePart]]:
+def counted(monitored: Model, days: int, rows: int) -> dict[Part, list[PanePart]]:
     """Both parts of all hours, read as a backfill reads them."""
     step = max(1, MOST_ROWS * 24 * days // rows) * HOUR
     found: dict[Part, list[PanePart]] = {part: [] for part in Part}
@@ -54,7 +54,7 @@ def merged(parts: list[PanePart], start: int) -> Counters:
 
 
 def measured(
-    monitored: Monitored, found: dict[Part, list[PanePart]], days: int, options: Options
+    monitored: Model, found: dict[Part, list[PanePart]], days: int, options: Options
 ) -> Iterator[int]:
     """How many measurements each day has."""
     reference, counting = monitored.reference, monitored.counting
@@ -70,7 +70,7 @@ def ours(url: str, directory: Path, rows: int, days: int, what: str) -> Callable
     """Work of ours: "count" or "report"."""
     place = Path(tempfile.mkdtemp(dir=directory))
     app = watched.opened(watched.configure(place, url, watched.model(data.reference(directory))))
-    monitored = app.monitored("scored")
+    monitored = app.model("scored")
 
     def work() -> dict[str, object]:
         found = counted(monitored, days, rows)

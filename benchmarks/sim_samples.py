@@ -10,9 +10,9 @@ from scipy.special import expit
 
 from monitor.core.clock import HOUR
 from monitor.measures.options import Result
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import Reading, Task
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from strategies import AS_OF, PANES, Log, logs
 
 from monitor.core.clock import HOUR
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.states.counters import Counters
 from monitor.states.strata import Strata, Stratum

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.typing import Ints
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.reading import Arms, Challenger, Reading, Task
 from monitor.records.reference import reference_of

@@ -1,21 +1,27 @@
 """Small logs with late labels, and models on them, for tests of the pipeline."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from memory import MemorySource
 
+from monitor.app.running import replay_model
+from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.typing import Ints
-from monitor.pipeline.model import Monitored
-from monitor.pipeline.panes import Panes
+from monitor.measures.rows import MeasurementRow
+from monitor.pipeline.caches import Caches
+from monitor.pipeline.cycle import Tick, run_cycle
+from monitor.pipeline.model import Model
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counting_without_reference, reference_of
 from monitor.specs.model import ModelSpec, Relation
-from monitor.specs.protocols import Source, Store
+from monitor.specs.protocols import CycleReport, Source, Store
+from monitor.specs.settings import HttpSpec, LogSpec, Settings
 from monitor.store.adapter import SqlStore
 from monitor.store.tables import METADATA
 from monitor.windows.ends import window_of
@@ -139,6 +145,50 @@ SPEC = ModelSpec(
 )
 
 
+class Monitored:
+    """A model on a log in memory, with its caches, as an application holds them."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.caches = Caches.of(model)
+
+    def change(self, **fields: Any) -> None:
+        """Go on with another source, or other options, and the caches as they are."""
+        self.model = replace(self.model, **fields)
+
+    def other(self, **fields: Any) -> "Monitored":
+        """The same model with other fields, in another process."""
+        return Monitored(replace(self.model, **fields))
+
+    def cycle(self, as_of: int, **options: Any) -> tuple[CycleReport, list[MeasurementRow]]:
+        """Run one cycle: what it did, and its rows."""
+        return run_cycle(self.model, self.caches, Tick(as_of, **options))
+
+    def reports(self, start: int, end: int, every: int) -> Iterator[CycleReport]:
+        """Cycles of `monitor replay`, as they are asked for; each must succeed."""
+        for report in replay_model(_MemoryApp(self), self.model.name, start, end, every)[1]:
+            assert report.error is None, report.error
+            yield report
+
+    def replay(self, start: int, end: int, every: int) -> list[CycleReport]:
+        """Run `monitor replay` over the ticks in (start, end]."""
+        return list(self.reports(start, end, every))
+
+
+class _MemoryApp(App):
+    """An application whose only model is there already."""
+
+    def __init__(self, monitored: Monitored) -> None:
+        spec, store = monitored.model.spec, monitored.model.store
+        assert isinstance(store, SqlStore)
+        settings = Settings(store_url="", http=HttpSpec(), log=LogSpec(), sources=(), models=(spec,))
+        super().__init__(settings, Path(), store)
+        self._monitored = monitored
+
+    def prepared(self, name: str, as_of: int | None = None) -> tuple[Model, Caches]:  # noqa: ARG002 -- as in App
+        return self._monitored.model, self._monitored.caches
+
+
 def monitored_of(
     source: Source,
     store: Store,
@@ -155,17 +205,17 @@ def monitored_of(
     if reference:
         made = reference_of(reference_rows() if table is None else table, reading)
     counting = made.counting if made else counting_without_reference(reading)
-    return Monitored(
+    model = Model(
         spec=replace(SPEC, reading=counting.reading, **options),
         counting=counting,
         reference=made,
         source=source,
         store=store,
-        panes=Panes(SPEC.name, counting, store),
         code="test",
         audit_every=audit_every,
         retention=retention,
     )
+    return Monitored(model)
 
 
 def rows_of(store: SqlStore, *, without: tuple[str, ...] = ()) -> dict[str, list[tuple[Any, ...]]]:

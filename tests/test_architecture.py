@@ -168,3 +168,31 @@ def test_what_is_public_is_documented() -> None:
     }
 
     assert undocumented == set()
+
+
+def test_caches_are_changed_in_their_own_file_alone() -> None:
+    def of_caches(target: ast.expr) -> bool:
+        while isinstance(target, ast.Attribute | ast.Subscript):
+            target = target.value
+            if isinstance(target, ast.Name | ast.Attribute):
+                name = target.id if isinstance(target, ast.Name) else target.attr
+                if name == "caches":
+                    return True
+        return False
+
+    changed = {
+        (path, ast.unparse(target))
+        for path, tree in TREES.items()
+        if path != Path("pipeline/caches.py")
+        for node in ast.walk(tree)
+        for target in (
+            node.targets
+            if isinstance(node, ast.Assign | ast.Delete)
+            else [node.target]
+            if isinstance(node, ast.AugAssign | ast.AnnAssign)
+            else []
+        )
+        if of_caches(target)
+    }
+
+    assert changed == set()

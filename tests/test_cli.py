@@ -167,13 +167,13 @@ def test_a_bug_in_one_model_does_not_stop_the_others(
 ) -> None:
     from monitor.app.wiring import App
 
-    sound = App.monitored
+    sound = App.prepared
 
     def buggy(app: App, name: str, as_of: int) -> object:
         return 1 // 0 if name == "first" else sound(app, name, as_of)
 
     bench.configure(model("first", options=OPTIONS), LATE)
-    monkeypatch.setattr(App, "monitored", buggy)
+    monkeypatch.setattr(App, "prepared", buggy)
 
     done = monitor("cycle", "--as-of", AS_OF)
 

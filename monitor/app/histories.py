@@ -11,8 +11,8 @@ from monitor.app.wiring import App, whose
 from monitor.config.messages import listed
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import LeaseLost, MonitorError, StoreError
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.cycle import Tick, run_cycle
+from monitor.pipeline.model import Model
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport
@@ -108,16 +108,16 @@ def recount(app: App, name: str, start: int, end: int, decision: Decision) -> tu
         state = app.store.state(name)
         if state.as_of is None:
             raise MonitorError(f'model "{name}": nothing has been counted yet')
-        monitored = app.monitored(name, state.as_of)
-        starts = _panes(monitored, start, end, state.as_of)
+        model, caches = app.prepared(name, state.as_of)
+        starts = _panes(model, start, end, state.as_of)
         if not starts:
             span = f"{to_iso(start)} to {to_iso(end)}"
             raise MonitorError(f'model "{name}": no pane from {span} is stored or within the horizon')
         _record(app, name, "recounted", decision, panes=len(starts), start=to_iso(start), end=to_iso(end))
         waiting = [WaitingPane(start=one, part=Part.RECORDS, since=state.as_of) for one in starts]
         app.store.note_waiting(name, state, waiting, token=lease.token)
-        whole = replace(monitored, spec=replace(monitored.spec, recount_rows=_ALL_ROWS))
-        report, _ = run_cycle(whole, state.as_of, lease=lease)
+        whole = replace(model, spec=replace(model.spec, recount_rows=_ALL_ROWS))
+        report, _ = run_cycle(whole, caches, Tick(state.as_of, lease))
         app.forget(name)
     return len(starts), report
 
@@ -159,11 +159,11 @@ def _held_everywhere(app: App, name: str) -> Iterator[None]:
         yield
 
 
-def _panes(monitored: Monitored, start: int, end: int, as_of: int) -> list[int]:
-    pane = monitored.counting.reading.pane
-    first, last = floor_to(start, pane), min(end, as_of + monitored.counting.reading.tolerance + 1)
-    stored = {one.start for one in monitored.store.facts(monitored.name, first) if one.start < last}
-    return sorted(stored.union(range(max(first, monitored.oldest_pane(as_of)), last, pane)))
+def _panes(model: Model, start: int, end: int, as_of: int) -> list[int]:
+    pane = model.reading.pane
+    first, last = floor_to(start, pane), min(end, as_of + model.reading.tolerance + 1)
+    stored = {one.start for one in model.store.facts(model.name, first) if one.start < last}
+    return sorted(stored.union(range(max(first, model.oldest_pane(as_of)), last, pane)))
 
 
 def _record(app: App, name: str, kind: str, decision: Decision, **detail: object) -> None:

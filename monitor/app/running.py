@@ -8,13 +8,13 @@ from enum import Enum
 
 from monitor.app.wiring import LIVE, App
 from monitor.config.messages import did_you_mean, listed
+from monitor.core.clock import ticks
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError
 from monitor.daemon.described import described
 from monitor.measures.catalogue import BY_NAME
 from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.count import Stopped
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.replay import ticks
+from monitor.pipeline.cycle import Tick, run_cycle
 from monitor.show import ALIASES, Shown
 from monitor.specs.protocols import CycleReport, Lease
 
@@ -87,10 +87,16 @@ def _under(
     began = time.perf_counter()
     report = CycleReport(model=name, as_of=as_of)
     try:
-        monitored = app.monitored(name, as_of)
-        monitored.recipients = () if told is Told.NOTHING else app.settings.recipients(name)
-        monitored.tells_all = told is Told.ALL
-        report, _ = run_cycle(monitored, as_of, lease=lease, stopping=stopping, shown=shown)
+        model, caches = app.prepared(name, as_of)
+        tick = Tick(
+            as_of,
+            lease,
+            stopping,
+            shown=shown,
+            recipients=() if told is Told.NOTHING else app.settings.recipients(name),
+            of_all=told is Told.ALL,
+        )
+        report, _ = run_cycle(model, caches, tick)
     except Stopped:
         app.forget(name)
         report = replace(report, error="stopped between two chunks")
@@ -168,9 +174,9 @@ def pending(app: App, name: str, as_of: int) -> CycleReport:
     """What a cycle would count: panes that wait and changed rows. Nothing is written."""
     report = CycleReport(model=name, as_of=as_of)
     try:
-        monitored, state = app.monitored(name, as_of), app.store.state(name)
-        monitored.panes.load(monitored.oldest_pane(as_of) - monitored.longest_window())
-        changes = find_changes(monitored, state, as_of)
+        (model, caches), state = app.prepared(name, as_of), app.store.state(name)
+        caches.panes.load(model.oldest_pane(as_of) - model.longest_window())
+        changes = find_changes(model, caches.panes, state, as_of)
         panes = {pane.start for pane in (*changes.waiting, *app.store.waiting(name))}
     except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
         return replace(report, error=described(error))

@@ -17,8 +17,8 @@ from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
 from monitor.core.errors import ConfigurationError, LeaseLost, SourceError, StoreError
 from monitor.core.secrets import hide
-from monitor.pipeline.model import Monitored
-from monitor.pipeline.panes import Panes
+from monitor.pipeline.caches import Caches
+from monitor.pipeline.model import Model
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
@@ -55,7 +55,7 @@ class App:
     keeps: bool = True
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}")
     _sources: dict[str, tuple[SourceSpec, SqlSource]] = field(default_factory=dict)
-    _models: dict[str, tuple[tuple[ModelSpec, SourceSpec], Monitored]] = field(default_factory=dict)
+    _models: dict[str, tuple[tuple[ModelSpec, SourceSpec], Model, Caches]] = field(default_factory=dict)
     _tokens: dict[str, int] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
     _opening: threading.Lock = field(default_factory=threading.Lock)
@@ -117,8 +117,12 @@ class App:
         }
         return {model.name: told[model.source] for model in self.settings.models if model.source in told}
 
-    def monitored(self, name: str, as_of: int | None = None) -> Monitored:
-        """A model with its engines, as it is configured now; its reference is read on first use and kept.
+    def model(self, name: str, as_of: int | None = None) -> Model:
+        """A model with its engines, as it is configured now: see `prepared`."""
+        return self.prepared(name, as_of)[0]
+
+    def prepared(self, name: str, as_of: int | None = None) -> tuple[Model, Caches]:
+        """A model, as it is configured now, and its caches; its reference is read on first use and kept.
 
         Parameters
         ----------
@@ -128,16 +132,18 @@ class App:
         """
         spec, at = self.spec(name), system_clock() if as_of is None else as_of
         configured = spec, self.settings.source(spec.source)
-        known, monitored = self._models.get(name, (None, None))
-        if monitored is None or known != configured:
-            monitored = self._make(spec, at)
+        before, model, caches = self._models.get(name, (None, None, None))
+        if model is None or caches is None or before != configured:
+            model = self._make(spec, at)
+            caches = Caches.of(model)
             for warning in unserved(spec, self.source(spec.source), at) if spec.reading.serving else ():
                 self._warn(name, warning)
-        elif _lacks_reference(monitored):
+        elif _lacks_reference(model):
             again = self._make(spec, at)
-            monitored = monitored if again.reference_key == monitored.reference_key else again
-        self._models[name] = configured, monitored
-        return monitored
+            if again.reference_key != model.reference_key:
+                model, caches = again, Caches.of(again)
+        self._models[name] = configured, model, caches
+        return model, caches
 
     def forget(self, name: str) -> None:
         """Drop a model's caches, so that the next use starts from the store."""
@@ -188,7 +194,7 @@ class App:
         with suppress(StoreError):
             self.store.release(name, token)
 
-    def _make(self, spec: ModelSpec, at: int) -> Monitored:
+    def _make(self, spec: ModelSpec, at: int) -> Model:
         if self.keeps:
             self.store.save_configuration(spec.config_hash, spec.name, spec.config)
         source = self.source(spec.source)
@@ -202,7 +208,7 @@ class App:
         own = {version: self._version_reference(one, source, counting, at) for version, one in versions}
         if spec.reading.segments and reference is None:
             self._warn(spec.name, NO_SEGMENTS)
-        return Monitored(
+        return Model(
             spec=resolved,
             counting=counting,
             reference=reference,
@@ -210,7 +216,6 @@ class App:
             reference_key=" ".join(one for one in (key, *(each for _, each in own.values())) if one),
             source=source,
             store=self.store,
-            panes=Panes(spec.name, counting, self.store),
             code=version("monitor"),
             at_once=source.at_once,
             audit_every=self.settings.source(spec.source).audit,
@@ -292,9 +297,9 @@ def whose(store: SqlStore, name: str) -> str:
     return f"{words}; if it was killed, wait until {to_iso(floor_to(last, SECOND) + SECOND)}"
 
 
-def _lacks_reference(monitored: Monitored) -> bool:
-    given = monitored.spec.reference
-    return given is not None and len(monitored.reference_key.split()) <= len(given.versions)
+def _lacks_reference(model: Model) -> bool:
+    given = model.spec.reference
+    return given is not None and len(model.reference_key.split()) <= len(given.versions)
 
 
 def _resolved(configured: Reading, counted: Reading) -> Reading:

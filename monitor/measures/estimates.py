@@ -14,7 +14,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.classification.discrimination import logit
 from monitor.measures.options import Result
 from monitor.measures.statistics.intervals import normal
-from monitor.records.error_terms import prediction_groups
+from monitor.records.labels.error_terms import prediction_groups
 from monitor.states.error_tables import PredictionErrors
 from monitor.states.views import Confusion, Histogram, ScoreTable
 

@@ -27,8 +27,8 @@ from monitor.measures.shift.cells import Expected, Subject
 from monitor.measures.shift.mixture import Mixture
 from monitor.measures.statistics.moments import mixed, moments_of
 from monitor.measures.volume import volume_results
-from monitor.records import pairing
 from monitor.records.counting import TALLY, VOLUME, Counting
+from monitor.records.labels import pairing
 from monitor.records.reading import Task
 from monitor.states.counters import Counters, Layout
 from monitor.states.views import Histogram

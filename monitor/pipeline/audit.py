@@ -13,10 +13,11 @@ from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.changes.dirty import Changes
 from monitor.pipeline.count import chunks
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
 from monitor.pipeline.windows.log_rows import log_row
 from monitor.records.checksum import checksum_of_moments
-from monitor.records.count_labels import label_facts
+from monitor.records.labels.count_labels import label_facts
 from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated
@@ -33,7 +34,9 @@ class Audited:
     rows: tuple[MeasurementRow, ...] = ()
 
 
-def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
+def audit(
+    model: Model, panes: Panes, changes: Changes, before: tuple[MeasurementRow, ...], as_of: int
+) -> Audited:
     """Audit the log if it is time.
 
     Rows gone at the old end of the log are its own retention: panes that begin before its oldest row are
@@ -41,53 +44,60 @@ def audit(monitored: Monitored, changes: Changes, as_of: int) -> Audited:
     pane by pane, except where they have just been, or are about to be, counted. Cost: two columns of two
     horizons' rows; of about `recount_rows` rows the narrow columns that tell the labels. A log with k times
     as many has each pane's labels compared by every k-th audit.
+
+    Parameters
+    ----------
+    before
+        figures of the last audit, which stay until the next one.
     """
     state = changes.state
-    if state.audited_as_of is not None and as_of - state.audited_as_of < monitored.audit_every:
-        return Audited(state.audited_as_of, rows=monitored.audit)
-    reading = monitored.counting.reading
-    asked = audit_ranges(reading, as_of)
-    batches = monitored.source.changed_records(monitored.spec, since=None, as_of=as_of, bounds=asked.log)
+    if state.audited_as_of is not None and as_of - state.audited_as_of < model.audit_every:
+        return Audited(state.audited_as_of, rows=before)
+    reading = model.reading
+    ranges = audit_ranges(reading, as_of)
+    batches = model.source.changed_records(model.spec, since=None, as_of=as_of, bounds=ranges.log)
     log = _read(dated(batches, "logged_at", reading), reading, as_of)
-    figures = {**log.figures, **monitored.source.strays(monitored.spec, as_of=as_of, bounds=asked.log)}
+    figures = {**log.figures, **model.source.strays(model.spec, as_of=as_of, bounds=ranges.log)}
     measured = {name: _figure(count) for name, count in figures.items()}
     if reading.labelled:
-        orphans = monitored.source.orphans(monitored.spec, asked.orphans)
+        orphans = model.source.orphans(model.spec, ranges.orphans)
         measured["orphan_labels"] = _figure(orphans)
-    measured["repeated_ids"] = _repeated_ids(monitored, as_of, asked.repeated)
+    measured["repeated_ids"] = _repeated_ids(model, as_of, ranges.repeated)
     rows = tuple(log_row(as_of, name, measured[name]) for name in sorted(measured))
-    monitored.audit = rows
     if not log.panes:
         return Audited(as_of, rows=rows)
-    oldest = max(monitored.oldest_pane(as_of), log.oldest)
-    waiting = _differing(monitored, log.panes, oldest, as_of)
+    oldest = max(model.oldest_pane(as_of), log.oldest)
+    waiting = _differing(panes, log.panes, oldest, as_of)
     if reading.labelled:
-        known = [*changes.waiting, *waiting, *monitored.store.waiting(monitored.name)]
-        if not _purged(monitored, log):
-            oldest = max(monitored.oldest_pane(as_of), log.oldest - log.oldest % reading.pane)
-        waiting += _relabelled(monitored, {one.start for one in known}, oldest, as_of)
+        uncounted = [*changes.waiting, *waiting, *model.store.waiting(model.name)]
+        if not _purged(model, panes, log):
+            oldest = max(model.oldest_pane(as_of), log.oldest - log.oldest % reading.pane)
+        waiting += _relabelled(model, panes, {pane.start for pane in uncounted}, oldest, as_of)
     return Audited(as_of, waiting, rows)
 
 
-def pruned(monitored: Monitored, as_of: int) -> tuple[int, int] | None:
+def pruned(model: Model, as_of: int, *, is_first: bool) -> tuple[int, int] | None:
     """Which windows lose the revisions between their first and last, and before when; None: none do.
 
     Windows within the horizon are left alone. After the first time only those are looked at whose revisions
     have grown old since.
+
+    Parameters
+    ----------
+    is_first
+        whether nothing was pruned in this process yet.
     """
-    if monitored.retention is None:
+    if model.retention is None:
         return None
-    followed = monitored.counting.reading.horizon + monitored.longest_window()
-    before = as_of - max(monitored.retention, followed)
-    since = before - 2 * followed - monitored.audit_every if monitored.pruned else 0
-    monitored.pruned = True
-    return since, before
+    followed = model.reading.horizon + model.longest_window()
+    before = as_of - max(model.retention, followed)
+    return 0 if is_first else before - 2 * followed - model.audit_every, before
 
 
-def _repeated_ids(monitored: Monitored, as_of: int, bounds: tuple[int, int]) -> Measurement:
+def _repeated_ids(model: Model, as_of: int, bounds: tuple[int, int]) -> Measurement:
     """Ids in more than one pane; what a database gives up to group is not counted, and the audit goes on."""
     try:
-        return _figure(monitored.source.repeated_ids(monitored.spec, as_of=as_of, bounds=bounds))
+        return _figure(model.source.repeated_ids(model.spec, as_of=as_of, bounds=bounds))
     except SourceUnavailable:
         return _figure(None)
 
@@ -137,15 +147,15 @@ def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, i
     return zip(starts.tolist(), counts.tolist(), newest.tolist(), checksums.tolist(), strict=True)
 
 
-def _purged(monitored: Monitored, log: _Log) -> bool:
+def _purged(model: Model, panes: Panes, log: _Log) -> bool:
     """Whether the pane of the log's oldest row has lost rows since it was counted."""
-    start = log.oldest - log.oldest % monitored.counting.reading.pane
-    return _differs(monitored.panes.facts(Part.RECORDS).get(start), log.panes.get(start))
+    start = log.oldest - log.oldest % model.reading.pane
+    return _differs(panes.facts(Part.RECORDS).get(start), log.panes.get(start))
 
 
-def _differing(monitored: Monitored, here: dict[int, _Rows], oldest: int, as_of: int) -> list[WaitingPane]:
+def _differing(panes: Panes, here: dict[int, _Rows], oldest: int, as_of: int) -> list[WaitingPane]:
     """Panes from `oldest` on whose rows, newest row or moments are not those of the log."""
-    facts = monitored.panes.facts(Part.RECORDS)
+    facts = panes.facts(Part.RECORDS)
     return [
         WaitingPane(start=start, part=Part.RECORDS, since=as_of)
         for start in sorted({*here, *facts})
@@ -162,36 +172,36 @@ def _differs(stored: PaneFacts | None, found: _Rows | None) -> bool:
     return (stored.rows, stored.newest, stored.checksum or found[2]) != found
 
 
-def _relabelled(monitored: Monitored, waiting: set[int], oldest: int, as_of: int) -> list[WaitingPane]:
+def _relabelled(model: Model, panes: Panes, waiting: set[int], oldest: int, as_of: int) -> list[WaitingPane]:
     """Panes from `oldest` on whose labels are not those of the log, all of them uncounted."""
-    facts = monitored.panes.facts(Part.LABELS)
-    rested = as_of - monitored.audit_every
+    facts = panes.facts(Part.LABELS)
+    rested = as_of - model.audit_every
     starts = [
         start
         for start in sorted(facts)
         if start >= oldest and start not in waiting and facts[start].counted_as_of <= rested
     ]
-    chosen = _turn(monitored, starts, as_of)
+    chosen = _turn(model, panes, starts, as_of)
     return [
         WaitingPane(start=found.start, part=Part.LABELS, since=as_of, labels=facts[found.start].records)
-        for found in _labels_of(monitored, chosen, as_of)
+        for found in _labels_of(model, panes, chosen, as_of)
         if _labels_differ(facts[found.start], found)
     ]
 
 
-def _turn(monitored: Monitored, starts: list[int], as_of: int) -> list[int]:
+def _turn(model: Model, panes: Panes, starts: list[int], as_of: int) -> list[int]:
     """All panes, or every k-th where their rows are k times the budget: another choice in each audit."""
-    facts, pane = monitored.panes.facts(Part.LABELS), monitored.counting.reading.pane
+    facts, pane = panes.facts(Part.LABELS), model.reading.pane
     rows = sum(facts[start].rows for start in starts)
-    turns = max(1, -(-rows // monitored.spec.recount_rows))
-    turn = as_of // max(1, monitored.audit_every) % turns
+    turns = max(1, -(-rows // model.spec.recount_rows))
+    turn = as_of // max(1, model.audit_every) % turns
     return [start for start in starts if start // pane % turns == turn]
 
 
-def _labels_of(monitored: Monitored, starts: list[int], as_of: int) -> Iterator[PanePart]:
-    counting, facts = monitored.counting, monitored.panes.facts(Part.LABELS)
+def _labels_of(model: Model, panes: Panes, starts: list[int], as_of: int) -> Iterator[PanePart]:
+    counting, facts = model.counting, panes.facts(Part.LABELS)
     for chunk in chunks(starts, {start: facts[start].rows for start in starts}):
-        table = monitored.source.labelled(monitored.spec, pane_ranges(chunk, counting.reading.pane))
+        table = model.source.labelled(model.spec, pane_ranges(chunk, counting.reading.pane))
         yield from label_facts(table, counting, panes=np.asarray(chunk, dtype=np.int64), as_of=as_of)
 
 

@@ -7,7 +7,8 @@ from itertools import takewhile
 import numpy as np
 
 from monitor.core.errors import LeaseLost
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import AtOnce, Lease
 from monitor.specs.reads import counted_ranges
@@ -33,21 +34,21 @@ class Counted:
 
 
 def candidates(
-    monitored: Monitored, waiting: list[WaitingPane], expected: Mapping[int, int]
+    model: Model, panes: Panes, waiting: list[WaitingPane], expected: Mapping[int, int]
 ) -> list[Candidate]:
     """Waiting panes, their parts brought together, with what is known of the last count.
 
     A pane that was never counted is taken to have the changed rows seen in it, else the mean of the others.
     """
-    records, labels = monitored.panes.facts(Part.RECORDS), monitored.panes.facts(Part.LABELS)
-    parts_read = 2 if monitored.counting.reading.labelled else 1
+    records, labels = panes.facts(Part.RECORDS), panes.facts(Part.LABELS)
+    parts_read = 2 if model.reading.labelled else 1
     sizes = [one.rows for one in records.values()] or list(expected.values())
     mean = sum(sizes) // max(1, len(sizes))
-    found: dict[int, list[WaitingPane]] = {}
+    by_start: dict[int, list[WaitingPane]] = {}
     for pane in waiting:
-        found.setdefault(pane.start, []).append(pane)
+        by_start.setdefault(pane.start, []).append(pane)
     result = []
-    for start, parts in found.items():
+    for start, parts in by_start.items():
         by_records = any(part.part is Part.RECORDS for part in parts)
         last = records.get(start) if by_records else labels.get(start)
         counted = sum(facts[start].rows for facts in (records, labels) if start in facts)
@@ -66,22 +67,23 @@ def candidates(
     return result
 
 
-def merely_outdated(monitored: Monitored, waiting: list[WaitingPane], as_of: int) -> list[WaitingPane]:
+def merely_outdated(model: Model, panes: Panes, waiting: list[WaitingPane], as_of: int) -> list[WaitingPane]:
     """Panes within the horizon that were counted on another layout, and whose records do not wait anyway.
 
     They are known from what is stored: nothing is noted of them.
     """
-    known = {one.start for one in waiting if one.part is Part.RECORDS}
-    oldest = monitored.oldest_pane(as_of)
+    by_records = {pane.start for pane in waiting if pane.part is Part.RECORDS}
+    oldest = model.oldest_pane(as_of)
     return [
         WaitingPane(start=start, part=Part.RECORDS, since=as_of)
-        for start in monitored.panes.outdated()
-        if start >= oldest and start not in known
+        for start in panes.outdated()
+        if start >= oldest and start not in by_records
     ]
 
 
 def count_waiting(
-    monitored: Monitored,
+    model: Model,
+    panes: Panes,
     waiting: list[WaitingPane],
     outdated: list[WaitingPane],
     *,
@@ -110,27 +112,27 @@ def count_waiting(
     LeaseLost
         if another process has taken the model over.
     """
-    chosen = choose(candidates(monitored, [*waiting, *outdated], expected), as_of, budget)
+    chosen = choose(candidates(model, panes, [*waiting, *outdated], expected), as_of, budget)
     merely = {one.start for one in outdated}.difference(one.start for one in waiting)
     by_records = [one.start for one in chosen if one.records_changed]
     relabelled = {one.start for one in chosen if not one.records_changed}
-    labels = monitored.panes.facts(Part.LABELS)
+    labels = panes.facts(Part.LABELS)
     rows = {one.start: one.rows if one.records_changed else labels[one.start].rows for one in chosen}
     counted = Counted()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
     for part, starts in ((Part.LABELS, [one.start for one in chosen]), (Part.RECORDS, by_records)):
-        if part is Part.LABELS and not monitored.counting.reading.labelled:
+        if part is Part.LABELS and not model.reading.labelled:
             continue
-        fresh = merely.difference(monitored.panes.outdated(part))
-        for chunk in chunks([start for start in starts if start not in fresh], rows, monitored.at_once):
+        fresh = merely.difference(panes.outdated(part))
+        for chunk in chunks([start for start in starts if start not in fresh], rows, model.at_once):
             if stopping():
                 raise Stopped
-            renew(monitored, lease)
-            counted = _count_chunk(monitored, part, chunk, as_of, counted, lease, relabelled)
+            renew(model, lease)
+            counted = _count_chunk(model, panes, part, chunk, as_of, counted, lease, relabelled)
     return counted
 
 
-def renew(monitored: Monitored, lease: Lease | None) -> None:
+def renew(model: Model, lease: Lease | None) -> None:
     """Keep the model's lease while a cycle is long.
 
     Raises
@@ -138,8 +140,8 @@ def renew(monitored: Monitored, lease: Lease | None) -> None:
     LeaseLost
         if another process has taken the model over.
     """
-    if lease is not None and not monitored.store.renew(monitored.name, lease.token, lease.ttl):
-        raise LeaseLost(f'model "{monitored.name}": another process has taken it over')
+    if lease is not None and not model.store.renew(model.name, lease.token, lease.ttl):
+        raise LeaseLost(f'model "{model.name}": another process has taken it over')
 
 
 def chunks(starts: list[int], rows: dict[int, int], at_once: AtOnce | None = None) -> Iterator[list[int]]:
@@ -158,7 +160,8 @@ def chunks(starts: list[int], rows: dict[int, int], at_once: AtOnce | None = Non
 
 
 def _count_chunk(
-    monitored: Monitored,
+    model: Model,
+    panes: Panes,
     part: Part,
     chunk: list[int],
     as_of: int,
@@ -167,32 +170,30 @@ def _count_chunk(
     relabelled: set[int],
 ) -> Counted:
     token = None if lease is None else lease.token
-    ranges = counted_ranges(chunk, monitored.counting.reading, as_of)
-    panes = np.asarray(chunk, dtype=np.int64)
-    found = monitored.source.counted(
-        monitored.spec, part, ranges, monitored.counting, panes=panes, as_of=as_of
-    )
+    ranges = counted_ranges(chunk, model.reading, as_of)
+    starts = np.asarray(chunk, dtype=np.int64)
+    counts = model.source.counted(model.spec, part, ranges, model.counting, panes=starts, as_of=as_of)
     if part is Part.LABELS:
-        parts = _unpurged(monitored, found.parts, relabelled, as_of)
-        monitored.panes.put(part, parts, as_of, token=token)
-        return replace(counted, label_rows=counted.label_rows + found.rows)
-    monitored.panes.put(part, found.parts, as_of, token=token)
+        parts = _unpurged(model, panes, counts.parts, relabelled, as_of)
+        panes.put(part, parts, as_of, token=token)
+        return replace(counted, label_rows=counted.label_rows + counts.rows)
+    panes.put(part, counts.parts, as_of, token=token)
     return replace(
         counted,
-        rows=counted.rows + found.rows,
-        panes=counted.panes + len(found.parts),
-        missing_columns=tuple(sorted({*found.missing, *counted.missing_columns})),
+        rows=counted.rows + counts.rows,
+        panes=counted.panes + len(counts.parts),
+        missing_columns=tuple(sorted({*counts.missing, *counted.missing_columns})),
     )
 
 
 def _unpurged(
-    monitored: Monitored, parts: Sequence[PanePart], relabelled: set[int], as_of: int
+    model: Model, panes: Panes, parts: Sequence[PanePart], relabelled: set[int], as_of: int
 ) -> Sequence[PanePart]:
     """The parts; as they were where only labels changed and the log's own retention took records since.
 
     That is so of panes with fewer records and nothing before them: those at the old end of the log.
     """
-    facts, since = monitored.panes.facts(Part.LABELS), as_of - 2 * monitored.counting.reading.horizon
+    facts, since = panes.facts(Part.LABELS), as_of - 2 * model.reading.horizon
     fewer = [
         pane.start
         for pane in parts
@@ -200,13 +201,11 @@ def _unpurged(
     ]
     purged = list(
         takewhile(
-            lambda start: (
-                not monitored.source.has_records(monitored.spec, as_of=as_of, bounds=(since, start))
-            ),
+            lambda start: not model.source.has_records(model.spec, as_of=as_of, bounds=(since, start)),
             fewer,
         )
     )
     if not purged:
         return parts
-    kept = monitored.store.load_panes(monitored.name, Part.LABELS, purged, monitored.counting)
+    kept = model.store.load_panes(model.name, Part.LABELS, purged, model.counting)
     return [kept.get(pane.start, pane) for pane in parts]

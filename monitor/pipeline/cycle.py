@@ -1,314 +1,307 @@
-"""One cycle of one model: what changed, count it again, measure what is due, one last transaction."""
+"""One cycle of one model: changes → counted → settling → measured → judged → committed.
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+Values go from step to step. Panes are stored as they are counted, all else by one last transaction.
+"""
 
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+
+from monitor.alerts.acceptance import Acceptance
+from monitor.alerts.messages import Recipient
+from monitor.alerts.rules import Series
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
-from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.alerting import accepted_changes, alerted, newest_kept, noticed, watched_rows
+from monitor.measures.rows import MeasurementRow
+from monitor.pipeline.alerting import accepted_changes, alerted, noticed
 from monitor.pipeline.audit import Audited, audit, pruned
+from monitor.pipeline.caches import Caches, LastCycle
 from monitor.pipeline.changes.dirty import Changes, find_changes
 from monitor.pipeline.changes.longer_horizon import drop_other_widths, reach_back
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
-from monitor.pipeline.model import Monitored, NewestSettled, restore
-from monitor.pipeline.sequential.entries import enter
-from monitor.pipeline.versions import newly_seen
-from monitor.pipeline.windows.due import Due, Truths, due_windows, newest_settled, oldest_end, truths
-from monitor.pipeline.windows.log_rows import cycle_rows
-from monitor.pipeline.windows.window_rows import WindowMeasures
-from monitor.records.pane import Part
+from monitor.pipeline.model import Model
+from monitor.pipeline.restoring import read_last
+from monitor.pipeline.sequential.entries import Entered, enter
+from monitor.pipeline.windows.due import Truths, truths
+from monitor.pipeline.windows.log_rows import (
+    age_rows,
+    first_seen_rows,
+    late_rows,
+    newest_seen,
+    newly_seen,
+    waiting_rows,
+)
+from monitor.pipeline.windows.measured import Measured, measure_windows
 from monitor.specs.protocols import Commit, CycleReport, Lease
-from monitor.specs.rows import ModelState, Provenance, WaitingPane, WindowState
-from monitor.windows.ends import Window
+from monitor.specs.rows import Event, ModelState, Provenance, WaitingPane
 from monitor.windows.recount import Budget
-from monitor.windows.settling import Settled
 
 
-def run_cycle(
-    monitored: Monitored,
-    as_of: int,
-    *,
-    lease: Lease | None = None,
-    stopping: Callable[[], bool] = lambda: False,
-    shown: bool = True,
-) -> tuple[CycleReport, list[MeasurementRow]]:
-    """Run one cycle; return what it did and the current rows it found.
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """When a cycle runs, and for whom.
 
     Parameters
     ----------
     as_of
-        a tick: rows logged or reported later wait for the next one.
+        rows logged or reported later wait for the next tick.
     lease
         of the model: whatever the cycle writes, it writes under it.
     stopping
         asked between chunks.
     shown
         False: current rows of windows are not written, as a later tick is about to replace them.
+    recipients
+        who is told of alerts.
+    of_all
+        whether they are told of all alerts that fire, not only of what fires or ends in the cycle.
+    """
+
+    as_of: int
+    lease: Lease | None = None
+    stopping: Callable[[], bool] = lambda: False
+    _: KW_ONLY
+    shown: bool = True
+    recipients: tuple[Recipient, ...] = ()
+    of_all: bool = False
+
+    @property
+    def token(self) -> int | None:
+        """Fencing token of the lease."""
+        return None if self.lease is None else self.lease.token
+
+
+@dataclass(frozen=True, slots=True)
+class _Cycle:
+    """What all steps stand on: `last` was committed before, changes that are `accepted` are expected."""
+
+    model: Model
+    caches: Caches
+    tick: Tick
+    last: LastCycle
+    accepted: Mapping[Series, Acceptance]
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How the model stands once panes are counted.
+
+    Parameters
+    ----------
+    state
+        as it will be committed.
+    waiting
+        panes that still wait.
+    truth
+        how labels have come in.
+    lacking
+        int64, ascending: starts of panes that are not counted.
+    """
+
+    state: ModelState
+    waiting: list[WaitingPane]
+    truth: Truths
+    lacking: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Results:
+    """What was measured.
+
+    Parameters
+    ----------
+    figures
+        current rows of no window.
+    last
+        what the next cycle goes on from, but for alerts.
+    """
+
+    measured: Measured
+    entered: Entered
+    figures: list[MeasurementRow]
+    events: list[Event]
+    last: LastCycle
+
+    @property
+    def rows(self) -> list[MeasurementRow]:
+        """Current rows."""
+        return [*self.measured.current, *self.entered.rows, *self.figures]
+
+    @property
+    def kept(self) -> list[MeasurementRow]:
+        """Rows to keep, whatever alerts do."""
+        return [*self.measured.snapshots, *self.entered.kept]
+
+
+def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, list[MeasurementRow]]:
+    """Run one cycle; return what it did and the current rows it found.
+
+    After an exception the caches are to be dropped: they may be ahead of the store.
 
     Raises
     ------
     MonitorError
-        if `as_of` lies before the model's last tick; `LeaseLost` if another process has taken the model over.
+        if the tick lies before the model's last one; `LeaseLost` if another process has taken the model over.
     """
-    store = monitored.store
-    state = store.state(monitored.name)
-    if state.as_of is not None and as_of < state.as_of:
+    state = model.store.state(model.name)
+    if state.as_of is not None and tick.as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
-    token = None if lease is None else lease.token
-    is_new = _prepared(monitored, state, as_of, token)
-    changes = find_changes(monitored, state, as_of)
-    changes = reach_back(monitored, changes, as_of) if is_new else changes
-    audited = audit(monitored, changes, as_of)
-    store.note_waiting(monitored.name, changes.state, [*changes.waiting, *audited.waiting], token=token)
-    counted = _count(monitored, changes, as_of, lease, stopping)
-    renew(monitored, lease)
-
-    return _concluded(monitored, as_of, changes, audited, counted, token=token, shown=shown)
-
-
-def _concluded(
-    monitored: Monitored,
-    as_of: int,
-    changes: Changes,
-    audited: Audited,
-    counted: Counted,
-    *,
-    token: int | None,
-    shown: bool,
-) -> tuple[CycleReport, list[MeasurementRow]]:
-    """Measure what is due, judge it, and commit it all."""
-    waiting = monitored.store.waiting(monitored.name)
-    waiting += merely_outdated(monitored, waiting, as_of)
-    truth = truths(monitored, changes.state, as_of, waiting)
-    lacking = monitored.panes.lacking(pane.start for pane in waiting)
-    measured = _measure(monitored, changes.state, truth, lacking, shown=shown)
-    state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
-    provenance = _provenance(monitored, state, as_of, changes.read + counted.rows + counted.label_rows)
-    events = newly_seen(monitored, as_of)
-    entered = enter(monitored, state, truth, lacking)
-    figures = [*audited.rows, *cycle_rows(monitored, as_of, changes, waiting)]
-    rows = [*measured.current, *entered.rows, *figures]
-    kept = [*measured.snapshots, *entered.kept]
-    judged, cited = alerted(monitored, measured.settled, [*measured.watched, *rows], kept, as_of)
-    snapshots = [*kept, *cited]
-    monitored.store.commit(
-        monitored.name,
-        Commit(
-            state=state,
-            current=rows if shown else figures,
-            whole=shown,
-            provenance=provenance,
-            snapshots=snapshots,
-            windows=measured.windows,
-            events=events,
-            entries=entered.entries,
-            alerts=judged.written,
-            dropped=judged.dropped,
-            notices=noticed(monitored, judged, as_of),
-            pruned=pruned(monitored, as_of) if audited.as_of == as_of else None,
-        ),
-        token=token,
-    )
-    monitored.ledgers, monitored.alerts = entered.ledgers, judged.standing
-    return _report(monitored, as_of, changes, counted, waiting, rows, snapshots), rows
-
-
-def _prepared(monitored: Monitored, state: ModelState, as_of: int, token: int | None) -> bool:
-    """Bring caches in line with the store; whether this is the first cycle of the process."""
-    if is_new := not monitored.restored:
-        drop_other_widths(monitored, token=token)
-        restore(monitored, as_of if state.as_of is None else state.as_of)
-    monitored.accepted = accepted_changes(monitored.store, monitored.spec, as_of)
-    monitored.panes.load(monitored.oldest_needed(as_of))
-    return is_new
-
-
-def _count(
-    monitored: Monitored, changes: Changes, as_of: int, lease: Lease | None, stopping: Callable[[], bool]
-) -> Counted:
-    waiting = monitored.store.waiting(monitored.name)
-    outdated = merely_outdated(monitored, waiting, as_of)
-    budget = Budget(
-        rows=monitored.spec.recount_rows,
-        pane=monitored.counting.reading.pane,
-        every=monitored.spec.every,
-        settling_age=changes.state.settling_age,
-    )
-    return count_waiting(
-        monitored,
-        waiting,
-        outdated,
-        as_of=as_of,
-        budget=budget,
-        expected=changes.rows,
-        lease=lease,
-        stopping=stopping,
-    )
-
-
-@dataclass(slots=True)
-class _Measured:
-    """What a cycle measured.
-
-    Parameters
-    ----------
-    current
-        of the newest and the newest settled window of each kind, if shown.
-    watched
-        if not shown: what rules read of the newest ones.
-    settled
-        ends of the newest kept windows that are settled, by name.
-    snapshots
-        the kept rows.
-    """
-
-    current: list[MeasurementRow] = field(default_factory=list)
-    watched: list[MeasurementRow] = field(default_factory=list)
-    settled: dict[str, int] = field(default_factory=dict)
-    snapshots: list[MeasurementRow] = field(default_factory=list)
-    windows: list[WindowState] = field(default_factory=list)
-
-
-def _measure(
-    monitored: Monitored, state: ModelState, truth: Truths, lacking: Ints, *, shown: bool
-) -> _Measured:
-    found = _Measured()
-    if state.oldest is None:
-        return found
-    monitored.memory.turn()
-    oldest = oldest_end(monitored, state, truth.as_of)
-    states = monitored.store.windows(monitored.name, oldest)
-    for window in monitored.spec.windows:
-        newest = window.newest_end(truth.as_of - monitored.spec.ready_after)
-        measures = WindowMeasures(
-            monitored, window, monitored.first_counted(state), lacking, monitored.oldest_pane(truth.as_of)
-        )
-        if newest > monitored.first_counted(state):
-            settled = _newest_settled(measures, newest, truth)
-            if shown:
-                found.current += _current(measures, newest, settled, truth)
-            else:
-                found.watched += watched_rows(measures, newest, truth.warning(window, newest))
-        due = due_windows(monitored, window, oldest=oldest, newest=newest, truth=truth, states=states)
-        last = _last_kept(monitored, window, due)
-        for one in due:
-            found.snapshots += _kept_rows(measures, one, last.get(one.end, []), truth)
-            found.windows.append(_window_state(monitored, one, truth))
-    found.settled = newest_kept([*states, *found.windows])
-    return found
-
-
-def _newest_settled(measures: WindowMeasures, newest: int, truth: Truths) -> NewestSettled | None:
-    """Newest settled window of a kind, remembered: estimates of the newest window are learned from it."""
-    monitored, window = measures.monitored, measures.window
-    known = monitored.settled.get(window.name)
-    if not monitored.counting.reading.labelled:
-        return known
-    end = newest_settled(window, newest, known.end if known else None, measures.first, truth)
-    if end is not None and (known is None or known.end != end):
-        known = NewestSettled(end, _warning(truth.of(window, end)))
-        monitored.settled[window.name] = known
-    return known
-
-
-def _current(
-    measures: WindowMeasures, newest: int, settled: NewestSettled | None, truth: Truths
-) -> list[MeasurementRow]:
-    if not measures.monitored.counting.reading.labelled:
-        return measures.records(newest)
-    warning = truth.warning(measures.window, newest)
-    rows = measures.records(newest) + measures.labels(newest, Truth.PROVISIONAL, warning)
-    if settled is not None:
-        rows += measures.labels(settled.end, Truth.SETTLED, settled.warning)
-    return rows
-
-
-def _kept_rows(
-    measures: WindowMeasures, due: Due, last: list[MeasurementRow], truths: Truths
-) -> list[MeasurementRow]:
-    settled = due.settles is not Settled.NO or (due.state is not None and due.state.settled_as_of is not None)
-    truth = Truth.SETTLED if settled else Truth.PROVISIONAL
-    rows = measures.records(due.end) if due.first else []
-    if due.records and not due.first:
-        rows = measures.revised_records(due.end)
-    if not measures.monitored.counting.reading.labelled:
-        return rows
-    if due.first or due.settles is not Settled.NO:
-        warning = _warning(due.settles) if settled else truths.warning(due.window, due.end)
-        return rows + measures.labels(due.end, truth, warning)
-    if due.labels and measures.moved(due.end, last):
-        known = due.state.warning if due.state else ""
-        return rows + measures.revised(
-            due.end, truth, known if settled else truths.warning(due.window, due.end)
-        )
-    return rows
-
-
-def _warning(settles: Settled) -> str:
-    return settles.value if settles is Settled.LOW_COVERAGE else ""
-
-
-def _last_kept(monitored: Monitored, window: Window, due: list[Due]) -> dict[int, list[MeasurementRow]]:
-    ends = [one.end for one in due if one.labels and one.settles is Settled.NO]
-    if not ends:
-        return {}
-    by_end: dict[int, list[MeasurementRow]] = {}
-    for (end, _, _), row in monitored.store.last_kept(monitored.name, window.name, ends).items():
-        by_end.setdefault(end, []).append(row)
-    return by_end
-
-
-def _window_state(monitored: Monitored, due: Due, truth: Truths) -> WindowState:
-    start = due.window.start(due.end)
-    before = due.state or WindowState(window=due.window.name, end=due.end, first_as_of=truth.as_of)
-    settles = due.settles is not Settled.NO
-    return replace(
-        before,
-        settled_as_of=truth.as_of if settles else before.settled_as_of,
-        measured_as_of=truth.as_of,
-        records_seen=(
-            monitored.panes.seen(Part.RECORDS, start, due.end)
-            if due.first or due.records
-            else before.records_seen
-        ),
-        labels_seen=monitored.panes.seen(Part.LABELS, start, due.end),
-        warning=_warning(due.settles) or before.warning,
-    )
-
-
-def _provenance(monitored: Monitored, state: ModelState, as_of: int, rows_read: int) -> Provenance:
-    return Provenance(
-        as_of=as_of,
-        grid=monitored.counting.hash,
-        reference=monitored.reference_key,
-        config=monitored.spec.config_hash,
-        code=monitored.code,
-        rows_read=rows_read,
-        newest_logged_at=state.logged_cursor,
-        newest_reported_at=state.reported_cursor,
-    )
-
-
-def _report(
-    monitored: Monitored,
-    as_of: int,
-    changes: Changes,
-    counted: Counted,
-    waiting: list[WaitingPane],
-    rows: list[MeasurementRow],
-    snapshots: list[MeasurementRow],
-) -> CycleReport:
-    return CycleReport(
-        model=monitored.name,
-        as_of=as_of,
+    cycle = _begun(model, caches, tick, state)
+    changes, audited = _changes(cycle, state)
+    counted = _counted(cycle, changes)
+    renew(model, tick.lease)
+    standing = _standing(cycle, changes, audited)
+    results = _measured(cycle, standing, changes, audited)
+    rows_read = changes.read + counted.rows + counted.label_rows
+    snapshots = _committed(cycle, standing.state, results, rows_read)
+    report = CycleReport(
+        model=model.name,
+        as_of=tick.as_of,
         rows_read=counted.rows,
         label_rows_read=counted.label_rows,
         panes_counted=counted.panes,
-        panes_waiting=len({pane.start for pane in waiting}),
-        measurements=len(rows),
-        snapshots=len(snapshots),
+        panes_waiting=len({pane.start for pane in standing.waiting}),
+        measurements=len(results.rows),
+        snapshots=snapshots,
         invalid_times=changes.invalid_times,
         missing_columns=counted.missing_columns,
+    )
+    return report, results.rows
+
+
+def _begun(model: Model, caches: Caches, tick: Tick, state: ModelState) -> _Cycle:
+    """Bring the caches in line with the store."""
+    last = caches.last
+    if last is None:
+        drop_other_widths(model, token=tick.token)
+        last = read_last(model, tick.as_of if state.as_of is None else state.as_of)
+    accepted = accepted_changes(model.store, model.spec, tick.as_of)
+    caches.panes.load(model.oldest_needed(tick.as_of, last.settled_ends, accepted.values()))
+    return _Cycle(model, caches, tick, last, accepted)
+
+
+def _changes(cycle: _Cycle, state: ModelState) -> tuple[Changes, Audited]:
+    """What changed in the log, and what the audit found; all of it waits from now on."""
+    model, panes, as_of = cycle.model, cycle.caches.panes, cycle.tick.as_of
+    changes = find_changes(model, panes, state, as_of)
+    if cycle.caches.last is None:
+        changes = reach_back(model, panes, changes, as_of)
+    audited = audit(model, panes, changes, cycle.last.audit, as_of)
+    waiting = [*changes.waiting, *audited.waiting]
+    model.store.note_waiting(model.name, changes.state, waiting, token=cycle.tick.token)
+    return changes, audited
+
+
+def _counted(cycle: _Cycle, changes: Changes) -> Counted:
+    """Count the panes whose turn it is."""
+    model, panes, tick = cycle.model, cycle.caches.panes, cycle.tick
+    waiting = model.store.waiting(model.name)
+    return count_waiting(
+        model,
+        panes,
+        waiting,
+        merely_outdated(model, panes, waiting, tick.as_of),
+        as_of=tick.as_of,
+        budget=Budget(
+            rows=model.spec.recount_rows,
+            pane=model.reading.pane,
+            every=model.spec.every,
+            settling_age=changes.state.settling_age,
+        ),
+        expected=changes.rows,
+        lease=tick.lease,
+        stopping=tick.stopping,
+    )
+
+
+def _standing(cycle: _Cycle, changes: Changes, audited: Audited) -> _Standing:
+    model, panes, as_of = cycle.model, cycle.caches.panes, cycle.tick.as_of
+    waiting = model.store.waiting(model.name)
+    waiting += merely_outdated(model, panes, waiting, as_of)
+    truth = truths(model, panes, changes.state, as_of, waiting)
+    state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
+    return _Standing(state, waiting, truth, panes.lacking(pane.start for pane in waiting))
+
+
+def _measured(cycle: _Cycle, standing: _Standing, changes: Changes, audited: Audited) -> _Results:
+    """Measure the windows that are due, the sequential tests, and the figures of no window."""
+    model, caches, before, as_of = cycle.model, cycle.caches, cycle.last, cycle.tick.as_of
+    state, truth, lacking = standing.state, standing.truth, standing.lacking
+    measured = measure_windows(
+        model,
+        caches,
+        state,
+        truth,
+        lacking,
+        settled=before.settled,
+        accepted=cycle.accepted,
+        shown=cycle.tick.shown,
+    )
+    entered = enter(model, caches.panes, before.ledgers, state, truth, lacking)
+    events = newly_seen(model, caches.panes.versions, before.first_seen, as_of)
+    last = replace(
+        before,
+        settled=measured.newest_settled,
+        audit=audited.rows,
+        late=late_rows(as_of, changes, before.late),
+        first_seen={**before.first_seen, **{event.subject: event.at for event in events}},
+        ledgers=entered.ledgers,
+    )
+    oldest_needed = model.oldest_needed(as_of, last.settled_ends, cycle.accepted.values())
+    seen = newest_seen(model, caches.panes, state, oldest_needed=oldest_needed)
+    figures = [
+        *last.audit,
+        *last.late,
+        *waiting_rows(as_of, standing.waiting),
+        *age_rows(as_of, seen),
+        *first_seen_rows(last.first_seen),
+    ]
+    return _Results(measured=measured, entered=entered, figures=figures, events=events, last=last)
+
+
+def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: int) -> int:
+    """Judge the rules, write everything in one transaction, remember it; how many rows are kept."""
+    model, tick, measured = cycle.model, cycle.tick, results.measured
+    judged, cited = alerted(
+        model.spec.rules,
+        cycle.last.alerts,
+        cycle.accepted,
+        settled=measured.settled,
+        rows=[*measured.watched, *results.rows],
+        kept=results.kept,
+        as_of=tick.as_of,
+    )
+    is_audit = state.audited_as_of == tick.as_of
+    prunes = pruned(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
+    commit = Commit(
+        state=state,
+        current=results.rows if tick.shown else results.figures,
+        whole=tick.shown,
+        provenance=_provenance(model, state, tick.as_of, rows_read),
+        snapshots=[*results.kept, *cited],
+        windows=measured.windows,
+        events=results.events,
+        entries=results.entered.entries,
+        alerts=judged.written,
+        dropped=judged.dropped,
+        notices=noticed(model.spec, judged, tick.recipients, tick.as_of, of_all=tick.of_all),
+        pruned=prunes,
+    )
+    model.store.commit(model.name, commit, token=tick.token)
+    cycle.caches.keep_last(
+        replace(results.last, alerts=judged.standing, pruned=cycle.last.pruned or prunes is not None)
+    )
+    return len(commit.snapshots)
+
+
+def _provenance(model: Model, state: ModelState, as_of: int, rows_read: int) -> Provenance:
+    return Provenance(
+        as_of=as_of,
+        grid=model.counting.hash,
+        reference=model.reference_key,
+        config=model.spec.config_hash,
+        code=model.code,
+        rows_read=rows_read,
+        newest_logged_at=state.logged_cursor,
+        newest_reported_at=state.reported_cursor,
     )

@@ -7,8 +7,8 @@ import numpy as np
 
 from monitor.core.clock import HOUR
 from monitor.core.typing import Floats, Ints
-from monitor.records.error_terms import ERROR_EDGES, ERRORS, LABEL_EDGES, PERCENTAGES, error_blocks
-from monitor.records.pairing import paired_blocks
+from monitor.records.labels.error_terms import ERROR_EDGES, ERRORS, LABEL_EDGES, PERCENTAGES, error_blocks
+from monitor.records.labels.pairing import paired_blocks
 from monitor.records.pane import Part
 from monitor.records.probabilities import COARSE_EDGES, EDGES, TOGETHER, UNUSABLE
 from monitor.records.reading import Reading, Task

@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from monitor.core.clock import HOUR
 from monitor.core.errors import SourceError
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import VOLUME, Counting, class_grid, number_grid
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import MOST_CLASSES, Reading, Task
 from monitor.records.rows import prediction_of, score_of
 from monitor.records.values import Categories, Numbers, canonical, categories, is_nan, numbers

@@ -14,11 +14,11 @@ import pyarrow as pa
 from monitor.core.errors import SourceError
 from monitor.core.typing import Ints
 from monitor.records import codec
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.counting_json import counting_of, counting_text
 from monitor.records.ids import with_one_id
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.rows import times
 

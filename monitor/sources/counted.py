@@ -6,9 +6,9 @@ from typing import Protocol
 import pyarrow as pa
 
 from monitor.core.typing import Ints
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import CountedPanes, Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range

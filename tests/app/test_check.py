@@ -14,6 +14,7 @@ from monitor.app.check_reads import expected_reads
 from monitor.app.check_series import expected_series
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.exposition.selection import expose
+from monitor.pipeline.cycle import Tick, run_cycle
 from monitor.records.reading import Reading, Task
 from monitor.specs.model import ModelSpec, Relation
 from monitor.states.strata import Stratum
@@ -148,11 +149,9 @@ def test_a_source_that_does_not_answer_is_one_fault_for_all_its_models(tmp_path:
 def test_the_expected_series_are_those_of_a_cycle(bench: Bench) -> None:
     bench.configure(model(options=OPTIONS.replace('"1d"]', '"1d", "7d"]')))
     with bench.app() as app:
-        monitored = app.monitored("late")
-        from monitor.pipeline.cycle import run_cycle
-
-        run_cycle(monitored, END + HOUR)
-        _, rows = run_cycle(monitored, END + 5 * DAY)
+        monitored, caches = app.prepared("late")
+        run_cycle(monitored, caches, Tick(END + HOUR))
+        _, rows = run_cycle(monitored, caches, Tick(END + 5 * DAY))
         exposed = expose(monitored.spec, END + 5 * DAY, rows)
         expected = expected_series(monitored.spec, monitored.counting, [])
     reasons = sum(count for _, count in exposed.absent)

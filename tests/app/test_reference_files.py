@@ -34,7 +34,7 @@ def write(bench: Bench, rows: int) -> None:
 
 def grids(bench: Bench) -> str:
     with bench.app() as app:
-        reference = app.monitored("late").reference
+        reference = app.model("late").reference
         assert reference is not None
         return reference.counting.hash
 
@@ -65,11 +65,11 @@ def test_a_replaced_file_is_taken_at_the_next_start_with_a_warning(
 
 def test_a_running_model_keeps_the_reference_that_it_began_with(bench: Bench) -> None:
     with bench.app() as app:
-        began = app.monitored("late").reference
+        began = app.model("late").reference
         write(bench, 300)
 
         assert cycle_once(app, "late", END).error is None
-        assert app.monitored("late").reference == began
+        assert app.model("late").reference == began
 
 
 def test_where_the_file_is_gone_the_kept_reference_is_used(

@@ -83,9 +83,9 @@ def test_a_range_of_the_log_is_no_reference_before_its_end(
 
     with bench.app() as app:
         assert cycle_once(app, "late", OVER - HOUR).error is None
-        early = app.monitored("late", OVER - HOUR).reference, app.store.reference_keys("late")
+        early = app.model("late", OVER - HOUR).reference, app.store.reference_keys("late")
         assert cycle_once(app, "late", OVER).error is None
-        late = app.monitored("late", OVER).reference
+        late = app.model("late", OVER).reference
 
     assert early == (None, [])
     assert late is not None
@@ -98,7 +98,7 @@ def test_a_range_that_ends_within_the_tolerance_is_over(bench: Bench) -> None:
     ranged(bench, "2024-03-03T00:05:00Z")
 
     with bench.app() as app:
-        assert app.monitored("late", OVER).reference is not None
+        assert app.model("late", OVER).reference is not None
 
 
 def test_check_warns_of_a_range_that_is_not_over(bench: Bench) -> None:
@@ -116,10 +116,10 @@ def test_a_version_whose_reference_has_no_rows_is_compared_with_the_default(
     ahead = checked(bench)
 
     with bench.app() as app:
-        monitored = app.monitored("late")
+        monitored = app.model("late")
         keys = app.store.reference_keys("late")
         bench.database.run("UPDATE reference SET score = 3 WHERE score < 0.1")
-        found = set(app.monitored("late").version_references)
+        found = set(app.model("late").version_references)
 
     said = (
         'model "late": the reference (of version b: query SELECT * FROM reference WHERE score > 2) has no '

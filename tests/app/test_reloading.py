@@ -116,7 +116,7 @@ def test_of_two_models_both_are_renamed_or_none(bench: Bench, app: App) -> None:
 def test_a_model_whose_new_name_has_a_reference_of_a_replay_is_renamed(bench: Bench, app: App) -> None:
     bench.configure(model("delay", options=OPTIONS))
     with bench.app() as replay:
-        replay.monitored("delay")  # its reference is read and kept
+        replay.model("delay")  # its reference is read and kept
     bench.configure(model("delay", options=RENAMED))
 
     page = reload(app, bench)

@@ -288,16 +288,16 @@ def test_sources_are_opened_once_and_closed(bench: Bench) -> None:
     bench.configure(model(options=OPTIONS), model("second", options=OPTIONS))
 
     with bench.app() as app:
-        assert app.monitored("late").source is app.monitored("second").source
+        assert app.model("late").source is app.model("second").source
 
 
 def test_a_reference_is_kept_as_it_was_when_the_model_began(bench: Bench) -> None:
     with bench.app() as app:
-        kept = app.monitored("late").reference
+        kept = app.model("late").reference
     bench.database.run("DELETE FROM reference WHERE amount > 100")
 
     with bench.app() as app:
-        assert app.monitored("late").reference == kept
+        assert app.model("late").reference == kept
         assert cycle_once(app, "late", END + DAY).error is None
 
 

@@ -34,11 +34,11 @@ def test_references_of_versions_are_read_once_and_kept(bench: Bench) -> None:
     rows = predictions(600, START, END)
 
     with bench.app() as app:
-        first = app.monitored("late")
+        first = app.model("late")
         keys = app.store.reference_keys("late")
     bench.database.run("DELETE FROM reference")
     with bench.app() as app:
-        again = app.monitored("late")
+        again = app.model("late")
 
     assert first.reference_key.split() == again.reference_key.split()
     assert sorted(first.reference_key.split()) == sorted(keys)
@@ -60,7 +60,7 @@ def test_a_cycle_measures_segments_and_versions_and_leaves_the_shadow_out(bench:
         report = cycle_once(app, "late", END)
         measured = [row for _, _, row in app.store.current("late") if row.measure == "records"]
         (behind,) = {one.reference for _, one in app.store.provenance("late")}
-        assert behind == app.monitored("late").reference_key
+        assert behind == app.model("late").reference_key
 
     assert report.error is None
     counted = {(row.version, row.segment): row.measurement.value for row in measured}
@@ -78,7 +78,7 @@ def test_segments_without_a_reference_are_said_to_be_none(
     bench.configure(text)
 
     with bench.app() as app:
-        counting = app.monitored("late").counting
+        counting = app.model("late").counting
     done = bench.monitor("check")
 
     assert counting.segments == ()

@@ -98,7 +98,7 @@ def panes_of(app: App, models: Sequence[str]) -> dict[PaneKey, PanePart]:
         assert app.store.waiting(name) == []
         for part in Part:
             starts = [one.start for one in app.store.facts(name, FIRST) if one.part is part]
-            counting = app.monitored(name).counting
+            counting = app.model(name).counting
             loaded = app.store.load_panes(name, part, starts, counting)
             found |= {(name, part, start): pane for start, pane in loaded.items()}
     return found

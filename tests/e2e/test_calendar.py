@@ -11,11 +11,9 @@ from sklearn import metrics
 from synthetic import START, Log, log_of, monitored_of
 
 from monitor.app.running import cycle_once
-from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
+from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, ticks, to_iso
 from monitor.core.measurement import Reason
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.replay import ticks
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
@@ -151,7 +149,7 @@ def test_weekends_without_traffic_are_measurements_of_none_and_settle(sqlite_sto
     monitored = monitored_of(log.source(), sqlite_store, windows=windows, settle_after=3 * DAY)
 
     for as_of in ticks(START, START + 18 * DAY, DAY):
-        run_cycle(monitored, as_of)
+        monitored.cycle(as_of)
 
     sunday = START + 14 * DAY
     history = sqlite_store.history("late", window="day", segment="", version="")
@@ -176,7 +174,7 @@ def test_without_settle_after_weekends_hold_no_window_back(sqlite_store: SqlStor
 
     newest = {}
     for as_of in ticks(START, START + 24 * DAY, DAY):
-        _, rows = run_cycle(monitored, as_of)
+        _, rows = monitored.cycle(as_of)
         ends = {row.window_end for row in rows if row.truth is Truth.SETTLED}
         newest[(as_of - START) // DAY] = max(ends, default=START)
 
@@ -211,7 +209,7 @@ def test_a_log_loaded_at_night_is_complete_when_it_is_first_measured_ready_after
     )
 
     for as_of in ticks(START + 2 * DAY, START + 4 * DAY, HOUR):
-        run_cycle(monitored, as_of)
+        monitored.cycle(as_of)
 
     end = START + 3 * DAY
     (measured, *later) = [
@@ -235,7 +233,7 @@ def test_volumes_are_compared_with_the_same_hours_of_the_earlier_weeks_that_were
         thinned.source(), sqlite_store, windows=(window_of("1d", HOUR), window_of("7d", HOUR))
     )
 
-    _, rows = run_cycle(monitored, START + 16 * DAY)
+    _, rows = monitored.cycle(START + 16 * DAY)
     ratio = {row.window: row.measurement for row in rows if row.measure == "volume_ratio"}
 
     assert (ratio["1d"].value, ratio["1d"].n) == (0.5, 120)
@@ -249,7 +247,7 @@ def test_beyond_the_horizon_there_is_nothing_to_compare_volumes_with(sqlite_stor
     log = log_of(16)
     monitored = monitored_of(log.source(), sqlite_store, windows=(window_of("14d", HOUR),))
 
-    _, rows = run_cycle(monitored, START + 16 * DAY)
+    _, rows = monitored.cycle(START + 16 * DAY)
 
     (ratio,) = (row.measurement for row in rows if row.measure == "volume_ratio")
     assert ratio.reason is Reason.NOT_COUNTED

@@ -22,10 +22,9 @@ from crashes import CHANNEL, Contents, contents
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
-from monitor.core.clock import DAY, HOUR, from_iso, to_datetime
+from monitor.core.clock import DAY, HOUR, from_iso, ticks, to_datetime
 from monitor.demo.loading import load_logs
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.replay import ticks
 from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import PanePart, Part
 from monitor.specs.model import SourceSpec
@@ -110,7 +109,7 @@ def run(files: Path, source: str, store: str, moments: list[int], **options: int
         failures = [cycle_once(app, name, moment).error for name in MODELS for moment in moments]
         assert set(failures) == {None}
         for name in MODELS:
-            app.monitored(name).panes.load(FIRST)
+            app.prepared(name)[1].panes.load(FIRST)
         return looked_at(app, moments[-1])
 
 
@@ -120,7 +119,7 @@ def looked_at(app: App, last: int) -> Result:
     empty: set[PaneKey] = set()
     rows = {}
     for name in MODELS:
-        monitored = app.monitored(name)
+        monitored, caches = app.prepared(name)
         assert app.store.waiting(name) == []
         for part in Part:
             starts = [one.start for one in app.store.facts(name, FIRST) if one.part is part]
@@ -132,7 +131,7 @@ def looked_at(app: App, last: int) -> Result:
         rows[name] = [
             row
             for window in WINDOWS
-            for measured in [WindowMeasures(monitored, window, FIRST, np.empty(0, np.int64))]
+            for measured in [WindowMeasures(monitored, caches, window, FIRST, np.empty(0, np.int64))]
             for end in (last, last - 3 * DAY)
             for row in (*measured.records(end), *measured.labels(end, Truth.PROVISIONAL))
         ]

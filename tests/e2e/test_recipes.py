@@ -27,10 +27,9 @@ from scipy.stats import binomtest, chi2, ks_2samp
 from sklearn.metrics import roc_auc_score
 from sqlalchemy.dialects.postgresql import JSONB
 
-from monitor.core.clock import DAY, HOUR, SECOND, from_iso
+from monitor.core.clock import DAY, HOUR, SECOND, from_iso, ticks
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.rows import Truth
-from monitor.pipeline.replay import ticks
 
 WEEK = START + 7 * DAY
 Made: TypeAlias = Callable[[str], Recipe]

@@ -9,10 +9,8 @@ import pytest
 from memory import MemorySource, Range
 from synthetic import READING, START, labels_of, monitored_of, predictions_of
 
-from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.core.clock import DAY, HOUR, MINUTE, ticks
 from monitor.core.typing import Ints
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.replay import ticks
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.store.adapter import SqlStore
@@ -168,7 +166,7 @@ def counts_of(log: Watched, store: SqlStore, every: int) -> Iterator[int]:
     )
     for as_of in ticks(START, START + SPREAD // 2, every):
         before = len(log.read)
-        run_cycle(monitored, as_of)
+        monitored.cycle(as_of)
         if any(start == START for start, _ in log.read[before:]):
             yield as_of
 
@@ -208,7 +206,7 @@ def test_while_a_log_is_quiet_its_last_panes_are_not_counted_for_ever(sqlite_sto
     )
 
     for as_of in ticks(START, START + 8 * DAY, 6 * HOUR):
-        run_cycle(monitored, as_of)
+        monitored.cycle(as_of)
 
     counted = {one.part: one.counted_as_of for one in sqlite_store.facts("late", START) if one.start == START}
     assert counted == {Part.RECORDS: START + 6 * HOUR, Part.LABELS: last + 12 * HOUR}

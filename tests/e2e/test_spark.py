@@ -131,7 +131,7 @@ def test_a_worker_killed_in_mid_count_changes_nothing(
     panes, ranges = np.asarray(starts), pane_ranges(starts, HOUR)
     killed: list[float] = []
     with flights.wired(flights.local, tmp_path / "store.db") as app:
-        monitored = app.monitored(MODELS[0])
+        monitored = app.model(MODELS[0])
         grids, spec, source = monitored.counting, monitored.spec, open_source(flights.spark(running.url))
         killing = threading.Thread(target=kill_when_it_counts, args=(running, killed))
         killing.start()

@@ -10,9 +10,9 @@ from scipy import stats
 from monitor.core.measurement import Measurement
 from monitor.core.typing import Floats
 from monitor.measures.options import Result
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters

@@ -37,9 +37,9 @@ from monitor.measures.evaluate import (
 )
 from monitor.measures.options import Options, Result
 from monitor.measures.volume import volume_ratio
-from monitor.records.count_labels import count_labels
 from monitor.records.counting import VOLUME, Counting
-from monitor.records.pairing import agreement
+from monitor.records.labels.count_labels import count_labels
+from monitor.records.labels.pairing import agreement
 from monitor.records.reading import Arms, Challenger, Reading, Task
 from monitor.records.reference import Reference, reference_of
 from monitor.states.counters import Counters

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measure_states import number_counting, numbered
 
-from monitor.records.error_terms import ERROR_EDGES, LABEL_EDGES
+from monitor.records.labels.error_terms import ERROR_EDGES, LABEL_EDGES
 
 VALUES = st.one_of(
     st.integers(-100, 100).map(lambda value: value / 8), st.sampled_from([2.0**33, -(2.0**41), 1e300])

@@ -15,8 +15,8 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.error_quantiles import QUANTILES, median_baseline
 from monitor.measures.evaluate import Options, performance
-from monitor.records.count_labels import count_labels
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import Arms, Reading, Task
 from monitor.records.reference import reference_of
 from monitor.states.strata import WHOLE, Stratum

@@ -11,9 +11,9 @@ from scipy import special, stats
 from sklearn.metrics import accuracy_score, roc_auc_score
 
 from monitor.measures.evaluate import Options, challenge
-from monitor.records import pairing
 from monitor.records.counting import Counting
-from monitor.records.pairing import merged_cells
+from monitor.records.labels import pairing
+from monitor.records.labels.pairing import merged_cells
 from monitor.records.reading import Challenger, Task
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.counters import Counters

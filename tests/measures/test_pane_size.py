@@ -8,8 +8,8 @@ import pyarrow as pa
 from measure_states import LATER, PANE, binary_reading, table
 
 from monitor.records.codec import encode
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import Challenger
 from monitor.records.reference import reference_of
 

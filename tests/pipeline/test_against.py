@@ -9,16 +9,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from memory import MemorySource
-from synthetic import READING, START, labels_of, monitored_of
+from synthetic import READING, START, Monitored, labels_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.shift import DISTANCE_ROWS
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift.stability_index import NAMES
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.model import Monitored
-from monitor.pipeline.replay import replay, ticks
+from monitor.pipeline.windows import window_rows
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
@@ -119,7 +117,7 @@ def test_the_reference_has_figures_of_its_own_and_the_segment_that_fell_is_named
     monitored = model(collapsed, fresh_store, "7d")
     end = START + 28 * DAY
 
-    _, rows = run_cycle(monitored, end)
+    _, rows = monitored.cycle(end)
 
     before = rows_of(20, seed=6)
     then, now = accuracy(before, (0, end)), accuracy(collapsed, (end - 7 * DAY, end))
@@ -146,7 +144,7 @@ def test_only_headlines_that_do_not_grow_with_the_records_are_compared(
     amounts = tuple((actual, predicted, 1.0) for actual in "01" for predicted in "01")
     monitored = model(collapsed, fresh_store, "7d", profit=amounts, resamples=30)
 
-    _, rows = run_cycle(monitored, START + 14 * DAY)
+    _, rows = monitored.cycle(START + 14 * DAY)
 
     compared = {row.measure for row in rows if row.against}
     assert {"accuracy", "roc_auc", "log_loss", "profit_per_record"} <= compared
@@ -166,7 +164,7 @@ def test_against_the_logs_own_past_every_measure_of_performance_is_compared(
 ) -> None:
     monitored = model(collapsed, fresh_store, "7d", against=("previous",), resamples=30)
 
-    _, rows = run_cycle(monitored, START + 20 * DAY)
+    _, rows = monitored.cycle(START + 20 * DAY)
 
     compared = {row.measure for row in rows if row.against == "previous" and row.truth is not Truth.NONE}
     assert {"accuracy", "matthews_corrcoef", "average_precision", "expected_calibration_error"} <= compared
@@ -176,7 +174,7 @@ def test_against_the_logs_own_past_every_measure_of_performance_is_compared(
 def test_a_reference_without_labels_is_not_compared_with(
     fresh_store: SqlStore, collapsed: pd.DataFrame
 ) -> None:
-    _, rows = run_cycle(model(collapsed, fresh_store, "7d", labels=False), START + 14 * DAY)
+    _, rows = model(collapsed, fresh_store, "7d", labels=False).cycle(START + 14 * DAY)
 
     assert {row.against for row in rows} == {""}
 
@@ -185,10 +183,10 @@ def test_versions_with_references_of_their_own_are_not_compared_as_a_whole(
     fresh_store: SqlStore, collapsed: pd.DataFrame
 ) -> None:
     monitored = model(collapsed, fresh_store, "7d")
-    assert monitored.reference is not None
-    monitored.version_references = {"v2": monitored.reference}
+    assert monitored.model.reference is not None
+    monitored.change(version_references={"v2": monitored.model.reference})
 
-    _, rows = run_cycle(monitored, START + 14 * DAY)
+    _, rows = monitored.cycle(START + 14 * DAY)
 
     assert {row.against for row in rows} == {""}
 
@@ -204,14 +202,14 @@ def test_revisions_carry_the_differences_from_other_moments(
     corrections = [
         (name, moment, 1, str(late)) for name, late in zip(inside["id"], inside["late"].tolist(), strict=True)
     ]
-    source = monitored.source
+    source = monitored.model.source
     assert isinstance(source, MemorySource)
     assert source.labels is not None
-    monitored.source = MemorySource(
-        source.predictions, pa.concat_tables([source.labels, labels_of(corrections)])
+    monitored.change(
+        source=MemorySource(source.predictions, pa.concat_tables([source.labels, labels_of(corrections)]))
     )
 
-    list(replay(monitored, ticks(START + 2 * DAY, START + 10 * DAY, DAY)))
+    monitored.replay(START + 2 * DAY, START + 10 * DAY, DAY)
 
     history = fresh_store.history("late", measure="accuracy", segment="")
     kept = {(row.against, as_of) for _, as_of, row in history if row.window_end == day}
@@ -234,7 +232,7 @@ def test_a_fall_against_the_week_before_names_its_segment(
     monitored = model(collapsed, fresh_store, "7d", against=("previous",), labels=False)
     end = START + 28 * DAY
 
-    _, rows = run_cycle(monitored, end)
+    _, rows = monitored.cycle(end)
 
     now = accuracy(collapsed, (end - 7 * DAY, end))
     row = found(rows, "accuracy", "previous")
@@ -248,7 +246,7 @@ def test_a_trailing_reference_is_the_same_weekdays_of_the_weeks_before(
     monitored = model(collapsed, fresh_store, "1d", against=("14d",), labels=False)
     end = START + 25 * DAY
 
-    _, rows = run_cycle(monitored, end)
+    _, rows = monitored.cycle(end)
 
     weeks = [(end - DAY - back * 7 * DAY, end - back * 7 * DAY) for back in (1, 2)]
     now = accuracy(collapsed, (end - DAY, end))
@@ -266,7 +264,7 @@ def test_a_trailing_reference_is_the_same_weekdays_of_the_weeks_before(
 
 def index_of(before: pd.Series, now: pd.Series, monitored: Monitored) -> float:
     """Stability index of raw scores over the reference's deciles, half a record added to each cell."""
-    grid = monitored.counting.score
+    grid = monitored.model.counting.score
     assert grid is not None
     edges = [-np.inf, *(grid.edges[at] for at in grid.deciles), np.inf]
     sides = [np.histogram(scores, edges)[0] + 0.5 for scores in (before, now)]
@@ -279,7 +277,7 @@ def test_shift_against_an_earlier_window_has_all_measures_of_every_subject(
 ) -> None:
     monitored = model(collapsed, fresh_store, "7d", against=("previous", "14d"))
 
-    _, rows = run_cycle(monitored, START + 28 * DAY)
+    _, rows = monitored.cycle(START + 28 * DAY)
 
     names = {*NAMES, "ks_distance", "ks_p_value", *(measure.name for measure in DISTANCE_ROWS)}
     names.add("standardized_mean_difference")
@@ -297,7 +295,7 @@ def test_the_month_before_is_the_calendar_month(fresh_store: SqlStore) -> None:
     reading = replace(SEGMENTED, horizon=100 * DAY)
     monitored = model(log, fresh_store, "month", against=("previous",), reading=reading)
 
-    _, rows = run_cycle(monitored, from_iso("2024-04-02"))
+    _, rows = monitored.cycle(from_iso("2024-04-02"))
 
     january, february, march, april = (from_iso(f"2024-0{month}-01") for month in range(1, 5))
     expected = accuracy(log, (march, april)) - accuracy(log, (february, march))
@@ -314,7 +312,7 @@ def test_the_month_before_is_the_calendar_month(fresh_store: SqlStore) -> None:
 def test_spans_that_were_not_counted_are_a_reason(fresh_store: SqlStore, collapsed: pd.DataFrame) -> None:
     monitored = model(collapsed, fresh_store, "7d", "1d", against=("previous", "14d"))
 
-    _, rows = run_cycle(monitored, START + 10 * DAY)
+    _, rows = monitored.cycle(START + 10 * DAY)
 
     of_week = [row for row in rows if row.window == "7d" and row.against not in ("", "reference")]
     assert {row.measurement.reason for row in of_week} == {Reason.NOT_COUNTED}
@@ -332,7 +330,7 @@ def test_a_window_too_long_for_a_trailing_reference_has_no_rows_of_it(
 ) -> None:
     monitored = model(collapsed, fresh_store, "8d", "1d", against=("7d",))
 
-    _, rows = run_cycle(monitored, START + 25 * DAY)
+    _, rows = monitored.cycle(START + 25 * DAY)
 
     assert {row.window for row in rows if row.against == "7d"} == {"1d"}
 
@@ -345,11 +343,11 @@ def test_a_restart_loads_what_windows_are_compared_with(
     stores = new_store(), new_store()
     before = [model(collapsed, store, "7d", against=("14d",), reading=reading) for store in stores]
     for monitored in before:
-        list(replay(monitored, ticks(START + 6 * DAY, START + 27 * DAY, 7 * DAY)))
+        monitored.replay(START + 6 * DAY, START + 27 * DAY, 7 * DAY)
     restarted = model(collapsed, stores[0], "7d", against=("14d",), reading=reading)
 
-    _, rows = run_cycle(restarted, START + 28 * DAY)
-    _, straight = run_cycle(before[1], START + 28 * DAY)
+    _, rows = restarted.cycle(START + 28 * DAY)
+    _, straight = before[1].cycle(START + 28 * DAY)
 
     now = accuracy(collapsed, (COLLAPSE, COLLAPSE + 7 * DAY))
     earlier = [(COLLAPSE - back * 7 * DAY, COLLAPSE - (back - 1) * 7 * DAY) for back in (1, 2)]
@@ -359,18 +357,19 @@ def test_a_restart_loads_what_windows_are_compared_with(
     assert rows == straight
 
 
-def test_what_did_not_change_is_not_measured_again(fresh_store: SqlStore, collapsed: pd.DataFrame) -> None:
+def test_what_did_not_change_is_not_measured_again(
+    fresh_store: SqlStore, collapsed: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monitored = model(collapsed, fresh_store, "7d", against=("previous",))
     end = START + 21 * DAY
-    _, first = run_cycle(monitored, end + 8 * HOUR)
-    before = dict(monitored.memory.now)
+    _, first = monitored.cycle(end + 8 * HOUR)
+    for measures in ("record_rows", "label_rows", "shift_against", "performance_against"):
+        monkeypatch.delattr(window_rows, measures)
 
-    _, second = run_cycle(monitored, end + 8 * HOUR)
+    _, second = monitored.cycle(end + 8 * HOUR)
 
     assert second == first
-    assert {key for key in before if key[-1]}
-    for key, one in monitored.memory.now.items():
-        assert one is before[key]
+    assert {row.against for row in first} >= {"", "previous"}
 
 
 def test_without_the_family_there_is_no_shift_against_anything(
@@ -379,7 +378,7 @@ def test_without_the_family_there_is_no_shift_against_anything(
     monitored = model(collapsed, fresh_store, "7d", against=("previous",), families=frozenset())
 
     for end in (START + 10 * DAY, START + 21 * DAY):
-        _, rows = run_cycle(monitored, end)
+        _, rows = monitored.cycle(end)
         assert {row.truth for row in rows if row.against} == {Truth.PROVISIONAL, Truth.SETTLED}
 
 
@@ -388,7 +387,7 @@ def test_segments_are_resampled_where_that_is_asked_for(
 ) -> None:
     def with_intervals(end: int, *, resampled: bool) -> set[str]:
         monitored = model(collapsed, fresh_store, "7d", resamples=30, resample_segments=resampled)
-        _, rows = run_cycle(monitored, end)
+        _, rows = monitored.cycle(end)
         return {row.measure for row in rows if row.segment and row.measurement.interval}
 
     closed = with_intervals(START + 20 * DAY, resampled=False)

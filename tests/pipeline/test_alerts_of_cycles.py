@@ -17,11 +17,9 @@ from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import Alert, Ended, State, accepted
 from monitor.alerts.rules import Base, Condition, Limit, Rule
 from monitor.alerts.verdicts import needed
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import DAY, HOUR, ticks
 from monitor.core.measurement import Detail
 from monitor.measures.rows import MeasurementRow
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.replay import ticks
 from monitor.records.reading import Task
 from monitor.specs.rows import Event
 from monitor.store.adapter import SqlStore
@@ -92,7 +90,7 @@ def lived(
     for moment in ticks(START + 2 * DAY, ENDS, every):
         if restarts:
             monitored = monitored_of(source, store, **options)
-        run_cycle(monitored, moment, shown=shown)
+        monitored.cycle(moment, shown=shown)
     return {str(alert.series): alert for _, alert in store.alerts("late", ended=True)}
 
 
@@ -155,10 +153,10 @@ def _is_kept(found: dict[str, Alert], store: SqlStore) -> None:
 def test_a_cycle_that_is_run_again_changes_no_alert(source: MemorySource, fresh_store: SqlStore) -> None:
     monitored = monitored_of(source, fresh_store, rules=RULES, windows=DAILY)
     for moment in ticks(START + 4 * DAY, START + 7 * DAY, DAY):
-        run_cycle(monitored, moment)
+        monitored.cycle(moment)
     before = rows_of(fresh_store)
 
-    run_cycle(monitored_of(source, fresh_store, rules=RULES, windows=DAILY), START + 7 * DAY)
+    monitored_of(source, fresh_store, rules=RULES, windows=DAILY).cycle(START + 7 * DAY)
 
     assert before["alerts"]
     assert rows_of(fresh_store) == before
@@ -167,9 +165,9 @@ def test_a_cycle_that_is_run_again_changes_no_alert(source: MemorySource, fresh_
 def test_without_rules_alerts_that_stood_end(source: MemorySource, fresh_store: SqlStore) -> None:
     monitored = monitored_of(source, fresh_store, rules=RULES, windows=DAILY)
     for moment in ticks(START + 4 * DAY, START + 7 * DAY, DAY):
-        run_cycle(monitored, moment)
+        monitored.cycle(moment)
 
-    run_cycle(monitored_of(source, fresh_store, windows=DAILY), START + 8 * DAY)
+    monitored_of(source, fresh_store, windows=DAILY).cycle(START + 8 * DAY)
 
     assert fresh_store.alerts("late") == []
     ended = {alert.ended for _, alert in fresh_store.alerts("late", ended=True)}
@@ -183,7 +181,7 @@ def test_the_ages_of_log_and_labels_grow_when_they_stop(source: MemorySource, fr
 
     rows: list[MeasurementRow] = []
     for moment in (ENDS - DAY, last, last + 2 * DAY, last + 20 * DAY):
-        _, rows = run_cycle(monitored, moment)
+        _, rows = monitored.cycle(moment)
 
     ages = {row.measure: row.measurement.value for row in rows if row.measure in {"log_age", "label_age"}}
     assert ages["log_age"] == pytest.approx(20 * 86_400, abs=1_800)
@@ -223,8 +221,8 @@ def test_a_log_that_falls_silent_after_busy_weeks_has_too_small_a_volume(fresh_s
     (rule,) = (rule for rule in RULES if rule.name == "volume")
     monitored = monitored_of(log_of(16, per_day=480).source(), fresh_store, rules=(rule,), windows=DAILY)
 
-    run_cycle(monitored, START + 16 * DAY)
-    _, rows = run_cycle(monitored, START + 17 * DAY)
+    monitored.cycle(START + 16 * DAY)
+    _, rows = monitored.cycle(START + 17 * DAY)
 
     (found,) = (row.measurement for row in rows if row.measure == "volume_ratio")
     assert (found.value, found.n) == (0.0, 0)
@@ -242,7 +240,7 @@ def test_what_is_accepted_of_a_share_hides_no_other_feature(fresh_store: SqlStor
 
     states = {}
     for day in range(4, DAYS + 1):
-        run_cycle(monitored, START + day * DAY)
+        monitored.cycle(START + day * DAY)
         standing = [alert for _, alert in fresh_store.alerts("late")]
         states[day] = [(alert.breach.cause or Detail((), ())).rows[0][0] for alert in standing]
         if day == 5:

@@ -8,13 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from memory import MemorySource
-from synthetic import SPEC, START, Log, log_of, monitored_of, predictions_of
+from synthetic import SPEC, START, Log, Monitored, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.pipeline.audit import audit
 from monitor.pipeline.changes.dirty import find_changes
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.model import Monitored
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport
@@ -46,9 +44,9 @@ def audited(
     """A week on one log, then one more cycle on what became of it."""
     monitored = monitored_of(before.source(), store, windows=SPEC.windows[:1], audit_every=audit_every)
     for day in range(1, at):
-        run_cycle(monitored, START + day * DAY)
-    monitored.source = after.source()
-    return monitored, run_cycle(monitored, START + at * DAY)[0]
+        monitored.cycle(START + day * DAY)
+    monitored.change(source=after.source())
+    return monitored, monitored.cycle(START + at * DAY)[0]
 
 
 def relabelled(log: Log, ids: list[str], to: str) -> Log:
@@ -135,7 +133,7 @@ def test_labels_that_become_visible_long_after_their_reported_at_are_found(
 def of_panes(store: SqlStore, start: int) -> tuple[int, bytes]:
     """Checksum and counters of a stored labels part."""
     sums = {one.start: one.checksum for one in store.facts("late", start) if one.part is Part.LABELS}
-    counting = monitored_of(log_of(1).source(), store).counting
+    counting = monitored_of(log_of(1).source(), store).model.counting
     [pane] = store.load_panes("late", Part.LABELS, [start], counting).values()
     return sums[start], pane.strata[WHOLE].value.tobytes()
 
@@ -161,10 +159,10 @@ def test_labels_updated_in_place_are_found_also_where_they_change_places(
 
 def test_an_audit_that_finds_nothing_counts_nothing_again(fresh_store: SqlStore, log: Log) -> None:
     monitored, _ = audited(fresh_store, log, log)
-    monitored.audit_every = 0
+    monitored.change(audit_every=0)
     counted = {(one.start, one.part): one.counted_as_of for one in fresh_store.facts("late", START)}
 
-    run_cycle(monitored, START + 7 * DAY)
+    monitored.cycle(START + 7 * DAY)
 
     assert fresh_store.state("late").audited_as_of == START + 7 * DAY
     again = {(one.start, one.part): one.counted_as_of for one in fresh_store.facts("late", START)}
@@ -191,9 +189,9 @@ def test_a_label_of_a_pane_whose_first_rows_the_retention_took_empties_nothing(
     before = log.without(labels_of=last)
     purged = Log(log.predictions.filter(pc.greater_equal(kept, NOON + 25 * MINUTE)), before.labels)
     monitored, _ = audited(fresh_store, before if counted == "from the start on" else purged, purged)
-    monitored.source = purged.with_labels((last[0], START + 7 * DAY + HOUR, 0, "1")).source()
+    monitored.change(source=purged.with_labels((last[0], START + 7 * DAY + HOUR, 0, "1")).source())
 
-    run_cycle(monitored, START + 7 * DAY + 2 * HOUR)
+    monitored.cycle(START + 7 * DAY + 2 * HOUR)
 
     assert facts(fresh_store, NOON)[Part.LABELS][2] == labelled
     assert NOON not in {one.start for one in fresh_store.waiting("late")}
@@ -206,9 +204,9 @@ def test_a_row_that_comes_late_into_such_a_pane_leaves_what_the_log_has_of_it(
     monitored, _ = audited(fresh_store, log, Log(purged, log.labels))
     logged = np.asarray([START + 7 * DAY + HOUR])
     late = predictions_of(np.asarray([NOON + 40 * MINUTE]), first_id=90_000, logged=logged)
-    monitored.source = Log(pa.concat_tables([purged, late]), log.labels).source()
+    monitored.change(source=Log(pa.concat_tables([purged, late]), log.labels).source())
 
-    run_cycle(monitored, START + 7 * DAY + 2 * HOUR)
+    monitored.cycle(START + 7 * DAY + 2 * HOUR)
 
     assert facts(fresh_store, NOON)[Part.RECORDS] == (6, 6, 0)
 
@@ -252,19 +250,16 @@ def test_labels_of_a_large_log_are_compared_by_turns(fresh_store: SqlStore, log:
         one.start for one in fresh_store.facts("late", START) if one.part is Part.LABELS and one.labelled
     }
     source = Measuring(log.predictions, log.labels.slice(0, 0))
-    monitored.source, monitored.spec = source, replace(monitored.spec, recount_rows=600)
+    monitored.change(source=source, spec=replace(monitored.model.spec, recount_rows=600))
 
     found: set[int] = set()
     reads = []
     for day in (8, 9, 10):
         as_of, source.read = START + day * DAY, 0
-        found |= {
-            one.start
-            for one in audit(
-                monitored, find_changes(monitored, fresh_store.state("late"), as_of), as_of
-            ).waiting
-            if one.part is Part.LABELS
-        }
+        model, panes = monitored.model, monitored.caches.panes
+        changes = find_changes(model, panes, fresh_store.state("late"), as_of)
+        waiting = audit(model, panes, changes, (), as_of).waiting
+        found |= {pane.start for pane in waiting if pane.part is Part.LABELS}
         reads.append(source.read)
 
     assert found == labelled

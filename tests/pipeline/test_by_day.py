@@ -17,7 +17,6 @@ from monitor.measures.days import by_days
 from monitor.measures.evaluate import performance, quality
 from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.records.reading import Arms
@@ -77,13 +76,13 @@ def cycle(store: SqlStore, dependence: Dependence) -> Measured:
         settle_after=0,
         resamples=50,
     )
-    rows = run_cycle(monitored, LAST)[1]
+    rows = monitored.cycle(LAST)[1]
     days = range(LAST - 21 * DAY, LAST, DAY)
     labels, records = (
-        [monitored.panes.window(part, day, day + DAY)[WHOLE] for day in days]
+        [monitored.caches.panes.window(part, day, day + DAY)[WHOLE] for day in days]
         for part in (Part.LABELS, Part.RECORDS)
     )
-    return Measured(rows, monitored.counting, labels, records)
+    return Measured(rows, monitored.model.counting, labels, records)
 
 
 @pytest.fixture(scope="module")

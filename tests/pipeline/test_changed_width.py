@@ -32,7 +32,7 @@ def bench_at(directory: Path, pane: str) -> Bench:
 
 def stored(app: App) -> dict[tuple[Part, int], PanePart]:
     """All stored panes that hold rows, of the configured layout."""
-    monitored = app.monitored("late")
+    monitored = app.model("late")
     facts = app.store.facts("late", 0)
     return {
         (part, start): pane
@@ -57,7 +57,7 @@ def test_what_waited_is_counted_as_a_part_of_its_wider_pane(tmp_path: Path) -> N
     with bench.app() as app:
         cycle_once(app, "late", END + HOUR)
         (pane,) = app.store.load_panes(
-            "late", Part.RECORDS, [START + DAY], app.monitored("late").counting
+            "late", Part.RECORDS, [START + DAY], app.model("late").counting
         ).values()
 
     assert pane.records == 6 + 11
@@ -80,7 +80,7 @@ def test_other_widths_are_counted_again(tmp_path: Path, old: str, new: str) -> N
         assert stored(app) == stored(other)
         assert app.store.current("late") == other.store.current("late")
         assert {
-            one.start % app.monitored("late").counting.reading.pane for one in app.store.facts("late", 0)
+            one.start % app.model("late").counting.reading.pane for one in app.store.facts("late", 0)
         } == {0}
         assert cycle_once(app, "late", END).panes_counted <= 3
 

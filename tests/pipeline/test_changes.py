@@ -4,12 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from memory import MemorySource
-from synthetic import READING, SPEC, START, Log, labels_of, log_of, monitored_of, predictions_of
+from synthetic import READING, SPEC, START, Log, Monitored, labels_of, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.model import Monitored
 from monitor.records.counting import VOLUME
 from monitor.records.pane import Part
 from monitor.specs.rows import PaneFacts
@@ -28,14 +26,14 @@ def fact(store: SqlStore, start: int, part: Part) -> PaneFacts | None:
 
 def volume(store: SqlStore, monitored: Monitored, start: int) -> dict[str, int]:
     """The volumes of a stored pane."""
-    pane = store.load_panes("late", Part.RECORDS, [start], monitored.counting)[start]
+    pane = store.load_panes("late", Part.RECORDS, [start], monitored.model.counting)[start]
     return dict(zip(VOLUME, pane.strata[WHOLE].block("volume").tolist(), strict=True))
 
 
 def tally(store: SqlStore, monitored: Monitored, start: int) -> tuple[int, int, int, int]:
     """Records, labelled, corrections, retracted of a stored pane."""
-    pane = store.load_panes("late", Part.LABELS, [start], monitored.counting)[start]
-    counted = monitored.counting.tally(pane.strata[WHOLE])
+    pane = store.load_panes("late", Part.LABELS, [start], monitored.model.counting)[start]
+    counted = monitored.model.counting.tally(pane.strata[WHOLE])
     return counted.records, counted.labelled, counted.corrections, counted.retracted
 
 
@@ -65,7 +63,7 @@ def test_a_row_that_is_logged_late_is_counted_in_its_pane(fresh_store: SqlStore)
 
     counts = []
     for day in (1, 2, 3):
-        run_cycle(monitored, START + day * DAY)
+        monitored.cycle(START + day * DAY)
         counts.append(volume(fresh_store, monitored, NOON)["records"])
 
     assert counts == [1, 1, 2]
@@ -82,7 +80,7 @@ def test_an_event_30_days_ahead_moves_no_window_and_is_counted_when_its_time_com
 
     ends, seen = [], []
     for day in range(1, 35):
-        _, rows = run_cycle(with_it, START + day * DAY)
+        _, rows = with_it.cycle(START + day * DAY)
         ends.append(max(row.window_end for row in rows if row.window == "1d"))
         seen.append(value(rows, "future_records", START + day * DAY))
         if day < 33:
@@ -100,7 +98,7 @@ def test_a_row_within_the_tolerance_is_no_future(fresh_store: SqlStore) -> None:
     ahead = predictions_of(np.asarray([START + DAY + 4 * MINUTE]), logged=np.asarray([START + DAY]))
     monitored = monitored_of(MemorySource(ahead, labels_of(())), fresh_store, windows=DAYS)
 
-    run_cycle(monitored, START + DAY)
+    monitored.cycle(START + DAY)
 
     assert volume(fresh_store, monitored, START + DAY)["records"] == 1
 
@@ -109,9 +107,9 @@ def test_a_repeated_id_counts_once_and_its_repeats_are_counted(fresh_store: SqlS
     again = hour_of(20, logged=[START + DAY + HOUR])
     monitored = monitored_of(MemorySource(both(hour_of(5), again), labels_of(())), fresh_store, windows=DAYS)
 
-    run_cycle(monitored, START + DAY)
+    monitored.cycle(START + DAY)
     before = volume(fresh_store, monitored, NOON)
-    _, rows = run_cycle(monitored, START + 2 * DAY)
+    _, rows = monitored.cycle(START + 2 * DAY)
 
     assert (before["records"], before["duplicates"]) == (1, 0)
     after = volume(fresh_store, monitored, NOON)
@@ -132,7 +130,7 @@ def test_labels_are_corrected_and_taken_back_as_they_are_reported(fresh_store: S
 
     tallies, sums = [], []
     for day in (1, 2, 3):
-        run_cycle(monitored, START + day * DAY)
+        monitored.cycle(START + day * DAY)
         tallies.append(tally(fresh_store, monitored, NOON))
         stored = fact(fresh_store, NOON, Part.LABELS)
         assert stored is not None
@@ -149,7 +147,7 @@ def test_a_label_that_comes_before_its_prediction_is_counted_with_it(fresh_store
 
     before = []
     for day in (1, 3):
-        run_cycle(monitored, START + day * DAY)
+        monitored.cycle(START + day * DAY)
         before.append(tally(fresh_store, monitored, NOON)[:2])
 
     assert before == [(1, 0), (2, 1)]
@@ -159,7 +157,7 @@ def test_orphans_are_counted_by_the_audit_and_disturb_nothing(fresh_store: SqlSt
     labels = labels_of([("nobody", START + 13 * HOUR, 0, "1"), ("p0", START + 13 * HOUR, 0, "1")])
     monitored = monitored_of(MemorySource(hour_of(5), labels), fresh_store, windows=DAYS, audit_every=DAY)
 
-    _, rows = run_cycle(monitored, START + DAY)
+    _, rows = monitored.cycle(START + DAY)
 
     assert value(rows, "orphan_labels", START + DAY) == 1
     assert tally(fresh_store, monitored, NOON) == (1, 1, 0, 0)
@@ -171,7 +169,7 @@ def test_a_row_without_logged_at_reads_as_logged_at_its_event(fresh_store: SqlSt
     table = table.set_column(table.column_names.index("logged_at"), "logged_at", logged)
     monitored = monitored_of(MemorySource(table, labels_of(())), fresh_store, windows=DAYS)
 
-    run_cycle(monitored, START + DAY)
+    monitored.cycle(START + DAY)
 
     assert volume(fresh_store, monitored, NOON) == {
         "records": 2,
@@ -187,7 +185,7 @@ def test_the_horizon_is_cut_at_a_panes_start(fresh_store: SqlStore) -> None:
     as_of = START + 22 * DAY + 30 * MINUTE
     monitored = monitored_of(log.source(), fresh_store, windows=DAYS)
 
-    run_cycle(monitored, as_of)
+    monitored.cycle(as_of)
 
     starts = [one.start for one in fresh_store.facts("late", 0) if one.part is Part.RECORDS]
     assert min(starts) == as_of - READING.horizon + 30 * MINUTE
@@ -200,7 +198,7 @@ def test_windows_that_reach_before_the_first_counted_pane_are_partial(fresh_stor
     as_of = START + 22 * DAY + 15 * HOUR
     monitored = monitored_of(log.source(), fresh_store, windows=DAYS)
 
-    run_cycle(monitored, as_of)
+    monitored.cycle(as_of)
 
     found = fresh_store.history(model="late", window="1d", measure="records", segment="", version="")
     by_end = {row.window_end: (row.measurement.value, row.warning) for _, _, row in found}
@@ -214,8 +212,8 @@ def test_the_first_day_of_a_log_is_whole_though_it_begins_in_the_morning(fresh_s
     predictions = predictions_of(START + 5 * HOUR + np.arange(300) * 10 * MINUTE)
     monitored = monitored_of(MemorySource(predictions, labels_of(())), fresh_store)
 
-    run_cycle(monitored, START + DAY)
-    _, rows = run_cycle(monitored, START + 2 * DAY)
+    monitored.cycle(START + DAY)
+    _, rows = monitored.cycle(START + 2 * DAY)
 
     warnings = {(row.window, row.warning) for row in rows if row.measure == "records"}
     assert warnings == {("1d", ""), ("7d", "partial")}
@@ -231,9 +229,9 @@ def test_the_previous_panes_are_read_again_for_rows_that_were_in_the_future(fres
         every=HOUR,
     )
 
-    run_cycle(monitored, START + 13 * HOUR)
+    monitored.cycle(START + 13 * HOUR)
     before = fact(fresh_store, START + 18 * HOUR, Part.RECORDS)
-    run_cycle(monitored, START + 19 * HOUR)
+    monitored.cycle(START + 19 * HOUR)
 
     assert before is None
     assert volume(fresh_store, monitored, START + 18 * HOUR)["records"] == 1
@@ -245,9 +243,9 @@ def test_a_row_that_becomes_visible_within_the_overlap_is_found(fresh_store: Sql
     hidden = both(seen.predictions, hour_of(31 - late // MINUTE, first_id=2))
     monitored = monitored_of(seen, fresh_store, windows=DAYS, every=HOUR)
 
-    run_cycle(monitored, NOON + HOUR)
-    monitored.source = MemorySource(hidden, labels_of(()))
-    run_cycle(monitored, NOON + 2 * HOUR)
+    monitored.cycle(NOON + HOUR)
+    monitored.change(source=MemorySource(hidden, labels_of(())))
+    monitored.cycle(NOON + 2 * HOUR)
 
     assert volume(fresh_store, monitored, NOON)["records"] == 3
 
@@ -257,7 +255,7 @@ def test_rows_that_are_seen_again_in_the_overlap_are_counted_once(fresh_store: S
     source = MemorySource(hour_of(5, 55), labels_of(()))
     monitored = monitored_of(source, fresh_store, windows=DAYS, every=HOUR)
 
-    reports = [run_cycle(monitored, NOON + hours * HOUR)[0] for hours in (1, 2)]
+    reports = [monitored.cycle(NOON + hours * HOUR)[0] for hours in (1, 2)]
 
     assert [report.rows_read for report in reports] == [2, 0]
 
@@ -266,7 +264,7 @@ def test_an_empty_log_is_a_cycle_without_windows(fresh_store: SqlStore) -> None:
     empty = Log(predictions_of(np.empty(0, np.int64)), labels_of(()))
     monitored = monitored_of(empty.source(), fresh_store, audit_every=DAY)
 
-    report, rows = run_cycle(monitored, START + DAY)
+    report, rows = monitored.cycle(START + DAY)
 
     assert {row.window for row in rows} == {""}
     assert (report.rows_read, report.snapshots) == (0, 0)
@@ -276,8 +274,8 @@ def test_an_empty_log_is_a_cycle_without_windows(fresh_store: SqlStore) -> None:
 def test_a_day_without_records_is_a_measurement_of_none(fresh_store: SqlStore) -> None:
     monitored = monitored_of(log_of(1).source(), fresh_store, windows=DAYS)
 
-    run_cycle(monitored, START + DAY)
-    _, rows = run_cycle(monitored, START + 3 * DAY)
+    monitored.cycle(START + DAY)
+    _, rows = monitored.cycle(START + 3 * DAY)
 
     assert value(rows, "records", START + 3 * DAY) == 0
 
@@ -287,8 +285,7 @@ def test_a_label_that_is_reported_later_is_no_orphan_yet(fresh_store: SqlStore) 
     monitored = monitored_of(MemorySource(hour_of(5), labels), fresh_store, windows=DAYS, audit_every=DAY)
 
     orphans = [
-        value(run_cycle(monitored, START + day * DAY)[1], "orphan_labels", START + day * DAY)
-        for day in (1, 2, 3)
+        value(monitored.cycle(START + day * DAY)[1], "orphan_labels", START + day * DAY) for day in (1, 2, 3)
     ]
 
     assert orphans == [0, 1, 2]
@@ -302,6 +299,6 @@ def test_how_old_a_log_is_does_not_depend_on_rows_that_come_later(fresh_store: S
     )
     source = MemorySource(pa.concat_tables([log.predictions, stale]), log.labels)
 
-    run_cycle(monitored_of(source, fresh_store, windows=DAYS), START + DAY)
+    monitored_of(source, fresh_store, windows=DAYS).cycle(START + DAY)
 
     assert fresh_store.state("late").oldest == np.asarray(log.predictions["event_time"]).min()

@@ -7,15 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
-from synthetic import READING, START, Log, log_of, monitored_of
+from synthetic import READING, START, Log, Monitored, log_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Bools, Floats
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.model import Monitored
-from monitor.pipeline.replay import replay, ticks
 from monitor.records.reading import Arms, Challenger, Task
 from monitor.specs.model import ComparedSpec
 from monitor.specs.protocols import CycleReport
@@ -61,7 +58,7 @@ def frame(log: Log, start: int, end: int) -> tuple[Bools, Bools, Floats, Floats]
 def test_all_that_has_settled_is_compared(fresh_store: SqlStore) -> None:
     log = compared_log()
 
-    _, rows = run_cycle(model(fresh_store, log), START + 7 * DAY + 2 * HOUR)
+    _, rows = model(fresh_store, log).cycle(START + 7 * DAY + 2 * HOUR)
 
     found, (control, actual, score, challenger) = going_on(rows), frame(log, START, START + 5 * DAY)
     difference = found["outcome_rate_difference_always_valid"]
@@ -82,7 +79,7 @@ def test_all_that_has_settled_is_compared(fresh_store: SqlStore) -> None:
 def test_a_window_compares_champion_and_challenger_too(fresh_store: SqlStore) -> None:
     log = compared_log()
 
-    _, rows = run_cycle(model(fresh_store, log), START + 7 * DAY)
+    _, rows = model(fresh_store, log).cycle(START + 7 * DAY)
 
     settled = {
         (row.window, row.measure): row for row in rows if row.truth is Truth.SETTLED and row.window == "1d"
@@ -97,7 +94,7 @@ def test_a_window_compares_champion_and_challenger_too(fresh_store: SqlStore) ->
 def test_the_weeks_behind_a_difference_are_told(fresh_store: SqlStore) -> None:
     log = compared_log(12)
 
-    _, rows = run_cycle(model(fresh_store, log), START + 11 * DAY)
+    _, rows = model(fresh_store, log).cycle(START + 11 * DAY)
 
     detail = going_on(rows)["outcome_rate_difference_always_valid"].detail
     assert detail is not None
@@ -110,7 +107,7 @@ def test_the_weeks_behind_a_difference_are_told(fresh_store: SqlStore) -> None:
 
 
 def run(store: SqlStore, log: Log, until: int, compared: ComparedSpec = SPEC) -> list[CycleReport]:
-    return list(replay(model(store, log, compared), ticks(START, until, DAY)))
+    return model(store, log, compared).replay(START, until, DAY)
 
 
 def test_cycle_by_cycle_and_after_restarts_the_sums_are_those_of_one_cycle(
@@ -121,13 +118,13 @@ def test_cycle_by_cycle_and_after_restarts_the_sums_are_those_of_one_cycle(
 
     for day in range(1, 9):  # a process of its own for each cycle
         run(stores[0], log, START + day * DAY)
-    run_cycle(model(stores[1], log), until)
+    model(stores[1], log).cycle(until)
 
     sums = [[replace(one, as_of=0) for one in store.entries("late")] for store in stores]
     assert sums[0] == sums[1]
     assert len(sums[0]) == 2 * 6 + 8
-    _, rows = run_cycle(model(stores[0], log), until + HOUR)
-    _, expected = run_cycle(model(stores[1], log), until + HOUR)
+    _, rows = model(stores[0], log).cycle(until + HOUR)
+    _, expected = model(stores[1], log).cycle(until + HOUR)
     assert going_on(rows) == going_on(expected)
 
 
@@ -184,7 +181,7 @@ def test_entries_are_kept_as_snapshots_once(fresh_store: SqlStore) -> None:
 def test_without_what_is_planned_or_settled_there_is_a_reason_or_nothing(fresh_store: SqlStore) -> None:
     log = compared_log(2)
 
-    _, rows = run_cycle(model(fresh_store, log, compared=ComparedSpec()), START + DAY)
+    _, rows = model(fresh_store, log, compared=ComparedSpec()).cycle(START + DAY)
 
     found = going_on(rows)
     assert "control_record_share" not in found
@@ -211,13 +208,13 @@ def test_arms_without_labels_are_compared_by_their_shares(fresh_store: SqlStore)
     log, reading = compared_log(3), replace(COMPARED, labelled=False, challenger=None)
     monitored = monitored_of(log.source(), fresh_store, reading=reading, reference=False, compared=SPEC)
 
-    _, rows = run_cycle(monitored, START + 2 * DAY)
+    _, rows = monitored.cycle(START + 2 * DAY)
 
     assert set(going_on(rows)) == {"control_record_share", "sample_ratio_p_value_always_valid"}
 
 
 def test_outcomes_that_are_not_tested_are_summed_all_the_same(fresh_store: SqlStore) -> None:
-    _, rows = run_cycle(model(fresh_store, compared_log(), ComparedSpec()), START + 7 * DAY)
+    _, rows = model(fresh_store, compared_log(), ComparedSpec()).cycle(START + 7 * DAY)
 
     difference = going_on(rows)["outcome_rate_difference_always_valid"]
     assert difference.reason is Reason.NOT_CONFIGURED
@@ -241,7 +238,7 @@ def test_outcomes_of_numbers_are_summed_exactly(fresh_store: SqlStore) -> None:
         numbers.source(), fresh_store, reference=False, reading=reading, settle_after=2 * DAY, compared=SPEC
     )
 
-    _, rows = run_cycle(monitored, START + 7 * DAY)
+    _, rows = monitored.cycle(START + 7 * DAY)
 
     found = going_on(rows)["outcome_mean_difference_always_valid"]
     joined = predictions.to_pandas().merge(labels.to_pandas(), on="id")
@@ -275,7 +272,7 @@ def test_of_several_classes_each_is_compared_and_the_challengers_class(fresh_sto
         several.source(), fresh_store, reference=False, reading=reading, settle_after=2 * DAY, compared=SPEC
     )
 
-    _, rows = run_cycle(monitored, START + 7 * DAY)
+    _, rows = monitored.cycle(START + 7 * DAY)
 
     found = {(row.measure, row.subject): row.measurement for row in rows if row.window == CUMULATIVE}
     joined = several.predictions.to_pandas().merge(several.labels.to_pandas(), on="id")

@@ -1,17 +1,18 @@
 """Estimates through real cycles: of the newest window, and what they erred by once it has settled."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from synthetic import READING, START, Log, log_of, monitored_of, reference_rows
 
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import DAY, HOUR, ticks
 from monitor.core.measurement import Reason
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.replay import ticks
+from monitor.pipeline.caches import Caches
+from monitor.pipeline.windows.calibration_maps import CalibrationMaps
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
@@ -35,7 +36,7 @@ def test_the_newest_window_is_estimated_and_the_settled_one_says_by_how_much_it_
     estimates: dict[int, float] = {}
     settled: list[int] = []
     for as_of in ticks(START, START + 12 * DAY, DAY):
-        rows = run_cycle(monitored, as_of)[1]
+        rows = monitored.cycle(as_of)[1]
         for row in whole(rows, AREA):
             assert row.truth is Truth.NONE
             assert row.measurement.value is not None
@@ -55,23 +56,30 @@ def test_the_newest_window_is_estimated_and_the_settled_one_says_by_how_much_it_
 
 
 def test_without_labels_in_the_reference_what_has_settled_before_a_window_teaches(
-    fresh_store: SqlStore,
+    fresh_store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    learned_from: list[tuple[int, int]] = []
+    maps = Caches.maps
+
+    def recorded(caches: Caches, span: tuple[int, int], *given: Any) -> CalibrationMaps:
+        learned_from.append(span)
+        return maps(caches, span, *given)
+
+    monkeypatch.setattr(Caches, "maps", recorded)
     table = reference_rows().drop_columns(["label"])
     monitored = monitored_of(log_of(12, per_day=480).source(), fresh_store, windows=ONE_DAY, table=table)
     reasons: list[Reason | None] = []
     errors: list[MeasurementRow] = []
     for as_of in ticks(START, START + 12 * DAY, DAY):
-        rows = run_cycle(monitored, as_of)[1]
+        rows = monitored.cycle(as_of)[1]
         reasons += [row.measurement.reason for row in whole(rows, AREA)]
         errors += whole(rows, ERROR)
 
     assert reasons[0] is Reason.NOT_SETTLED
     assert reasons[-1] is None
     assert errors[-1].measurement.value == pytest.approx(0, abs=0.1)
-    taught = monitored.lessons.settled
-    assert taught
-    assert all(START - DAY <= start < end <= START + 10 * DAY for start, end in taught)
+    assert learned_from
+    assert all(START - DAY <= start < end <= START + 10 * DAY for start, end in learned_from)
 
 
 def test_a_restart_estimates_alike(fresh_store: SqlStore) -> None:
@@ -79,9 +87,9 @@ def test_a_restart_estimates_alike(fresh_store: SqlStore) -> None:
     ends = list(ticks(START, START + 9 * DAY, DAY))
     running = monitored_of(source, fresh_store, windows=ONE_DAY, table=table)
     for as_of in ends:
-        before = run_cycle(running, as_of)[1]
+        before = running.cycle(as_of)[1]
 
-    after = run_cycle(monitored_of(source, fresh_store, windows=ONE_DAY, table=table), ends[-1])[1]
+    after = monitored_of(source, fresh_store, windows=ONE_DAY, table=table).cycle(ends[-1])[1]
 
     for name in (AREA, ERROR):
         assert whole(after, name) == whole(before, name) != []
@@ -94,7 +102,7 @@ def test_a_model_without_labels_has_no_estimates(fresh_store: SqlStore) -> None:
         log_of(3).source(), fresh_store, windows=ONE_DAY, reading=reading, table=table, labels=None
     )
 
-    rows = run_cycle(monitored, START + 3 * DAY)[1]
+    rows = monitored.cycle(START + 3 * DAY)[1]
 
     assert rows
     assert not [row for row in rows if row.measure.startswith("estimated_")]
@@ -114,7 +122,7 @@ def test_a_segment_is_estimated_by_its_own_labels(fresh_store: SqlStore) -> None
     source = Log(predictions, log.labels).source()
     monitored = monitored_of(source, fresh_store, windows=ONE_DAY, reading=reading, table=reference)
 
-    rows = [run_cycle(monitored, as_of)[1] for as_of in ticks(START, START + 2 * DAY, DAY)][-1]
+    rows = [monitored.cycle(as_of)[1] for as_of in ticks(START, START + 2 * DAY, DAY)][-1]
 
     found = {row.segment: row for row in rows if row.measure == AREA and row.version is None}
     values = {segment: row.measurement.value for segment, row in found.items()}

@@ -7,7 +7,6 @@ from synthetic import START, labels_of, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.measures.rows import MeasurementRow
-from monitor.pipeline.cycle import run_cycle
 from monitor.specs.model import Relation
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
@@ -28,13 +27,13 @@ def test_rows_and_labels_that_appear_behind_what_was_read_are_late(fresh_store: 
     reports = [("p0", NOON + 55 * MINUTE, 0, "1"), ("p1", NOON + 58 * MINUTE, 0, "0")]
     source = MemorySource(at_minutes(0, 50, 58), labels_of(reports))
     monitored = monitored_of(source, fresh_store, windows=(), every=HOUR)
-    _, first = run_cycle(monitored, NOON + HOUR)
-    _, quiet = run_cycle(monitored, NOON + HOUR + MINUTE)
+    _, first = monitored.cycle(NOON + HOUR)
+    _, quiet = monitored.cycle(NOON + HOUR + MINUTE)
 
     source.predictions = pa.concat_tables([source.predictions, at_minutes(52, 57, 70, first_id=3)])
     source.labels = labels_of([*reports, ("p2", NOON + 56 * MINUTE, 0, "1")])
-    _, then = run_cycle(monitored, NOON + 2 * HOUR)
-    _, after = run_cycle(monitored, NOON + 3 * HOUR)
+    _, then = monitored.cycle(NOON + 2 * HOUR)
+    _, after = monitored.cycle(NOON + 3 * HOUR)
 
     names = ("late_visible_records", "late_visible_labels")
     assert [figure(first, name) for name in names] == [0, 0]
@@ -49,9 +48,9 @@ def test_a_row_ahead_of_its_time_is_not_late_when_its_time_comes(fresh_store: Sq
     monitored = monitored_of(
         MemorySource(predictions_of(event, logged=logged), labels_of([])), fresh_store, windows=(), every=HOUR
     )
-    run_cycle(monitored, NOON)
+    monitored.cycle(NOON)
 
-    _, rows = run_cycle(monitored, NOON + 12 * MINUTE)
+    _, rows = monitored.cycle(NOON + 12 * MINUTE)
 
     assert figure(rows, "late_visible_records") == 0
 
@@ -59,10 +58,10 @@ def test_a_row_ahead_of_its_time_is_not_late_when_its_time_comes(fresh_store: Sq
 def test_what_waits_is_told_and_for_how_long(fresh_store: SqlStore) -> None:
     monitored = monitored_of(log_of(4).source(), fresh_store, windows=(), recount_rows=500, every=HOUR)
 
-    _, first = run_cycle(monitored, START + 4 * DAY)
-    _, second = run_cycle(monitored, START + 4 * DAY + HOUR)
+    _, first = monitored.cycle(START + 4 * DAY)
+    _, second = monitored.cycle(START + 4 * DAY + HOUR)
     for hour in range(2, 12):
-        report, rows = run_cycle(monitored, START + 4 * DAY + hour * HOUR)
+        report, rows = monitored.cycle(START + 4 * DAY + hour * HOUR)
 
     assert (figure(first, "panes_waiting") or 0) > 40
     assert (figure(first, "longest_wait"), figure(second, "longest_wait")) == (0, 3600)
@@ -72,10 +71,10 @@ def test_what_waits_is_told_and_for_how_long(fresh_store: SqlStore) -> None:
 
 def test_the_cycles_own_figures_are_not_those_of_an_audit(fresh_store: SqlStore) -> None:
     source = log_of(2).source()
-    run_cycle(monitored_of(source, fresh_store, windows=(), every=HOUR), START + 2 * DAY)
+    monitored_of(source, fresh_store, windows=(), every=HOUR).cycle(START + 2 * DAY)
 
-    _, rows = run_cycle(
-        monitored_of(source, fresh_store, windows=(), every=HOUR), START + 2 * DAY + HOUR
+    _, rows = monitored_of(source, fresh_store, windows=(), every=HOUR).cycle(
+        START + 2 * DAY + HOUR
     )  # of a new process
 
     told = [row.measure for row in rows if row.window == "" and row.version is None]
@@ -86,12 +85,12 @@ def test_the_cycles_own_figures_are_not_those_of_an_audit(fresh_store: SqlStore)
 def test_a_second_cycle_at_the_same_moment_tells_the_same(fresh_store: SqlStore) -> None:
     source = MemorySource(at_minutes(0, 50, 58), labels_of([]))
     monitored = monitored_of(source, fresh_store, windows=(), every=HOUR)
-    run_cycle(monitored, NOON + HOUR)
+    monitored.cycle(NOON + HOUR)
     source.predictions = pa.concat_tables([source.predictions, at_minutes(52, first_id=3)])
 
-    _, first = run_cycle(monitored, NOON + 2 * HOUR)
-    _, second = run_cycle(monitored, NOON + 2 * HOUR)
-    _, restarted = run_cycle(monitored_of(source, fresh_store, windows=(), every=HOUR), NOON + 2 * HOUR)
+    _, first = monitored.cycle(NOON + 2 * HOUR)
+    _, second = monitored.cycle(NOON + 2 * HOUR)
+    _, restarted = monitored_of(source, fresh_store, windows=(), every=HOUR).cycle(NOON + 2 * HOUR)
 
     assert [figure(rows, "late_visible_records") for rows in (first, second, restarted)] == [1, 1, 1]
 
@@ -118,7 +117,7 @@ def ages(source: MemorySource, store: SqlStore, *moments: int) -> list[tuple[flo
     )
     found = []
     for moment in moments:
-        _, rows = run_cycle(monitored, moment)
+        _, rows = monitored.cycle(moment)
         log, labels = (figure(rows, name) for name in ("log_age", "label_age"))
         found.append((log and log / 3_600, labels and labels / 3_600))
     return found

@@ -11,8 +11,6 @@ from synthetic import READING, SPEC, START, Log, labels_of, log_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.replay import replay, ticks
 from monitor.records.reading import Arms
 from monitor.store.adapter import SqlStore
 
@@ -51,7 +49,7 @@ def ids_of_day(log: Log, day: int) -> list[str]:
 def test_kept_ends_fall_once_a_day_though_windows_end_every_hour(fresh_store: SqlStore, log: Log) -> None:
     monitored = monitored_of(log.source(), fresh_store, windows=ONE_DAY, every=HOUR)
 
-    list(replay(monitored, ticks(START, START + 2 * DAY + 5 * HOUR, HOUR)))
+    monitored.replay(START, START + 2 * DAY + 5 * HOUR, HOUR)
 
     assert {row.window_end for _, row in kept(fresh_store, "records")} == {START + DAY, START + 2 * DAY}
     current = {row.window_end for _, _, row in fresh_store.current("late") if row.window == "1d"}
@@ -63,7 +61,7 @@ def test_a_window_is_first_kept_when_it_has_ended_and_is_ready(fresh_store: SqlS
         log.source(), fresh_store, windows=ONE_DAY, every=HOUR, ready_after=90 * 60 * 10**6
     )
 
-    list(replay(monitored, ticks(START, START + DAY + 4 * HOUR, HOUR)))
+    monitored.replay(START, START + DAY + 4 * HOUR, HOUR)
 
     assert of_end(kept(fresh_store, "records"), START + DAY) == [(START + DAY + 2 * HOUR, Truth.NONE)]
 
@@ -71,7 +69,7 @@ def test_a_window_is_first_kept_when_it_has_ended_and_is_ready(fresh_store: SqlS
 def test_records_are_kept_once_and_performance_again_when_it_settles(fresh_store: SqlStore, log: Log) -> None:
     monitored = monitored_of(log.source(), fresh_store, windows=ONE_DAY, revise_every=100 * DAY)
 
-    list(replay(monitored, ticks(START, START + 8 * DAY, DAY)))
+    monitored.replay(START, START + 8 * DAY, DAY)
 
     end = START + 5 * DAY
     assert of_end(kept(fresh_store, "records"), end) == [(end, Truth.NONE)]
@@ -90,7 +88,7 @@ def test_a_window_is_kept_again_when_a_value_moved_by_a_quarter_of_its_half_widt
     turned = [(name, moment, 1, "1" if labels[name] == "0" else "0") for name in ids_of_day(log, 2)[:120]]
     monitored = monitored_of(log.with_labels(*turned).source(), fresh_store, windows=ONE_DAY)
 
-    list(replay(monitored, ticks(START, START + 9 * DAY, DAY)))
+    monitored.replay(START, START + 9 * DAY, DAY)
 
     found = of_end(kept(fresh_store, "accuracy"), day + DAY)
     assert found[-1] == (START + 8 * DAY, Truth.SETTLED)
@@ -105,14 +103,14 @@ def test_labels_updated_in_place_revise_a_kept_window_when_a_value_moves(
     """As many rows and labels as before; a look at one changed label finds that nothing has moved."""
     ids, end = set(ids_of_day(log, 2)[:corrected]), START + 3 * DAY
     monitored = monitored_of(log.source(), fresh_store, windows=ONE_DAY)
-    list(replay(monitored, ticks(START, START + 7 * DAY, DAY)))
+    monitored.replay(START, START + 7 * DAY, DAY)
     before = len(of_end(kept(fresh_store, "accuracy"), end))
     updated = reported_at(log, ids, START + 7 * DAY + HOUR)
     mine = pc.is_in(updated.labels["id"], value_set=pa.array(sorted(ids)))
     label = pc.if_else(mine, "1", updated.labels["label"])
-    monitored.source = Log(log.predictions, updated.labels.set_column(3, "label", label)).source()
+    monitored.change(source=Log(log.predictions, updated.labels.set_column(3, "label", label)).source())
 
-    run_cycle(monitored, START + 8 * DAY)
+    monitored.cycle(START + 8 * DAY)
 
     assert len(of_end(kept(fresh_store, "accuracy"), end)) == before + (corrected == 120)
 
@@ -128,7 +126,7 @@ def test_labels_that_change_places_revise_a_kept_window(fresh_store: SqlStore, l
     turned = [(name, moment, 1, "1") for name in low] + [(name, moment, 1, "0") for name in high]
     monitored = monitored_of(log.with_labels(*turned).source(), fresh_store, windows=ONE_DAY)
 
-    list(replay(monitored, ticks(START, START + 8 * DAY, DAY)))
+    monitored.replay(START, START + 8 * DAY, DAY)
 
     found = of_end(kept(fresh_store, "accuracy"), START + 3 * DAY)
     assert found[-1] == (START + 7 * DAY, Truth.SETTLED)
@@ -145,7 +143,7 @@ def test_a_window_is_revised_at_most_once_per_revise_every(fresh_store: SqlStore
     ]
     monitored = monitored_of(log.with_labels(*turned).source(), fresh_store, windows=ONE_DAY, every=6 * HOUR)
 
-    list(replay(monitored, ticks(START, START + 8 * DAY, 6 * HOUR)))
+    monitored.replay(START, START + 8 * DAY, 6 * HOUR)
 
     times = [as_of for as_of, truth in of_end(kept(fresh_store, "accuracy"), START + 2 * DAY)]
     revised = [as_of for as_of in times if as_of > START + 5 * DAY]
@@ -167,7 +165,7 @@ def test_strata_are_kept_when_a_window_is_first_measured_and_when_it_settles(
     source = Log(grown.predictions.append_column("arm", arms), grown.labels).source()
     monitored = monitored_of(source, fresh_store, windows=ONE_DAY, reading=reading)
 
-    list(replay(monitored, ticks(START, START + 8 * DAY, DAY)))
+    monitored.replay(START, START + 8 * DAY, DAY)
 
     found = fresh_store.history(model="late", window="1d", measure="accuracy")
     mine = [(as_of, row.segment) for _, as_of, row in found if row.window_end == START + 3 * DAY]
@@ -179,7 +177,7 @@ def test_strata_are_kept_when_a_window_is_first_measured_and_when_it_settles(
 def test_no_snapshot_is_kept_twice(fresh_store: SqlStore, log: Log) -> None:
     monitored = monitored_of(log.source(), fresh_store)
 
-    list(replay(monitored, ticks(START, START + 8 * DAY, DAY)))
+    monitored.replay(START, START + 8 * DAY, DAY)
 
     keys = Counter(
         (
@@ -203,7 +201,7 @@ def test_no_snapshot_is_kept_twice(fresh_store: SqlStore, log: Log) -> None:
 def test_provenance_says_what_was_read_and_how_far(fresh_store: SqlStore, log: Log) -> None:
     monitored = monitored_of(log.source(), fresh_store, windows=ONE_DAY, config_hash="c")
 
-    run_cycle(monitored, START + DAY)
+    monitored.cycle(START + DAY)
 
     [(_, found)] = fresh_store.provenance("late")
     logged, reported = (
@@ -211,7 +209,7 @@ def test_provenance_says_what_was_read_and_how_far(fresh_store: SqlStore, log: L
     )
     assert found.newest_logged_at == logged[logged <= START + DAY].max()
     assert found.newest_reported_at == reported[reported <= START + DAY].max()
-    assert (found.config, found.grid) == ("c", monitored.counting.hash)
+    assert (found.config, found.grid) == ("c", monitored.model.counting.hash)
     assert found.rows_read >= 3 * 240
 
 
@@ -231,9 +229,9 @@ def test_old_revisions_go_with_the_audit_those_of_the_horizon_never(fresh_store:
         audit_every=DAY,
     )
 
-    list(replay(monitored, ticks(START, START + 10 * DAY, DAY)))
+    monitored.replay(START, START + 10 * DAY, DAY)
     before = of_end(kept(fresh_store, "accuracy"), day + DAY)
-    list(replay(monitored, ticks(START + 11 * DAY, START + 16 * DAY, DAY)))
+    monitored.replay(START + 11 * DAY, START + 16 * DAY, DAY)
     after = of_end(kept(fresh_store, "accuracy"), day + DAY)
 
     settled = [as_of for as_of, truth in before if truth is Truth.SETTLED]

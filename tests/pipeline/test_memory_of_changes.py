@@ -38,9 +38,9 @@ from monitor.pipeline.audit import audit
 
 path, as_of = Path(sys.argv[1]), int(sys.argv[2])
 with opened(settings_of(path, {}), path.parent) as app:
-    monitored, state = app.monitored("late"), app.store.state("late")
-    changes = find_changes(monitored, state, as_of)
-    audit(monitored, changes, as_of)
+    (model, caches), state = app.prepared("late"), app.store.state("late")
+    changes = find_changes(model, caches.panes, state, as_of)
+    audit(model, caches.panes, changes, (), as_of)
     held = Path("/proc/self/status").read_text()  # getrusage tells what the parent held, if that is more
     print(changes.read, int(re.search(r"VmHWM:\\s+(\\d+)", held)[1]) // 1024)
 """

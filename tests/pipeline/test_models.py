@@ -12,9 +12,6 @@ from synthetic import READING, SPEC, START, labels_of, log_of, monitored_of, pre
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Reason
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.panes import Panes
-from monitor.pipeline.replay import replay, ticks
 from monitor.records.pane import Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
@@ -42,8 +39,8 @@ def test_a_model_without_labels_has_shift_and_no_performance(fresh_store: SqlSto
         source, fresh_store, reading=reading, windows=ONE_DAY, labels=None, audit_every=DAY
     )
 
-    list(replay(monitored, ticks(START, START + 3 * DAY, DAY)))
-    _, rows = run_cycle(monitored, START + 4 * DAY)
+    monitored.replay(START, START + 3 * DAY, DAY)
+    _, rows = monitored.cycle(START + 4 * DAY)
 
     assert {row.truth for row in rows} == {Truth.NONE}
     assert found(rows, "records", Truth.NONE).measurement.value == 240
@@ -55,7 +52,7 @@ def test_a_model_without_labels_has_shift_and_no_performance(fresh_store: SqlSto
 def test_a_model_without_a_reference_has_performance_and_no_shift(fresh_store: SqlStore) -> None:
     monitored = monitored_of(LOG.source(), fresh_store, reference=False, windows=ONE_DAY)
 
-    list(replay(monitored, ticks(START, START + 5 * DAY, DAY)))
+    monitored.replay(START, START + 5 * DAY, DAY)
     rows = [row for _, _, row in fresh_store.current("late")]
 
     assert found(rows, "accuracy", Truth.SETTLED).measurement.value is not None
@@ -75,9 +72,9 @@ def test_without_logged_at_the_lookback_is_read_again_each_cycle(fresh_store: Sq
         predictions=Relation(table="predictions"),
     )
 
-    list(replay(monitored, ticks(START, START + 4 * DAY, DAY)))
-    monitored.source = MemorySource(grown, LOG.labels)
-    run_cycle(monitored, START + 5 * DAY)
+    monitored.replay(START, START + 4 * DAY, DAY)
+    monitored.change(source=MemorySource(grown, LOG.labels))
+    monitored.cycle(START + 5 * DAY)
 
     rows = {one.start: one.rows for one in fresh_store.facts("late", START) if one.part is Part.RECORDS}
     assert rows[START + 3 * DAY + HOUR] == 11
@@ -96,9 +93,9 @@ def test_without_reported_at_labels_within_the_lookback_are_read_again(fresh_sto
         settle_after=DAY,
     )
 
-    run_cycle(monitored, START + DAY)
-    monitored.source = MemorySource(LOG.predictions, early)
-    _, rows = run_cycle(monitored, START + 2 * DAY)
+    monitored.cycle(START + DAY)
+    monitored.change(source=MemorySource(LOG.predictions, early))
+    _, rows = monitored.cycle(START + 2 * DAY)
 
     row = found(rows, "accuracy", Truth.SETTLED)
     assert row.window_end == START + DAY
@@ -136,7 +133,7 @@ def test_a_regression_settles_and_is_measured(fresh_store: SqlStore) -> None:
     reading, reference, source = regression()
     monitored = monitored_of(source, fresh_store, reading=reading, table=reference, windows=ONE_DAY)
 
-    list(replay(monitored, ticks(START, START + 6 * DAY, DAY)))
+    monitored.replay(START, START + 6 * DAY, DAY)
 
     rows = [row for _, _, row in fresh_store.current("late")]
     measured = found(rows, "mean_squared_error", Truth.SETTLED).measurement
@@ -163,7 +160,7 @@ def test_a_multi_class_model_settles_and_is_measured(fresh_store: SqlStore) -> N
     source = MemorySource(predictions, LOG.labels.set_column(3, "label", pa.array(truth)))
     monitored = monitored_of(source, fresh_store, reading=reading, reference=False, windows=ONE_DAY)
 
-    list(replay(monitored, ticks(START, START + 6 * DAY, DAY)))
+    monitored.replay(START, START + 6 * DAY, DAY)
 
     rows = [row for _, _, row in fresh_store.current("late")]
     settled = found(rows, "accuracy", Truth.SETTLED)
@@ -184,13 +181,13 @@ def test_a_multi_class_model_settles_and_is_measured(fresh_store: SqlStore) -> N
 def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fresh_store: SqlStore) -> None:
     reading = replace(READING, horizon=3 * DAY)
     first = monitored_of(LOG.source(), fresh_store, reading=reading)
-    list(replay(first, ticks(START, START + 5 * DAY, DAY)))
+    first.replay(START, START + 5 * DAY, DAY)
     other = monitored_of(
         LOG.source(), fresh_store, reading=reading, table=reference_rows(300), revise_every=100 * DAY
     )
-    assert other.counting.records.hash != first.counting.records.hash
+    assert other.model.counting.records.hash != first.model.counting.records.hash
 
-    _, rows = run_cycle(other, START + 6 * DAY)
+    _, rows = other.cycle(START + 6 * DAY)
 
     layouts = {
         one.start: one.layout
@@ -200,7 +197,7 @@ def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fres
     recounted = {
         start
         for start, layout in layouts.items()
-        if layout == other.counting.stored_as(other.counting.records)
+        if layout == other.model.counting.stored_as(other.model.counting.records)
     }
     assert min(recounted) == START + 3 * DAY
     warnings = {(row.window, row.warning) for row in rows if row.measure == "records"}
@@ -210,15 +207,16 @@ def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fres
 def test_a_restart_goes_on_as_if_nothing_had_been(fresh_store: SqlStore) -> None:
     """Caches are made of the store alone: a new process reports what the old one would have."""
     first = monitored_of(LOG.source(), fresh_store, audit_every=3 * DAY)
-    list(replay(first, ticks(START, START + 5 * DAY, DAY)))
+    first.replay(START, START + 5 * DAY, DAY)
     second = monitored_of(LOG.source(), fresh_store, audit_every=3 * DAY)
-    second.panes = Panes("late", second.counting, fresh_store)
 
-    _, again = run_cycle(second, START + 5 * DAY)
-    _, before = run_cycle(first, START + 5 * DAY)
+    _, again = second.cycle(START + 5 * DAY)
+    _, before = first.cycle(START + 5 * DAY)
 
     assert again == before
-    assert second.settled == first.settled
+    assert second.caches.last is not None
+    assert first.caches.last is not None
+    assert second.caches.last.settled == first.caches.last.settled
 
 
 def test_a_reference_of_the_same_rows_changes_nothing(fresh_store: SqlStore) -> None:
@@ -249,7 +247,7 @@ def test_small_corrections_of_a_regression_revise_a_kept_window(unit: float, fre
     )
     monitored = monitored_of(source, fresh_store, reading=reading, table=reference, windows=ONE_DAY)
 
-    list(replay(monitored, ticks(START, START + 6 * DAY, DAY)))
+    monitored.replay(START, START + 6 * DAY, DAY)
 
     history = fresh_store.history(model="late", window="1d", measure="mean_absolute_error")
     errors = [
@@ -290,7 +288,7 @@ def test_classes_that_change_places_revise_a_kept_window(fresh_store: SqlStore) 
     source = MemorySource(predictions, pa.concat_tables([labels, turned]))
     monitored = monitored_of(source, fresh_store, reading=reading, reference=False, windows=ONE_DAY)
 
-    list(replay(monitored, ticks(START, START + 6 * DAY, DAY)))
+    monitored.replay(START, START + 6 * DAY, DAY)
 
     history = fresh_store.history(model="late", window="1d", measure="accuracy", segment="", version="")
     shares = [

@@ -9,7 +9,6 @@ from synthetic import START, log_of, monitored_of
 from monitor.alerts.messages import Recipient
 from monitor.alerts.rules import Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.pipeline.cycle import run_cycle
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading
 from monitor.store.tables import outbox
@@ -29,8 +28,7 @@ def lived(store: SqlStore, *recipients: Recipient, restarts: bool = False) -> li
     for moment in moments:
         if restarts:
             monitored = monitored_of(source, store, rules=(STOPPED,))
-        monitored.recipients = tuple(recipients)
-        run_cycle(monitored, moment)
+        monitored.cycle(moment, recipients=recipients)
     return rows(store)
 
 

@@ -11,7 +11,6 @@ from synthetic import READING, START, log_of, monitored_of, rows_of
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.errors import LeaseLost
 from monitor.pipeline import count
-from monitor.pipeline.cycle import run_cycle
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Lease, Range
 from monitor.store.adapter import SqlStore
@@ -54,7 +53,7 @@ def overtake(store: SqlStore, source: MemorySource) -> None:
     """A later cycle of another process, start to end."""
     token = store.claim("late", "b", MINUTE)
     assert token is not None
-    run_cycle(monitored_of(source, store, reading=WIDE), LATER, lease=Lease(token, MINUTE))
+    monitored_of(source, store, reading=WIDE).cycle(LATER, lease=Lease(token, MINUTE))
     store.release("late", token)
 
 
@@ -77,7 +76,7 @@ def test_a_cycle_that_is_overtaken_while_it_reads_leaves_what_the_other_wrote(
 
     pausing = Pausing(source.predictions, source.labels, pause=pause, where=where)
     with pytest.raises(LeaseLost):
-        run_cycle(monitored_of(pausing, store, reading=WIDE), EARLIER, lease=expired(store))
+        monitored_of(pausing, store, reading=WIDE).cycle(EARLIER, lease=expired(store))
 
     assert after == [rows_of(store)]
     assert {facts.counted_as_of for facts in store.facts("late", 0)} == {LATER}
@@ -97,7 +96,7 @@ def test_a_cycle_that_is_overtaken_between_two_chunks_leaves_what_the_other_wrot
         return False
 
     with pytest.raises(LeaseLost, match='model "late": another process has taken it over'):
-        run_cycle(monitored_of(source, store, reading=WIDE), EARLIER, lease=expired(store), stopping=stopping)
+        monitored_of(source, store, reading=WIDE).cycle(EARLIER, lease=expired(store), stopping=stopping)
 
     assert after == [rows_of(store)]
 
@@ -114,7 +113,7 @@ def test_a_lease_is_renewed_between_chunks(
             others.append(store.claim("late", "b", MINUTE))
         return False
 
-    run_cycle(monitored_of(source, store, reading=WIDE), EARLIER, lease=lease, stopping=stopping)
+    monitored_of(source, store, reading=WIDE).cycle(EARLIER, lease=lease, stopping=stopping)
 
     assert len(others) > 1
     assert set(others) == {None}

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any, cast
 
 import pytest
@@ -10,13 +11,11 @@ from memory import MemorySource
 from store_examples import read_only
 from synthetic import READING, START, log_of, monitored_of, rows_of
 
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import DAY, HOUR, ticks
 from monitor.core.errors import MonitorError, StoreError
 from monitor.pipeline import count
 from monitor.pipeline.count import Stopped
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.replay import replay, ticks
-from monitor.specs.protocols import CycleReport, Store
+from monitor.specs.protocols import Store
 from monitor.store.adapter import SqlStore
 from monitor.store.tables import METADATA
 
@@ -57,7 +56,7 @@ def source() -> MemorySource:
 
 def grown(store: SqlStore, source: MemorySource, *, until: int, every: int = DAY) -> SqlStore:
     """The store after the cycles before a moment."""
-    list(replay(monitored_of(source, store, reading=WIDE, audit_every=DAY), ticks(START, until - 1, every)))
+    monitored_of(source, store, reading=WIDE, audit_every=DAY).replay(START, until - 1, every)
     return store
 
 
@@ -77,7 +76,7 @@ def test_a_second_cycle_at_the_same_as_of_changes_nothing(
     grown(fresh_store, source, until=LAST + 1)
     before = rows_of(fresh_store)
 
-    run_cycle(monitored_of(source, fresh_store, reading=WIDE, audit_every=DAY), LAST)
+    monitored_of(source, fresh_store, reading=WIDE, audit_every=DAY).cycle(LAST)
 
     assert rows_of(fresh_store) == before
 
@@ -88,7 +87,7 @@ def test_a_second_cycle_changes_nothing_while_panes_wait_for_more_labels(
     grown(fresh_store, source, until=LAST + 1, every=6 * HOUR)
     before = rows_of(fresh_store)
 
-    run_cycle(monitored_of(source, fresh_store, reading=WIDE, audit_every=DAY), LAST)
+    monitored_of(source, fresh_store, reading=WIDE, audit_every=DAY).cycle(LAST)
 
     assert before["waiting"] != []
     assert rows_of(fresh_store) == before
@@ -101,7 +100,7 @@ def test_an_as_of_before_the_last_tick_is_refused_and_changes_nothing(
     before = rows_of(fresh_store)
 
     with pytest.raises(MonitorError, match="lies before its last tick 2024-01-05T00:00:00Z"):
-        run_cycle(monitored_of(source, fresh_store, reading=WIDE), LAST - DAY - HOUR)
+        monitored_of(source, fresh_store, reading=WIDE).cycle(LAST - DAY - HOUR)
 
     assert rows_of(fresh_store) == before
 
@@ -115,7 +114,7 @@ def test_a_crash_after_any_commit_leaves_what_an_undisturbed_run_leaves(
     until, without = START + days * DAY, ("provenance.rows_read",)
     before = grown(new_store(), source, until=until)
     undisturbed = copied(before, new_store())
-    run_cycle(monitored_of(source, undisturbed, reading=WIDE, audit_every=DAY), until)
+    monitored_of(source, undisturbed, reading=WIDE, audit_every=DAY).cycle(until)
     expected = rows_of(undisturbed, without=without)
 
     crashes = 0
@@ -123,12 +122,12 @@ def test_a_crash_after_any_commit_leaves_what_an_undisturbed_run_leaves(
         store = copied(before, new_store())
         crashing = cast("Store", Crashing(store, crashes + 1))
         try:
-            run_cycle(monitored_of(source, crashing, reading=WIDE, audit_every=DAY), until)
+            monitored_of(source, crashing, reading=WIDE, audit_every=DAY).cycle(until)
         except Crash:
             crashes += 1
         else:
             break
-        run_cycle(monitored_of(source, store, reading=WIDE, audit_every=DAY), until)
+        monitored_of(source, store, reading=WIDE, audit_every=DAY).cycle(until)
         assert rows_of(store, without=without) == expected
 
     assert 4 <= crashes < 100
@@ -139,16 +138,16 @@ def test_a_store_that_is_read_only_for_a_while_loses_nothing(
 ) -> None:
     before = grown(new_store(), source, until=LAST)
     store, undisturbed = (copied(before, new_store()) for _ in range(2))
-    run_cycle(monitored_of(source, undisturbed, reading=WIDE, audit_every=DAY), LAST)
+    monitored_of(source, undisturbed, reading=WIDE, audit_every=DAY).cycle(LAST)
     with read_only(store):
         for _ in range(2):
             with pytest.raises(StoreError, match="attempt to write a readonly database"):
-                run_cycle(monitored_of(source, store, reading=WIDE, audit_every=DAY), LAST)
+                monitored_of(source, store, reading=WIDE, audit_every=DAY).cycle(LAST)
         assert rows_of(store) == rows_of(before)
     with suppress(StoreError):
         store.claim("late", "a", 1)  # what was opened meanwhile is dropped
 
-    run_cycle(monitored_of(source, store, reading=WIDE, audit_every=DAY), LAST)
+    monitored_of(source, store, reading=WIDE, audit_every=DAY).cycle(LAST)
 
     assert rows_of(store) == rows_of(undisturbed)
 
@@ -159,26 +158,22 @@ def test_a_cycle_that_is_stopped_between_two_chunks_is_completed_by_the_next_try
     monkeypatch.setattr(count, "MOST_PANES", 3)
     asked = iter([False, False, True])
     store, undisturbed = (grown(new_store(), source, until=LAST) for _ in range(2))
-    run_cycle(monitored_of(source, undisturbed, reading=WIDE), LAST)
+    monitored_of(source, undisturbed, reading=WIDE).cycle(LAST)
 
     with pytest.raises(Stopped):
-        run_cycle(monitored_of(source, store, reading=WIDE), LAST, stopping=lambda: next(asked))
-    run_cycle(monitored_of(source, store, reading=WIDE), LAST)
+        monitored_of(source, store, reading=WIDE).cycle(LAST, stopping=lambda: next(asked))
+    monitored_of(source, store, reading=WIDE).cycle(LAST)
 
     without = ("provenance.rows_read",)
     assert rows_of(store, without=without) == rows_of(undisturbed, without=without)
 
 
 def test_a_replay_goes_on_where_it_stopped(new_store: NewStore, source: MemorySource) -> None:
-    moments = ticks(START, LAST, DAY)
     whole, stopped = new_store(), new_store()
-    list(replay(monitored_of(source, whole, reading=WIDE), moments))
-    done: list[CycleReport] = []
+    monitored_of(source, whole, reading=WIDE).replay(START, LAST, DAY)
 
-    cycles = replay(monitored_of(source, stopped, reading=WIDE), moments, stopping=lambda: len(done) == 2)
-    for report in cycles:
-        done.append(report)  # noqa: PERF402 -- `stopping` looks at it while it grows
-    resumed = list(replay(monitored_of(source, stopped, reading=WIDE), moments))
+    done = list(islice(monitored_of(source, stopped, reading=WIDE).reports(START, LAST, DAY), 2))
+    resumed = monitored_of(source, stopped, reading=WIDE).replay(START, LAST, DAY)
 
-    assert [report.as_of for report in resumed] == moments[2:]
+    assert [report.as_of for report in (*done, *resumed)] == ticks(START, LAST, DAY)
     assert rows_of(stopped) == rows_of(whole)

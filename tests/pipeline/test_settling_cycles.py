@@ -10,10 +10,8 @@ import pyarrow.compute as pc
 import pytest
 from synthetic import READING, SPEC, START, Log, log_of, monitored_of, weekly
 
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import DAY, HOUR, ticks
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.replay import ticks
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
@@ -47,8 +45,8 @@ def watched(store: SqlStore, log: Log, days: int, **options: Any) -> list[Seen]:
     """What was settled cycle by cycle, a cycle a day."""
     monitored = monitored_of(log.source(), store, **{"windows": ONE_DAY, **options})
     seen = []
-    for as_of in ticks(START, START + days * DAY, monitored.spec.every):
-        for row in settled_rows(run_cycle(monitored, as_of)[1]):
+    for as_of in ticks(START, START + days * DAY, monitored.model.spec.every):
+        for row in settled_rows(monitored.cycle(as_of)[1]):
             assert row.coverage is not None
             seen.append(Seen(row.window, as_of, row.window_end, row.coverage, row.warning))
     return seen
@@ -74,7 +72,7 @@ def test_a_first_cycle_over_a_log_older_than_the_horizon_settles_windows(fresh_s
     sparse = replace(log, predictions=log.predictions.filter(pc.or_(quiet, later)))
     monitored = monitored_of(sparse.source(), fresh_store, windows=ONE_DAY)
 
-    rows = settled_rows(run_cycle(monitored, START + 40 * DAY)[1])
+    rows = settled_rows(monitored.cycle(START + 40 * DAY)[1])
 
     assert [row.window_end >= START + 38 * DAY for row in rows] == [True]
 
@@ -188,12 +186,12 @@ def test_the_current_rows_keep_the_warning_that_their_window_settled_with(
     as_of = START + 15 * DAY
     source = lost.source()
     monitored = monitored_of(source, fresh_store, **options)
-    *_, last = (run_cycle(monitored, moment)[1] for moment in ticks(START, as_of, DAY))
+    *_, last = (monitored.cycle(moment)[1] for moment in ticks(START, as_of, DAY))
     source.labels = lost.with_labels(*((name, as_of + HOUR, 0, "1") for name in ids.tolist())).labels
 
     if restarted:
         monitored = monitored_of(source, fresh_store, **options)
-    _, rows = run_cycle(monitored, as_of + 2 * HOUR)
+    _, rows = monitored.cycle(as_of + 2 * HOUR)
 
     (before,), (after,) = settled_rows(last), settled_rows(rows)
     assert (before.window_end, before.warning) == (after.window_end, warning)
@@ -269,7 +267,7 @@ def test_once_settled_a_window_stays_so_and_is_revised(new_store: NewStore) -> N
     ]
     later = log.with_labels(*((name, START + 9 * DAY + HOUR, 1, None) for name in ids[:200]))
 
-    run_cycle(monitored_of(later.source(), store, windows=ONE_DAY), START + 10 * DAY)
+    monitored_of(later.source(), store, windows=ONE_DAY).cycle(START + 10 * DAY)
 
     history = store.history(model="late", window="1d", measure="accuracy", segment="", version="")
     of_then = (row for _, as_of, row in history if as_of == START + 10 * DAY and row.window_end == end)

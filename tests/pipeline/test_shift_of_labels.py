@@ -9,7 +9,16 @@ import pyarrow as pa
 import pytest
 from memory import MemorySource
 from scipy import special
-from synthetic import READING, START, labels_of, log_of, monitored_of, predictions_of, reference_rows
+from synthetic import (
+    READING,
+    START,
+    Monitored,
+    labels_of,
+    log_of,
+    monitored_of,
+    predictions_of,
+    reference_rows,
+)
 
 from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import State
@@ -17,8 +26,6 @@ from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.model import Monitored
 from monitor.records.reading import Task
 from monitor.records.reference import counted_on
 from monitor.store.adapter import SqlStore
@@ -73,7 +80,7 @@ def index(rows: Iterable[MeasurementRow], against: str = "") -> list[Measurement
 def lived(monitored: Monitored, first: int = 2, last: int = 7) -> list[MeasurementRow]:
     rows: list[MeasurementRow] = []
     for day in range(first, last + 1):
-        _, rows = run_cycle(monitored, START + day * DAY + 3 * HOUR)
+        _, rows = monitored.cycle(START + day * DAY + 3 * HOUR)
     return rows
 
 
@@ -122,7 +129,7 @@ def test_labels_are_compared_with_those_of_an_earlier_window(fresh_store: SqlSto
     ((before,), (then,)) = index(across, "previous"), index(after, "previous")
     assert (before.measurement.value or 0.0) > 0.5
     assert abs(then.measurement.value or 1.0) < 0.1
-    first = index(run_cycle(model(source(), fresh_store), START + 7 * DAY + 3 * HOUR)[1], "previous")
+    first = index(model(source(), fresh_store).cycle(START + 7 * DAY + 3 * HOUR)[1], "previous")
     assert first == []
 
 
@@ -140,10 +147,10 @@ def test_versions_with_references_of_their_own_are_compared_with_these(fresh_sto
     second = reference_rows()
     late = np.where(np.random.default_rng(5).random(second.num_rows) < 0.9, "1", "0")
     second = second.set_column(second.column_names.index("label"), "label", pa.array(late))
-    own = {"v2": counted_on(second, monitored.counting)}
+    own = {"v2": counted_on(second, monitored.model.counting)}
 
     (alone,) = index(lived(monitored, last=6))
-    (row,) = index(run_cycle(replace(monitored, version_references=own), START + 7 * DAY + 3 * HOUR)[1])
+    (row,) = index(monitored.other(version_references=own).cycle(START + 7 * DAY + 3 * HOUR)[1])
 
     assert (alone.measurement.value or 0.0) > 0.5
     assert (row.measurement.value or 1.0) < 0.1

@@ -41,8 +41,9 @@ def log() -> pa.Table:
 def figures(source: MemorySource, store: SqlStore) -> dict[str, Measurement]:
     """What an audit measures."""
     monitored = monitored_of(source, store)
-    found = audit(monitored, find_changes(monitored, store.state(SPEC.name), AS_OF), AS_OF)
-    return {row.measure: row.measurement for row in found.rows}
+    model, panes = monitored.model, monitored.caches.panes
+    changes = find_changes(model, panes, store.state(SPEC.name), AS_OF)
+    return {row.measure: row.measurement for row in audit(model, panes, changes, (), AS_OF).rows}
 
 
 def test_rows_without_id_or_time_and_repeated_ids_are_measured(fresh_store: SqlStore) -> None:

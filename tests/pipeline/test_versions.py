@@ -10,15 +10,12 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
-from synthetic import READING, SPEC, START, Log, log_of, monitored_of, predictions_of
+from synthetic import READING, SPEC, START, Log, Monitored, log_of, monitored_of, predictions_of
 
 from monitor.alerts.rules import Condition, Limit, Rule
 from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import Reason
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.model import Monitored
-from monitor.pipeline.replay import replay, ticks
 from monitor.records.reading import Reading, Serving
 from monitor.records.reference import counted_on
 from monitor.store.adapter import SqlStore
@@ -69,7 +66,8 @@ def model(store: SqlStore, log: Log, reading: Reading = VERSIONED, **options: An
 
 
 def with_second_reference(monitored: Monitored) -> Monitored:
-    return replace(monitored, version_references={"v2": counted_on(second_reference(), monitored.counting)})
+    own = {"v2": counted_on(second_reference(), monitored.model.counting)}
+    return monitored.other(version_references=own)
 
 
 def values(
@@ -94,7 +92,7 @@ def shifted_subjects(rows: list[MeasurementRow], version: str | None = None) -> 
 def test_a_retraining_with_its_reference_is_no_shift(fresh_store: SqlStore) -> None:
     monitored = with_second_reference(model(fresh_store, retrained(), UNLABELLED, level=0.999))
 
-    cycles = [run_cycle(monitored, moment)[1] for moment in MOMENTS]
+    cycles = [monitored.cycle(moment)[1] for moment in MOMENTS]
 
     shares = [values(rows, "records", "v2").get("", 0.0) for rows in cycles]
     assert shares == [0.0, 1_200.0, 2_400.0]
@@ -106,7 +104,7 @@ def test_a_retraining_with_its_reference_is_no_shift(fresh_store: SqlStore) -> N
 def test_a_retraining_without_a_reference_of_its_own_is_one(fresh_store: SqlStore) -> None:
     monitored = model(fresh_store, retrained(), UNLABELLED, level=0.999)
 
-    cycles = [run_cycle(monitored, moment)[1] for moment in MOMENTS]
+    cycles = [monitored.cycle(moment)[1] for moment in MOMENTS]
 
     moved = {"feature:temp", "feature:carrier", "score", "prediction"}
     assert [shifted_subjects(rows) for rows in cycles] == [set(), moved, moved]
@@ -117,7 +115,7 @@ def test_a_version_without_a_reference_is_compared_with_the_default_and_says_so(
 ) -> None:
     monitored = with_second_reference(model(fresh_store, retrained(), UNLABELLED, level=0.999))
 
-    _, rows = run_cycle(monitored, START + 4 * DAY)
+    _, rows = monitored.cycle(START + 4 * DAY)
 
     warned = {(row.version, row.measure) for row in rows if row.warning == "default_reference"}
     assert {version for version, _ in warned} == {"v1"}
@@ -137,7 +135,7 @@ def side_by_side() -> Log:
 def test_versions_that_answered_the_same_requests_share_their_labels(fresh_store: SqlStore) -> None:
     log = side_by_side()
 
-    _, rows = run_cycle(model(fresh_store, log), START + 3 * DAY)
+    _, rows = model(fresh_store, log).cycle(START + 3 * DAY)
 
     frame = log.predictions.to_pandas().merge(log.labels.to_pandas(), on="id")
     frame = frame[(frame["event_time"] >= START + 2 * DAY) & (frame["reported_at"] <= START + 3 * DAY)]
@@ -170,15 +168,15 @@ def test_shadow_rows_are_counted_for_their_version_only(
     alone = log_of(3)
     alone = Log(versioned(alone.predictions, "v1"), alone.labels)
 
-    _, rows = run_cycle(model(new_store(), in_roles(staged(stage)), SERVING), START + 3 * DAY)
+    _, rows = model(new_store(), in_roles(staged(stage)), SERVING).cycle(START + 3 * DAY)
 
-    _, expected = run_cycle(model(new_store(), alone), START + 3 * DAY)
+    _, expected = model(new_store(), alone).cycle(START + 3 * DAY)
     assert [row for row in rows if row.version is None] == [row for row in expected if row.version is None]
     assert values(rows, "records", "v2") == {"": 240.0}
 
 
 def test_a_version_that_leaves_the_shadow_is_counted_with_the_whole(fresh_store: SqlStore) -> None:
-    _, rows = run_cycle(model(fresh_store, in_roles(staged("live")), SERVING), START + 3 * DAY)
+    _, rows = model(fresh_store, in_roles(staged("live")), SERVING).cycle(START + 3 * DAY)
 
     assert values(rows, "records") == {"": 480.0}
 
@@ -191,7 +189,7 @@ def test_the_mixture_weighs_versions_by_their_serving_rows(fresh_store: SqlStore
     reading = replace(SERVING, labelled=False)
     monitored = with_second_reference(model(fresh_store, Log(table, NO_LABELS), reading, level=0.999))
 
-    _, rows = run_cycle(monitored, START + DAY)
+    _, rows = monitored.cycle(START + DAY)
 
     assert shifted_subjects(rows) == set()
     assert shifted_subjects(rows, "v2") == set()
@@ -201,9 +199,9 @@ def test_the_first_sight_of_a_version_is_kept_once(fresh_store: SqlStore) -> Non
     log = retrained(per_day=240)
     monitored = model(fresh_store, log, UNLABELLED)
 
-    list(replay(monitored, ticks(START, START + 5 * DAY, DAY)))
+    monitored.replay(START, START + 5 * DAY, DAY)
     again = model(fresh_store, log, UNLABELLED)
-    _, rows = run_cycle(again, START + 6 * DAY)
+    _, rows = again.cycle(START + 6 * DAY)
 
     events = fresh_store.events("late", "version_first_seen")
     assert [(event.subject, event.at) for event in events] == [("v1", START + DAY), ("v2", START + 4 * DAY)]
@@ -217,7 +215,7 @@ def test_the_first_sight_of_a_version_is_kept_once(fresh_store: SqlStore) -> Non
 def test_a_model_without_versions_has_no_first_sight(fresh_store: SqlStore) -> None:
     log = Log(log_of(1).predictions, NO_LABELS)
 
-    run_cycle(model(fresh_store, log, replace(READING, labelled=False)), START + DAY)
+    model(fresh_store, log, replace(READING, labelled=False)).cycle(START + DAY)
 
     assert fresh_store.events("late") == []
 
@@ -227,7 +225,7 @@ def test_the_20_versions_with_most_records_are_measured_and_the_rest_together(fr
     names = [f"v{number:02}" for number in range(22) for _ in range(11)][:240]  # the last has 9 rows
     table = table.append_column("version", pa.array(names, pa.string()))
 
-    _, rows = run_cycle(model(fresh_store, Log(table, NO_LABELS), UNLABELLED), START + DAY)
+    _, rows = model(fresh_store, Log(table, NO_LABELS), UNLABELLED).cycle(START + DAY)
 
     counted = {row.version: row.measurement.value for row in rows if row.measure == "records"}
     assert counted.pop(None) == 240.0
@@ -244,7 +242,7 @@ def test_segments_have_no_shift_where_references_are_mixed(fresh_store: SqlStore
         monitored_of(log.source(), fresh_store, reading=reading, table=table, windows=ONE_DAY)
     )
 
-    cycles = [run_cycle(monitored, moment)[1] for moment in MOMENTS]
+    cycles = [monitored.cycle(moment)[1] for moment in MOMENTS]
 
     reasons = [
         {row.measurement.reason for row in rows if (row.measure, row.segment) == ("ks_distance", "half=DL")}
@@ -272,11 +270,11 @@ def test_faulty_values_are_compared_with_the_references_of_the_versions(fresh_st
     second = second_reference()
     gone = pa.array(np.asarray(second["feature:temp"]), mask=np.arange(second.num_rows) % 5 > 0)
     second = second.set_column(second.column_names.index("feature:temp"), "feature:temp", gone)
-    own = {"v2": counted_on(second, monitored.counting)}
+    own = {"v2": counted_on(second, monitored.model.counting)}
 
     found = []
     for moment in MOMENTS:
-        _, rows = run_cycle(replace(monitored, version_references=own), moment)
+        _, rows = monitored.other(version_references=own).cycle(moment)
         missing = [row for row in rows if (row.measure, row.against) == ("missing_rate", "reference")]
         found.append({row.subject: row.measurement for row in missing})
 

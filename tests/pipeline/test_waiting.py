@@ -8,10 +8,8 @@ import pytest
 from memory import MemorySource
 from synthetic import SPEC, START, labels_of, log_of, monitored_of, predictions_of
 
-from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.core.clock import DAY, HOUR, MINUTE, ticks
 from monitor.measures.rows import MeasurementRow
-from monitor.pipeline.cycle import run_cycle
-from monitor.pipeline.replay import ticks
 from monitor.records.pane import Part
 from monitor.specs.protocols import AtOnce
 from monitor.store.adapter import SqlStore
@@ -50,7 +48,7 @@ def test_what_exceeds_the_budget_waits_is_reported_and_counted_next(fresh_store:
 
     waiting, read = [], []
     for as_of in ticks(START + 4 * DAY - HOUR, START + 4 * DAY + 8 * HOUR, HOUR):
-        report, _ = run_cycle(monitored, as_of)
+        report, _ = monitored.cycle(as_of)
         waiting.append(report.panes_waiting)
         read.append(report.rows_read + report.label_rows_read)
 
@@ -70,10 +68,10 @@ def test_a_window_with_panes_that_wait_for_their_first_count_is_partial_and_not_
         source, fresh_store, windows=ONE_DAY, recount_rows=2_500, every=HOUR, settle_after=2 * DAY
     )
 
-    _, first = run_cycle(monitored, START + 10 * DAY)
+    _, first = monitored.cycle(START + 10 * DAY)
     kept = {one.end: one.settled_as_of for one in fresh_store.windows("late", START)}
     for as_of in ticks(START + 10 * DAY, START + 10 * DAY + 6 * HOUR, HOUR):
-        report, _ = run_cycle(monitored, as_of)
+        report, _ = monitored.cycle(as_of)
 
     assert warnings_of(first, START + 10 * DAY) == {"partial"}
     assert kept[START + 2 * DAY] == START + 10 * DAY
@@ -86,7 +84,7 @@ def test_a_window_with_panes_that_wait_for_their_first_count_is_partial_and_not_
 def test_at_least_one_pane_is_counted_however_small_the_budget(fresh_store: SqlStore) -> None:
     monitored = monitored_of(log_of(1).source(), fresh_store, windows=(), recount_rows=1, every=HOUR)
 
-    reports = [run_cycle(monitored, START + DAY + number * HOUR)[0] for number in range(3)]
+    reports = [monitored.cycle(START + DAY + number * HOUR)[0] for number in range(3)]
 
     assert [report.panes_counted for report in reports] == [1, 1, 1]
 
@@ -99,7 +97,7 @@ def test_a_few_late_labels_wait_a_24th_of_their_panes_age(fresh_store: SqlStore)
 
     seen = []
     for as_of in ticks(asked - 2 * HOUR, asked + 3 * HOUR, HOUR):
-        run_cycle(monitored, as_of)
+        monitored.cycle(as_of)
         seen.append((waits(fresh_store, NOON), labelled(fresh_store, NOON)))
 
     # counted at 47 h; a 24th of the age is a little above 2 h at 49 h, and below 3 h at 50 h
@@ -113,7 +111,7 @@ def test_labels_for_one_percent_of_the_records_do_not_wait(fresh_store: SqlStore
 
     seen = []
     for as_of in ticks(asked - 2 * HOUR, asked, HOUR):
-        run_cycle(monitored, as_of)
+        monitored.cycle(as_of)
         seen.append((waits(fresh_store, NOON), labelled(fresh_store, NOON)))
 
     assert seen == [(False, 0), (False, 4)]
@@ -132,7 +130,7 @@ def test_labels_that_wait_add_up_and_are_not_counted_twice_in_the_overlap(
     for as_of in ticks(asked - 2 * HOUR, asked + 3 * HOUR, HOUR):
         if restarts:
             monitored = monitored_of(busy_hour([*labels]), fresh_store, windows=(), every=HOUR)
-        run_cycle(monitored, as_of)
+        monitored.cycle(as_of)
         adding.append(sum(one.labels for one in fresh_store.waiting("late") if one.start == NOON))
 
     # counted at 71 h; a 24th of the age is a little above 3 h at 74 h
@@ -144,8 +142,8 @@ def test_a_change_of_labels_alone_reads_no_records(fresh_store: SqlStore) -> Non
     source = busy_hour([(f"p{number}", START + 30 * HOUR, 0, "1") for number in range(100)])
     monitored = monitored_of(source, fresh_store, windows=())
 
-    run_cycle(monitored, START + DAY)
-    report, _ = run_cycle(monitored, START + 2 * DAY)
+    monitored.cycle(START + DAY)
+    report, _ = monitored.cycle(START + 2 * DAY)
 
     assert (report.rows_read, report.label_rows_read) == (25, 426)
     assert counted_as_of(fresh_store, NOON, Part.RECORDS) == START + DAY
@@ -160,11 +158,11 @@ def test_panes_that_labels_change_are_read_at_once_as_far_as_their_own_rows_allo
     labels = [(f"p{number}", evening + 10 * MINUTE, 0, "1") for number in range(0, 300, 10)]
     source = MemorySource(predictions_of(NOON + np.arange(300) * (HOUR // 100)), labels_of(labels))
     monitored = monitored_of(source, fresh_store, windows=())
-    monitored.at_once = AtOnce(200, 300)
+    monitored.change(at_once=AtOnce(200, 300))
 
-    run_cycle(monitored, evening)
+    monitored.cycle(evening)
     with patch.object(source, "labelled", wraps=source.labelled) as asked:
-        report, _ = run_cycle(monitored, evening + 20 * MINUTE)
+        report, _ = monitored.cycle(evening + 20 * MINUTE)
 
     assert report.label_rows_read == 300
     assert asked.call_count == 1
@@ -181,7 +179,7 @@ def test_a_pane_about_to_settle_is_counted_once_more_whatever_its_labels(fresh_s
 
     seen = []
     for as_of in ticks(asked - 2 * HOUR, asked + HOUR, HOUR // 2):
-        run_cycle(monitored, as_of)
+        monitored.cycle(as_of)
         seen.append((as_of - asked, waits(fresh_store, NOON), labelled(fresh_store, NOON)))
 
     assert [(waiting, count) for age, waiting, count in seen if age < 0] == [
@@ -200,10 +198,10 @@ def test_labels_that_become_visible_late_but_within_the_overlap_are_new(fresh_st
     before, after = busy_hour([other]), busy_hour([*batch, other])
     monitored = monitored_of(before, fresh_store, windows=(), every=HOUR)
     for as_of in ticks(asked - 2 * HOUR, asked, HOUR):
-        run_cycle(monitored, as_of)
+        monitored.cycle(as_of)
 
     before.labels = after.labels
-    run_cycle(monitored, asked + HOUR)
+    monitored.cycle(asked + HOUR)
 
     assert labelled(fresh_store, NOON) == 100
     assert not waits(fresh_store, NOON)

@@ -7,7 +7,7 @@ from strategies import FIRST, PANES, Row, counting_of, table_of
 
 from monitor.core.clock import HOUR
 from monitor.records.checksum import bits_of_texts, checksum, mix, wrapped
-from monitor.records.count_labels import count_labels, label_facts
+from monitor.records.labels.count_labels import count_labels, label_facts
 
 LATER = int(PANES[-1]) + 1_000 * HOUR
 

@@ -10,9 +10,9 @@ from sklearn.metrics import brier_score_loss, log_loss
 from strategies import AS_OF, FIRST, PANES, Row, counting_of, table_of
 
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.records.count_labels import count_labels, winning_labels
 from monitor.records.count_records import cells_of, count_records
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import count_labels, winning_labels
 from monitor.records.pane import PanePart
 from monitor.records.rows import read_rows
 from monitor.records.tabulate import Table

@@ -10,8 +10,8 @@ import pytest
 from strategies import AS_OF, FIRST, PANES, counting_of, reading_of, table_of
 
 from monitor.core.typing import Ints
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.probabilities import COARSE_EDGES, EDGES, UNUSABLE
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters

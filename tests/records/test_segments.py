@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from strategies import AS_OF, FIRST, PANES, Row, reading_of, table_of
 
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.reading import Serving
 from monitor.records.reference import counting_without_reference, reference_of

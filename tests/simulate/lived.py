@@ -20,8 +20,9 @@ from monitor.config.load import settings_of
 from monitor.core.clock import DAY, MINUTE, from_iso, to_iso
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.model import AGES, LATE, WAITING, Monitored
+from monitor.pipeline.model import Model
 from monitor.pipeline.windows.due import UNEVEN
+from monitor.pipeline.windows.log_rows import AGES, LATE, WAITING
 from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import PanePart, Part
 from monitor.specs.settings import Settings
@@ -151,9 +152,9 @@ class Lived:
         return self._app
 
     @property
-    def monitored(self) -> Monitored:
+    def model(self) -> Model:
         """The model."""
-        return self.app.monitored(MODEL, self.as_of)
+        return self.app.model(MODEL, self.as_of)
 
     def stop(self) -> None:
         """End the process, with all of its caches."""
@@ -215,7 +216,7 @@ class Lived:
         """Start of what is not frozen: panes within the horizon, from the log's oldest row on, if any."""
         oldest = "SELECT min(event_time) FROM predictions WHERE logged_at <= :now AND event_time <= :latest"
         given = {"now": self.as_of, "latest": self.as_of + TOLERANCE}
-        cut = self.monitored.oldest_pane(self.as_of)
+        cut = self.model.oldest_pane(self.as_of)
         since = f" AND event_time >= {2 * cut - self.as_of - DAY}"
         with self.engine.connect() as connection:
             found = connection.execute(sa.text(oldest + since), given).scalar()
@@ -237,7 +238,7 @@ def panes_of(
 ) -> dict[Key, Content]:
     """Stored panes that have rows; blocks of some subjects, and the moments with them, left out."""
     blocks = without | {"moments"} if without else without
-    counting = app.monitored(MODEL, as_of).counting
+    counting = app.model(MODEL, as_of).counting
     found: dict[Key, Content] = {}
     for part in Part:
         starts = [one.start for one in app.store.facts(MODEL, since) if one.part is part]
@@ -257,11 +258,11 @@ def content(pane: PanePart, without: frozenset[str]) -> Content:
 
 def measured(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     """Measurements of the windows that begin at or after a moment, made anew of the stored panes."""
-    monitored = app.monitored(MODEL, as_of)
+    model, caches = app.prepared(MODEL, as_of)
     nothing: Ints = np.empty(0, np.int64)
     rows: list[MeasurementRow] = []
-    for window in monitored.spec.windows:
-        measures = WindowMeasures(monitored, window, since, nothing, since)
+    for window in model.spec.windows:
+        measures = WindowMeasures(model, caches, window, since, nothing, since)
         end = window.newest_end(as_of)
         while window.start(end) >= since:
             rows += [*measures.records(end), *measures.labels(end, Truth.PROVISIONAL)]
@@ -271,7 +272,7 @@ def measured(app: App, as_of: int, since: int) -> list[MeasurementRow]:
 
 def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     """Committed rows of the newest windows, and the figures of the audit."""
-    windows = {window.name: window for window in app.monitored(MODEL, as_of).spec.windows}
+    windows = {window.name: window for window in app.model(MODEL, as_of).spec.windows}
     rows = [row for _, _, row in app.store.current(MODEL) if row.truth is not Truth.SETTLED]
     newest = [
         replace(row, warning=row.warning.removesuffix(UNEVEN))  # of older delays too: history, as settling is
@@ -318,7 +319,7 @@ def _old_revisions(lived: Lived, rows: Iterable[Content]) -> set[Content]:
     """Rows older than all that is followed, between a value's first and last with one truth."""
     names = [column.name for column in tables.snapshots.c]
     moment, of = names.index("as_of"), [names.index(name) for name in VALUE]
-    before = lived.as_of - lived.monitored.counting.reading.horizon - lived.monitored.longest_window()
+    before = lived.as_of - lived.model.counting.reading.horizon - lived.model.longest_window()
     values: dict[Content, list[Content]] = {}
     for row in sorted(rows, key=lambda one: int(str(one[moment]))):
         values.setdefault(tuple(row[at] for at in of), []).append(row)

@@ -17,7 +17,6 @@ from synthetic import READING, START, monitored_of
 
 from monitor.core.clock import DAY, HOUR
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.cycle import run_cycle
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
@@ -90,9 +89,9 @@ def watched(
         every=every,
         settled_share=SHARE,
     )
-    length = monitored.spec.windows[0].length
+    length = monitored.model.spec.windows[0].length
     for as_of in range(START + every, START + days * DAY + 1, every):
-        _, rows = run_cycle(monitored, as_of)
+        _, rows = monitored.cycle(as_of)
         for row in rows:
             inside = row.window_end - length >= START
             if row.measure == measure and inside and row.version is None:

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.clock import HOUR, from_iso, to_datetime
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.reading import Arms, Reading, Task
 from monitor.records.reference import reference_of

@@ -13,7 +13,8 @@ from source_databases import Database as Log
 from test_partitions import recorded
 
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, from_iso
-from monitor.pipeline.cycle import run_cycle
+from monitor.pipeline.caches import Caches
+from monitor.pipeline.cycle import Tick, run_cycle
 from monitor.records.pane import Part
 from monitor.sources import PushedSource, SqlSource
 from monitor.sources.explain import Query, explain_model
@@ -43,10 +44,11 @@ def test_what_is_explained_is_what_a_cycle_and_an_audit_run(tmp_path: Path, colu
     source, seen = recorded(Log(bench.database.url, "fetchmany"))
 
     with bench.app() as app:
-        monitored = replace(app.monitored("late"), source=source, audit_every=HOUR)
-        run_cycle(monitored, END - HOUR)
+        monitored = replace(app.model("late"), source=source, audit_every=HOUR)
+        caches = Caches.of(monitored)
+        run_cycle(monitored, caches, Tick(END - HOUR))
         seen.clear()
-        run_cycle(monitored, END)
+        run_cycle(monitored, caches, Tick(END))
         run = {
             sql
             for sql in seen

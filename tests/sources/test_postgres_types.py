@@ -13,8 +13,8 @@ from source_databases import Database
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import SourceError
-from monitor.records.count_labels import count_labels
 from monitor.records.count_records import count_records
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.reference import reference_of
 from monitor.sources import SqlSource

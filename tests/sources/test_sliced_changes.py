@@ -13,7 +13,7 @@ from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceUnavailable, Trouble
-from monitor.pipeline.changes.dirty import Found, _found, _Span
+from monitor.pipeline.changes.dirty import ChangedRows, _added_up, _Span
 from monitor.records.rows import Batches, dated
 from monitor.sources import SqlSource, retries
 from monitor.sources.engines.engine import Dialect
@@ -122,9 +122,11 @@ def rows_in(batches: Batches) -> Counter[Any]:
     return Counter(zip(*columns, strict=True))
 
 
-def added_up(batches: Batches, model: ModelSpec, role: str) -> Found:
+def added_up(batches: Batches, model: ModelSpec, role: str) -> ChangedRows:
     """What a cycle makes of changes."""
-    return _found(dated(batches, role, model.reading), _Span(BOUNDS, None, AS_OF, None), model.reading.pane)
+    return _added_up(
+        dated(batches, role, model.reading), _Span(BOUNDS, None, AS_OF, None), model.reading.pane
+    )
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import numpy as np
 
 from monitor.core.clock import floor_to
 from monitor.core.typing import Ints
-from monitor.pipeline.changes.overlap import Again
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.changes.overlap import Overlap
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
 from monitor.records.pane import Part
 from monitor.records.rows import Dated, dated
 from monitor.specs.reads import changed_labels_range, changed_records_range
@@ -46,66 +47,74 @@ class Changes:
     late_labels: int | None = None
 
 
-def find_changes(monitored: Monitored, state: ModelState, as_of: int) -> Changes:
+def find_changes(model: Model, panes: Panes, state: ModelState, as_of: int) -> Changes:
     """Panes to count again. Cost: two columns of the changed rows, three of the changed labels."""
-    spec, reading = monitored.spec, monitored.counting.reading
+    spec, reading = model.spec, model.reading
     bounds = changed_records_range(spec, reading, as_of, first=state.as_of is None)
     since = None if state.logged_cursor is None else state.logged_cursor - spec.overlap
     has_logged_at = spec.predictions.column("logged_at") is not None
-    batches = monitored.source.changed_records(spec, since=since, as_of=as_of, bounds=bounds)
+    batches = model.source.changed_records(spec, since=since, as_of=as_of, bounds=bounds)
     span = _Span(
         bounds, since if has_logged_at else None, as_of, state.logged_cursor, _asked(state, reading.tolerance)
     )
-    again = Again(spec.overlap, span.cursor or 0)
-    found = _found(dated(batches, "logged_at", reading), span, reading.pane, again)
-    late = _late(found, state.rows_seen_again) if has_logged_at else None
-    unseen = _unseen(monitored, Part.RECORDS, found, state.rows_seen_again)
-    state = replace(state, rows_seen_again=again.by_pane() if has_logged_at else ())
-    starts = sorted({*unseen, *_tail(monitored, state, as_of, bounds[0])})
+    overlap = Overlap(spec.overlap, span.cursor or 0)
+    rows = _added_up(dated(batches, "logged_at", reading), span, reading.pane, overlap)
+    late = _late(rows, state.rows_seen_again) if has_logged_at else None
+    unseen = _unseen(model, panes, Part.RECORDS, rows, state.rows_seen_again)
+    state = replace(state, rows_seen_again=overlap.by_pane() if has_logged_at else ())
+    starts = sorted({*unseen, *_tail(model, state, as_of, bounds[0])})
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in starts]
-    if state.oldest is None and found.changed:
-        state = replace(state, oldest=oldest_of(monitored, found.oldest, bounds[0], as_of), first_as_of=as_of)
-    if has_logged_at and found.newest:
-        state = replace(state, logged_cursor=min(as_of, found.newest))
-    changes = Changes(state, waiting, found.changed, found.read, found.invalid, late)
-    return _with_labels(monitored, changes, as_of, bounds) if reading.labelled else changes
+    if state.oldest is None and rows.changed:
+        state = replace(state, oldest=oldest_of(model, rows.oldest, bounds[0], as_of), first_as_of=as_of)
+    if has_logged_at and rows.newest:
+        state = replace(state, logged_cursor=min(as_of, rows.newest))
+    changes = Changes(state, waiting, rows.changed, rows.read, rows.invalid, late)
+    return _with_labels(model, panes, changes, as_of, bounds) if reading.labelled else changes
 
 
 def _asked(state: ModelState, tolerance: int) -> int:
     return 0 if state.as_of is None else state.as_of + tolerance + 1
 
 
-def changed_rows(monitored: Monitored, bounds: tuple[int, int], as_of: int) -> "Found":
+def changed_rows(model: Model, bounds: tuple[int, int], as_of: int) -> "ChangedRows":
     """All rows within bounds, whenever they were logged."""
-    spec, reading = monitored.spec, monitored.counting.reading
-    batches = monitored.source.changed_records(spec, since=None, as_of=as_of, bounds=bounds)
-    return _found(dated(batches, "logged_at", reading), _Span(bounds, None, as_of, None), reading.pane)
+    spec, reading = model.spec, model.reading
+    batches = model.source.changed_records(spec, since=None, as_of=as_of, bounds=bounds)
+    return _added_up(dated(batches, "logged_at", reading), _Span(bounds, None, as_of, None), reading.pane)
 
 
-def oldest_of(monitored: Monitored, found: int, first: int, as_of: int) -> int:
-    """Oldest event time of the log as far as the horizon reaches: its cut, where there are older rows."""
-    older = (first - monitored.counting.reading.horizon, first)
-    return first if monitored.source.has_records(monitored.spec, as_of=as_of, bounds=older) else found
+def oldest_of(model: Model, event_time: int, first: int, as_of: int) -> int:
+    """Oldest event time of the log as far as the horizon reaches: its cut, where there are older rows.
+
+    Parameters
+    ----------
+    event_time
+        the oldest one within the horizon, which begins at `first`.
+    """
+    older = (first - model.reading.horizon, first)
+    return first if model.source.has_records(model.spec, as_of=as_of, bounds=older) else event_time
 
 
-def _with_labels(monitored: Monitored, changes: Changes, as_of: int, bounds: tuple[int, int]) -> Changes:
-    spec, reading, state = monitored.spec, monitored.counting.reading, changes.state
+def _with_labels(
+    model: Model, panes: Panes, changes: Changes, as_of: int, bounds: tuple[int, int]
+) -> Changes:
+    spec, reading, state = model.spec, model.reading, changes.state
     assert spec.labels is not None
     since = None if state.reported_cursor is None else state.reported_cursor - spec.overlap
     has_reported_at = spec.labels.column("reported_at") is not None
     bounds = changed_labels_range(spec, bounds, as_of)
-    batches = monitored.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
+    batches = model.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
     span = _Span(bounds, since, as_of, state.reported_cursor, _asked(state, reading.tolerance))
     if not has_reported_at:
         span = _Span(bounds, None, bounds[1], None)
-    again = Again(spec.overlap, span.cursor or 0)
-    found = _found(dated(batches, "reported_at", reading), span, reading.pane, again)
-    if has_reported_at and found.newest:
-        state = replace(state, reported_cursor=min(as_of, found.newest))
-    waiting = _relabelled(monitored, found, state.seen_again, as_of)
-    late = _late(found, state.seen_again) if has_reported_at else None
-    state = replace(state, seen_again=again.by_pane() if has_reported_at else ())
-    waiting, read = [*changes.waiting, *waiting], changes.read + found.read
+    overlap = Overlap(spec.overlap, span.cursor or 0)
+    rows = _added_up(dated(batches, "reported_at", reading), span, reading.pane, overlap)
+    if has_reported_at and rows.newest:
+        state = replace(state, reported_cursor=min(as_of, rows.newest))
+    waiting = _relabelled(model, panes, rows, state.seen_again, as_of)
+    late = _late(rows, state.seen_again) if has_reported_at else None
+    state = replace(state, seen_again=overlap.by_pane() if has_reported_at else ())
+    waiting, read = [*changes.waiting, *waiting], changes.read + rows.read
     return replace(changes, state=state, waiting=waiting, read=read, late_labels=late)
 
 
@@ -124,7 +133,7 @@ class _Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ChangedRows:
     """Rows of a span, added up: `changed` and `new` ones by pane start; `newest` is at least the cursor.
 
     Parameters
@@ -145,7 +154,9 @@ class Found:
     newest: int
 
 
-def _found(batches: Iterator[Dated], span: _Span, pane: int, again: Again | None = None) -> Found:
+def _added_up(
+    batches: Iterator[Dated], span: _Span, pane: int, overlap: Overlap | None = None
+) -> ChangedRows:
     """Add the rows up batch by batch: memory does not grow with them."""
     changed: Counter[int] = Counter()
     new: Counter[int] = Counter()
@@ -163,16 +174,16 @@ def _found(batches: Iterator[Dated], span: _Span, pane: int, again: Again | None
         if span.since is not None:
             for start, seen in _newest_by_pane(batch.event.us[wanted], batch.seen[wanted], pane):
                 last[start] = max(seen, last.get(start, seen))
-        if again is not None:
-            again.add(batch.event.us[wanted] // pane * pane, batch.seen[wanted])
+        if overlap is not None:
+            overlap.add(batch.event.us[wanted] // pane * pane, batch.seen[wanted])
         read += len(wanted)
         invalid += batch.event.invalid
         oldest = int(batch.event.us[wanted].min(initial=oldest))
         newest = int(batch.seen[wanted].max(initial=newest))
-    return Found(dict(changed), dict(new), dict(behind), last, read, invalid, oldest, newest)
+    return ChangedRows(dict(changed), dict(new), dict(behind), last, read, invalid, oldest, newest)
 
 
-def _unseen(monitored: Monitored, part: Part, found: Found, before: SeenAgain = None) -> list[int]:
+def _unseen(model: Model, panes: Panes, part: Part, rows: ChangedRows, before: SeenAgain = None) -> list[int]:
     """Panes, ascending, with changed rows that their last count may not have seen.
 
     While a log or a label feed is quiet its cursor stands, and so does the overlap: its panes would be
@@ -185,30 +196,32 @@ def _unseen(monitored: Monitored, part: Part, found: Found, before: SeenAgain = 
         rows of the overlap that the search before this one saw, by start: where there are no more now, they
         were counted since then, or wait to be.
     """
-    facts, rest = monitored.panes.facts(part), monitored.spec.overlap + monitored.spec.every
-    known = dict(before or ())
+    facts, rest = panes.facts(part), model.spec.overlap + model.spec.every
+    seen_before = dict(before or ())
     return [
         start
-        for start in sorted(found.changed)
-        if start in found.new
-        or start not in found.last
+        for start in sorted(rows.changed)
+        if start in rows.new
+        or start not in rows.last
         or start not in facts
         or (
-            found.changed[start] > known.get(start, 0)
-            and facts[start].counted_as_of < found.last[start] + rest
+            rows.changed[start] > seen_before.get(start, 0)
+            and facts[start].counted_as_of < rows.last[start] + rest
         )
     ]
 
 
-def _late(found: Found, before: SeenAgain) -> int:
+def _late(rows: ChangedRows, before: SeenAgain) -> int:
     """Rows that the search before could have seen and did not; 0 where it is not known what it saw."""
     if before is None:
         return 0
-    known = dict(before)
-    return sum(max(0, count - known.get(start, 0)) for start, count in found.behind.items())
+    seen_before = dict(before)
+    return sum(max(0, count - seen_before.get(start, 0)) for start, count in rows.behind.items())
 
 
-def _relabelled(monitored: Monitored, found: Found, before: SeenAgain, as_of: int) -> list[WaitingPane]:
+def _relabelled(
+    model: Model, panes: Panes, rows: ChangedRows, before: SeenAgain, as_of: int
+) -> list[WaitingPane]:
     """Panes with changed labels, those counted as of this moment left out.
 
     Labels at or before the cursor, seen again in the overlap, are not counted twice: waiting adds up. Those
@@ -219,22 +232,22 @@ def _relabelled(monitored: Monitored, found: Found, before: SeenAgain, as_of: in
     before
         labels of the overlap that the search before this one saw, by start.
     """
-    facts, known = monitored.panes.facts(Part.LABELS), dict(before or ())
+    facts, before_labels = panes.facts(Part.LABELS), dict(before or ())
     return [
         WaitingPane(
             start=start,
             part=Part.LABELS,
             since=as_of,
-            labels=max(found.changed[start] - known.get(start, 0), found.new.get(start, 0)),
+            labels=max(rows.changed[start] - before_labels.get(start, 0), rows.new.get(start, 0)),
         )
-        for start in _unseen(monitored, Part.LABELS, found)
+        for start in _unseen(model, panes, Part.LABELS, rows)
         if start not in facts or facts[start].counted_as_of != as_of
     ]
 
 
-def _tail(monitored: Monitored, state: ModelState, as_of: int, oldest: int) -> list[int]:
+def _tail(model: Model, state: ModelState, as_of: int, oldest: int) -> list[int]:
     """Panes between the previous as of and this one: they may hold rows that were in the future."""
-    reading = monitored.counting.reading
+    reading = model.reading
     first = max(floor_to(as_of if state.as_of is None else state.as_of, reading.pane), oldest)
     return list(range(first, as_of + reading.tolerance + 1, reading.pane))
 

@@ -5,25 +5,26 @@ from dataclasses import replace
 from itertools import pairwise
 
 from monitor.pipeline.changes.dirty import Changes, changed_rows, oldest_of
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
 from monitor.records.pane import Part
 from monitor.specs.rows import WaitingPane
 
 _FIRST = -(2**62)
 
 
-def drop_other_widths(monitored: Monitored, *, token: int | None = None) -> None:
+def drop_other_widths(model: Model, *, token: int | None = None) -> None:
     """Drop stored panes that may be of another width than the configured one: see `reach_back`.
 
     Those of another layout and the same width stay until they are counted again.
     """
-    facts = monitored.store.facts(monitored.name, _FIRST)
-    counting = monitored.counting
+    facts = model.store.facts(model.name, _FIRST)
+    counting = model.counting
     current = {counting.stored_as(counting.layout(part)) for part in Part}
-    if not facts or current & {one.layout for one in facts}:
+    if not facts or current & {fact.layout for fact in facts}:
         return
-    if not _are_of_width({one.start for one in facts}, counting.reading.pane):
-        monitored.store.drop_panes(monitored.name, token=token)
+    if not _are_of_width({fact.start for fact in facts}, counting.reading.pane):
+        model.store.drop_panes(model.name, token=token)
 
 
 def _are_of_width(starts: Collection[int], pane: int) -> bool:
@@ -35,33 +36,33 @@ def _are_of_width(starts: Collection[int], pane: int) -> bool:
     return min(distances, default=None) == pane and not any(start % pane for start in starts)
 
 
-def reach_back(monitored: Monitored, changes: Changes, as_of: int) -> Changes:
+def reach_back(model: Model, panes: Panes, changes: Changes, as_of: int) -> Changes:
     """Changes with the panes between the horizon's cut and all that was ever counted, where the log has rows.
 
     The first cycle of a process asks for them. Cost: two columns of that range, which is empty as long as
     the horizon is not longer than it was; after another width of panes it is the whole horizon.
     """
-    cut, counted_from = monitored.oldest_pane(as_of), _counted_from(monitored, changes, as_of)
+    cut, counted_from = model.oldest_pane(as_of), _counted_from(model, panes, changes, as_of)
     if counted_from is None or counted_from <= cut:
         return changes
-    found = changed_rows(monitored, (cut, counted_from), as_of)
-    if not found.changed:
+    rows = changed_rows(model, (cut, counted_from), as_of)
+    if not rows.changed:
         return changes
     # As if the history began now, with this horizon.
-    state = replace(changes.state, oldest=oldest_of(monitored, found.oldest, cut, as_of), first_as_of=as_of)
-    waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in sorted(found.changed)]
+    state = replace(changes.state, oldest=oldest_of(model, rows.oldest, cut, as_of), first_as_of=as_of)
+    waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in sorted(rows.changed)]
     return replace(
         changes,
         state=state,
         waiting=[*changes.waiting, *waiting],
-        rows=changes.rows | found.changed,
-        read=changes.read + found.read,
+        rows=changes.rows | rows.changed,
+        read=changes.read + rows.read,
     )
 
 
-def _counted_from(monitored: Monitored, changes: Changes, as_of: int) -> int | None:
+def _counted_from(model: Model, panes: Panes, changes: Changes, as_of: int) -> int | None:
     """Start of the oldest pane that was counted or waits, else the log's end; before the first cycle None."""
-    starts = {*monitored.panes.facts(Part.RECORDS)}
-    starts.update(one.start for one in monitored.store.waiting(monitored.name))
-    nothing = None if changes.state.as_of is None else as_of + monitored.counting.reading.tolerance + 1
+    starts = {*panes.facts(Part.RECORDS)}
+    starts.update(pane.start for pane in model.store.waiting(model.name))
+    nothing = None if changes.state.as_of is None else as_of + model.reading.tolerance + 1
     return min(starts, default=nothing)

@@ -12,18 +12,20 @@ def _none() -> Ints:
 
 
 @dataclass(slots=True)
-class Again:
-    """Rows of the last `overlap` before the newest one so far: memory grows with these only.
+class Overlap:
+    """Rows of the last `width` before the newest one so far: memory grows with these only.
 
     Parameters
     ----------
+    width
+        microseconds.
     newest
         when the newest row became visible: of an earlier search, to begin with.
     start, seen
         pane of each row, and when it became visible.
     """
 
-    overlap: int
+    width: int
     newest: int
     start: Ints = field(default_factory=_none)
     seen: Ints = field(default_factory=_none)
@@ -32,7 +34,7 @@ class Again:
         """Take in further rows, in any order."""
         self.newest = int(seen.max(initial=self.newest))
         start, seen = np.concatenate([self.start, start]), np.concatenate([self.seen, seen])
-        kept = seen >= self.newest - self.overlap
+        kept = seen >= self.newest - self.width
         self.start, self.seen = start[kept], seen[kept]
 
     def by_pane(self) -> tuple[tuple[int, int], ...]:

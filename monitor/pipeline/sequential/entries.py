@@ -1,4 +1,4 @@
-"""Comparisons that go on: what has settled since a moment enters once, and is never taken back.
+"""What enters the sequential tests: what has settled since a moment, once, and never taken back.
 
 Panes enter in the order of their event time, a day at a time (a pane, if it is longer), when the day is
 settled, or, of what needs no labels, counted and over. What is corrected later changes windows, not these
@@ -6,7 +6,7 @@ sums: a test that is looked at again and again would not stay valid. Days that l
 can enter never do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,9 +15,10 @@ from monitor.core.clock import DAY
 from monitor.core.typing import Ints
 from monitor.measures.options import Result
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.ledger import Ledger
-from monitor.pipeline.sequential.tests import Comparison, comparisons_of
+from monitor.pipeline.sequential.tests import SequentialTest, tests_of
 from monitor.pipeline.windows.due import Truths
 from monitor.records.pane import Part
 from monitor.specs.rows import Entry, ModelState
@@ -31,9 +32,9 @@ class Entered:
     Parameters
     ----------
     rows
-        of all comparisons, and `kept` of those to which something was added.
+        of all tests, and `kept` of those to which something was added.
     ledgers
-        by comparison and key, to be remembered once the entries are committed.
+        by test and key, to be remembered once the entries are committed.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -42,82 +43,89 @@ class Entered:
     ledgers: dict[tuple[str, str], Ledger] = field(default_factory=dict)
 
 
-def enter(monitored: Monitored, state: ModelState, truth: Truths, lacking: Ints) -> Entered:
+def ledgers_of(model: Model) -> dict[tuple[str, str], Ledger]:
+    """Ledgers of a model's tests, by name and key, of the stored entries."""
+    ledgers: dict[tuple[str, str], Ledger] = {}
+    for entry in model.store.entries(model.name) if tests_of(model.spec, model.counting) else ():
+        key = entry.comparison, entry.key
+        ledgers[key] = ledgers.get(key, Ledger(entry.total)).after(entry)
+    return ledgers
+
+
+def enter(
+    model: Model,
+    panes: Panes,
+    ledgers: Mapping[tuple[str, str], Ledger],
+    state: ModelState,
+    truth: Truths,
+    lacking: Ints,
+) -> Entered:
     """Let in what can enter now, and measure everything that has entered.
 
     Parameters
     ----------
+    ledgers
+        as they were committed last.
     lacking
         int64, ascending: starts of panes that are not counted.
     """
-    found = Entered()
-    going_on = comparisons_of(monitored.spec, monitored.counting)
-    if state.oldest is None or not going_on:
-        return found
-    known = _ledgers(monitored) if monitored.ledgers is None else monitored.ledgers
-    for one in going_on:
-        ledger = known.get((one.name, one.key), Ledger(one.nothing))
-        entries = list(_entries(monitored, one, ledger, _days(monitored, one, ledger, state, truth, lacking)))
+    entered = Entered()
+    for test in tests_of(model.spec, model.counting) if state.oldest is not None else ():
+        ledger = ledgers.get((test.name, test.key), Ledger(test.nothing))
+        spans = _spans(model, test, ledger, state, truth, lacking)
+        entries = list(_entries(model.reading.pane, panes, test, ledger, spans, truth.as_of))
         for entry in entries:
             ledger = ledger.after(entry)
-        rows = [_row(one, ledger, truth.as_of, result) for result in one.results(ledger)]
-        found.entries.extend(entries)
-        found.rows.extend(rows)
-        found.kept.extend(rows if entries else [])
-        found.ledgers[one.name, one.key] = ledger
-    return found
+        rows = [_row(test, ledger, truth.as_of, result) for result in test.results(ledger)]
+        entered.entries.extend(entries)
+        entered.rows.extend(rows)
+        entered.kept.extend(rows if entries else [])
+        entered.ledgers[test.name, test.key] = ledger
+    return entered
 
 
-def _ledgers(monitored: Monitored) -> dict[tuple[str, str], Ledger]:
-    found: dict[tuple[str, str], Ledger] = {}
-    for entry in monitored.store.entries(monitored.name):
-        key = entry.comparison, entry.key
-        found[key] = found.get(key, Ledger(entry.total)).after(entry)
-    return found
-
-
-def _days(
-    monitored: Monitored, one: Comparison, ledger: Ledger, state: ModelState, truth: Truths, lacking: Ints
-) -> Iterator[tuple[int, int, int]]:
-    """(start, end, as of) of the days that enter: the first that has not, and those after it."""
-    step = max(DAY, monitored.counting.reading.pane)
-    first = monitored.oldest_pane(truth.as_of)
+def _spans(
+    model: Model, test: SequentialTest, ledger: Ledger, state: ModelState, truth: Truths, lacking: Ints
+) -> Iterator[tuple[int, int]]:
+    """(Start, end) of the days that enter: the first that has not, and those after it."""
+    step = max(DAY, model.reading.pane)
+    first = model.oldest_pane(truth.as_of)
     if ledger.end is None:
-        first = max(first, monitored.first_counted(state), one.since or 0)
+        first = max(first, model.first_counted(state), test.since or 0)
     start = max(-(-first // step) * step, ledger.end or 0)
-    while _is_over(monitored, one, (start, start + step), truth, lacking):
-        yield start, start + step, truth.as_of
+    while _is_over(model, test, (start, start + step), truth, lacking):
+        yield start, start + step
         start += step
 
 
-def _is_over(
-    monitored: Monitored, one: Comparison, span: tuple[int, int], truth: Truths, lacking: Ints
-) -> bool:
+def _is_over(model: Model, test: SequentialTest, span: tuple[int, int], truth: Truths, lacking: Ints) -> bool:
     """Whether nothing of a span is expected any more: it is settled, or all of it is counted."""
-    if span[1] > truth.as_of - monitored.spec.ready_after:
+    if span[1] > truth.as_of - model.spec.ready_after:
         return False
-    if one.part is Part.LABELS:
+    if test.part is Part.LABELS:
         return truth.of_span(*span) is not Settled.NO
     first, last = np.searchsorted(lacking, span)
     return bool(first == last)
 
 
 def _entries(
-    monitored: Monitored, one: Comparison, ledger: Ledger, days: Iterator[tuple[int, int, int]]
+    pane: int,
+    panes: Panes,
+    test: SequentialTest,
+    ledger: Ledger,
+    spans: Iterable[tuple[int, int]],
+    as_of: int,
 ) -> Iterator[Entry]:
-    pane = monitored.counting.reading.pane
-    for start, end, as_of in days:
-        panes = [
-            one.counts(monitored.panes.window(one.part, at, at + pane)) for at in range(start, end, pane)
-        ]
-        total, most = ledger.looked(panes, one.evidence)
+    for start, end in spans:
+        counts = [test.counts(panes.window(test.part, at, at + pane)) for at in range(start, end, pane)]
+        total, most = ledger.looked(counts, test.evidence)
         entry = Entry(
-            comparison=one.name,
-            key=one.key,
+            comparison=test.name,
+            key=test.key,
             start=start,
             end=end,
             as_of=as_of,
-            entered=tuple(map(sum, zip(*panes, strict=True))),
+            entered=tuple(map(sum, zip(*counts, strict=True))),
             total=total,
             most=most,
         )
@@ -125,11 +133,11 @@ def _entries(
         yield entry
 
 
-def _row(one: Comparison, ledger: Ledger, as_of: int, result: Result) -> MeasurementRow:
+def _row(test: SequentialTest, ledger: Ledger, as_of: int, result: Result) -> MeasurementRow:
     return MeasurementRow(
         window=CUMULATIVE,
         window_end=as_of if ledger.end is None else ledger.end,
-        truth=Truth.SETTLED if one.part is Part.LABELS else Truth.NONE,
+        truth=Truth.SETTLED if test.part is Part.LABELS else Truth.NONE,
         version=None,
         segment=None,
         measure=result.measure,

@@ -1,4 +1,4 @@
-"""Ledgers: sums of all that has entered a comparison that goes on, each record once."""
+"""Ledgers: sums of all that has entered a sequential test, each record once."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ Counts: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Sum of all entries of one comparison.
+    """Sum of all entries of one test.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is compared as it goes on: the arms' outcomes, their shares of the predictions, a challenger."""
+"""Sequential tests of a model: of the arms' outcomes, of their shares of the predictions, of a challenger."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -8,8 +8,8 @@ from monitor.measures.comparison import challenger, sequential
 from monitor.measures.comparison.arms import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
 from monitor.measures.options import Result
 from monitor.pipeline.sequential.ledger import Counts, Ledger
-from monitor.records import pairing
 from monitor.records.counting import VOLUME, Counting
+from monitor.records.labels import pairing
 from monitor.records.pane import Part
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ModelSpec
@@ -20,13 +20,13 @@ from monitor.states.strata import WHOLE, Strata, Stratum
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison that goes on.
+class SequentialTest:
+    """A test that is looked at again and again, of what has settled since a moment.
 
     Parameters
     ----------
     name, key
-        the hash of what is compared, and how: where it changes, the comparison begins anew.
+        the hash of what is compared, and how: where it changes, the test begins anew.
     since
         microseconds; None: with the oldest pane that is counted.
     nothing
@@ -49,17 +49,17 @@ class Comparison:
     results: Callable[[Ledger], Iterator[Result]]
 
 
-def comparisons_of(spec: ModelSpec, counting: Counting) -> list[Comparison]:
-    """Comparisons of a model that go on."""
-    found: list[Comparison] = []
+def tests_of(spec: ModelSpec, counting: Counting) -> list[SequentialTest]:
+    """Sequential tests of a model."""
+    tests: list[SequentialTest] = []
     arms = counting.reading.arms
     if arms is not None and counting.label is not None:
-        found += [_outcome(spec, counting, arms, *one) for one in _compared(counting.reading)]
+        tests += [_outcome(spec, counting, arms, *one) for one in _compared(counting.reading)]
     if arms is not None and spec.compared.control_share is not None:
-        found.append(_sample_ratio(spec, arms, spec.compared.control_share))
+        tests.append(_sample_ratio(spec, arms, spec.compared.control_share))
     if counting.challenged and counting.label is not None:
-        found.append(_challenger(spec, counting))
-    return found
+        tests.append(_challenger(spec, counting))
+    return tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ class _Outcomes:
         difference, p_value = sequential.outcome_results(
             control, treatment, detect=self.detect, most=ledger.most, level=self.level, subject=self.subject
         )
-        told = replace(difference.measurement, detail=table if ledger.weeks else None)
-        yield replace(difference, measurement=told)
+        weeks = table if ledger.weeks else None
+        yield replace(difference, measurement=replace(difference.measurement, detail=weeks))
         yield p_value
 
     def _of_arm(self, counters: Counters | None) -> Counts:
@@ -133,9 +133,9 @@ def _compared(reading: Reading) -> list[tuple[int, str]]:
     return [(0, "")] if reading.task is Task.REGRESSION else outcomes(reading.classes)
 
 
-def _outcome(spec: ModelSpec, counting: Counting, arms: Arms, at: int, subject: str) -> Comparison:
+def _outcome(spec: ModelSpec, counting: Counting, arms: Arms, at: int, subject: str) -> SequentialTest:
     outcomes = _Outcomes(counting, at, subject, arms.strata, spec.compared.detect, spec.level)
-    return Comparison(
+    return SequentialTest(
         name=" of ".join(filter(None, ("outcome", subject))),
         key=_key(spec, arms, [spec.compared.detect, counting.reading.classes, counting.scale]),
         part=Part.LABELS,
@@ -147,13 +147,13 @@ def _outcome(spec: ModelSpec, counting: Counting, arms: Arms, at: int, subject: 
     )
 
 
-def _sample_ratio(spec: ModelSpec, arms: Arms, planned: float) -> Comparison:
+def _sample_ratio(spec: ModelSpec, arms: Arms, planned: float) -> SequentialTest:
     at, level = VOLUME.index("records"), spec.level
 
     def records(counters: Counters | None) -> int:
         return 0 if counters is None else int(counters.block("volume")[at])
 
-    return Comparison(
+    return SequentialTest(
         name="sample_ratio",
         key=_key(spec, arms, [planned]),
         part=Part.RECORDS,
@@ -167,16 +167,16 @@ def _sample_ratio(spec: ModelSpec, arms: Arms, planned: float) -> Comparison:
     )
 
 
-def _challenger(spec: ModelSpec, counting: Counting) -> Comparison:
+def _challenger(spec: ModelSpec, counting: Counting) -> SequentialTest:
     since, other = spec.compared.challenger_since, counting.reading.challenger
 
     def counts(strata: Strata) -> Counts:
         if WHOLE not in strata:
             return (0, 0, 0, 0)
-        found = pairing.agreement(strata[WHOLE])
-        return (found.both, found.champion_only, found.challenger_only, found.neither)
+        agreement = pairing.agreement(strata[WHOLE])
+        return (agreement.both, agreement.champion_only, agreement.challenger_only, agreement.neither)
 
-    return Comparison(
+    return SequentialTest(
         name="challenger",
         key=content_hash([since, other and other.told, counting.reading.threshold]),
         part=Part.LABELS,

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from monitor.alerts.rules import Rule
 from monitor.core.measurement import Measurement, Reason
@@ -22,14 +23,16 @@ from monitor.measures.evaluate import Result, expectation, performance, quality,
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift.label_shift import LABEL
 from monitor.measures.shift.stability_index import absent_results
-from monitor.pipeline.model import Figures, Monitored
-from monitor.pipeline.windows.target import Target, ask_of, folded_part
-from monitor.pipeline.windows.window_references import Compared
+from monitor.pipeline.windows.target import Target, folded_part
+from monitor.pipeline.windows.window_references import WindowReferences
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, segments_of
 from monitor.windows.fold import fold
+
+Figures: TypeAlias = Mapping[tuple[str, str], Measurement]
+"""By measure and subject."""
 
 REFERENCE = "reference"
 _OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
@@ -43,22 +46,22 @@ class Earlier:
     name: str
     spans: tuple[tuple[int, int], ...]
 
-    def folded(self, monitored: Monitored, part: Part, *, strata: bool = False) -> Strata:
+    def folded(self, target: Target, part: Part, *, strata: bool = False) -> Strata:
         """Sum of the spans by stratum, or of the whole alone; the whole is always there."""
-        layout = monitored.counting.layout(part)
-        found = fold(layout, (monitored.panes.window(part, *span, strata=strata) for span in self.spans))
-        return {WHOLE: Counters.empty(layout)} | found
+        layout, panes = target.model.counting.layout(part), target.caches.panes
+        folded = fold(layout, (panes.window(part, *span, strata=strata) for span in self.spans))
+        return {WHOLE: Counters.empty(layout)} | folded
 
 
-def accepted_spans(monitored: Monitored, window: str, part: Part) -> list[Earlier]:
+def accepted_spans(target: Target, part: Part) -> list[Earlier]:
     """Windows that rules on a kind of window are judged against, as their change was accepted."""
-    truths = {rule.name: rule.truth for rule in monitored.spec.rules if _is_against_a_window(rule)}
+    truths = {rule.name: rule.truth for rule in target.model.spec.rules if _is_against_a_window(rule)}
     return [
-        Earlier(one.against, ((one.start, one.end),))
-        for one in monitored.accepted.values()
-        if (one.series.window, one.series.version, one.series.segment) == (window, "", "")
-        and one.series.rule in truths
-        and (truths[one.series.rule] == "") == (part is Part.RECORDS)
+        Earlier(change.against, ((change.start, change.end),))
+        for series, change in target.accepted.items()
+        if (series.window, series.version, series.segment) == (target.window.name, "", "")
+        and series.rule in truths
+        and (truths[series.rule] == "") == (part is Part.RECORDS)
     ]
 
 
@@ -80,59 +83,59 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
     folded
         labels part by stratum; of the whole alone there is no contribution.
     """
-    reference, then = target.monitored.reference, _of_reference(target.monitored)
-    if reference is None or not then:
+    reference = target.model.reference
+    if reference is None or target.model.version_references:
         return []
-    found = _differences(target, rows, then, REFERENCE)
-    fall = _fall(target, found)
+    then = target.caches.once(
+        ("performance", reference.labels), lambda: _performance(target, reference.labels, every=False)
+    )
+    known = {key: figure for key, figure in then.items() if figure.value is not None}
+    differences = _differences(target, rows, known, REFERENCE)
+    fall = _fall(target, differences)
     if fall is None:
-        return found
+        return differences
     labels = {WHOLE: reference.labels, **reference.label_segments}
-    return found + _contribution(target, fall, folded, labels)
+    return differences + _contribution(target, fall, folded, labels)
 
 
 def quality_against_reference(
-    target: Target, rows: Iterable[MeasurementRow], references: Compared
+    target: Target, rows: Iterable[MeasurementRow], references: WindowReferences
 ) -> list[MeasurementRow]:
     """Differences of faulty values from the reference's, of the windows in which a rule reads them.
 
     Of versions with references of their own, from what these lead one to expect. Cost: each reference is
     looked at once.
     """
-    monitored = target.monitored
     place = (REFERENCE, target.window.name)
-    asked = {rule.measure for rule in monitored.spec.rules if (rule.against, rule.window) == place}
+    asked = {rule.measure for rule in target.model.spec.rules if (rule.against, rule.window) == place}
     wanted = {name for name in asked if BY_NAME[name].family is Family.QUALITY}
     if not wanted or references.default is None:
         return []
     shares = references.shares or ((1.0, references.default),)
-    then = [(share, _of_records(monitored, one.records)) for share, one in shares]
+
+    def checked(records: Counters) -> Figures:
+        return target.caches.once(("quality", records), lambda: _quality(target, records))
+
+    then = [(share, checked(reference.records)) for share, reference in shares]
     return _of_quality(target, rows, wanted, then, REFERENCE)
-
-
-def _of_records(monitored: Monitored, reference: Counters) -> Figures:
-    """Faulty values of a reference's records: looked at once."""
-    if reference not in monitored.checked:
-        monitored.checked[reference] = _checked(monitored, reference)
-    return monitored.checked[reference]
 
 
 def quality_against_accepted(
     target: Target, rows: Iterable[MeasurementRow], earlier: Earlier, then: Counters
 ) -> list[MeasurementRow]:
     """Differences of faulty values from an accepted window's, if a rule on them is judged against it."""
-    accepted = {one.against: series.rule for series, one in target.monitored.accepted.items()}
-    rules = target.monitored.spec.rules
+    accepted = {change.against: series.rule for series, change in target.accepted.items()}
+    rules = target.model.spec.rules
     measures = {rule.measure for rule in rules if rule.name == accepted.get(earlier.name)}
     wanted = {name for name in measures if BY_NAME[name].family is Family.QUALITY}
     if not wanted:
         return []
-    return _of_quality(target, rows, wanted, [(1.0, _checked(target.monitored, then))], earlier.name)
+    return _of_quality(target, rows, wanted, [(1.0, _quality(target, then))], earlier.name)
 
 
-def _checked(monitored: Monitored, records: Counters) -> Figures:
-    found = quality(monitored.counting, records, level=monitored.spec.level)
-    return {(one.measure, one.subject): one.measurement for one in found}
+def _quality(target: Target, records: Counters) -> Figures:
+    results = quality(target.model.counting, records, level=target.model.spec.level)
+    return {(result.measure, result.subject): result.measurement for result in results}
 
 
 def _of_quality(
@@ -165,21 +168,21 @@ def performance_against(
     then
         labels of the spans, the whole.
     """
-    found = _differences(target, rows, _figures(target.monitored, then, every=True), earlier.name)
-    fall = _fall(target, found)
+    differences = _differences(target, rows, _performance(target, then, every=True), earlier.name)
+    fall = _fall(target, differences)
     if fall is None:
-        return found
-    sides = folded_part(target, Part.LABELS), earlier.folded(target.monitored, Part.LABELS, strata=True)
-    return found + _contribution(target, fall, *sides)
+        return differences
+    sides = folded_part(target, Part.LABELS), earlier.folded(target, Part.LABELS, strata=True)
+    return differences + _contribution(target, fall, *sides)
 
 
 def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counters) -> list[MeasurementRow]:
     """Shift against the records of earlier spans, as against a reference."""
-    counting, ask = target.monitored.counting, ask_of(target.monitored)
-    if Family.SHIFT not in ask.families:
+    counting, options = target.model.counting, target.options
+    if Family.SHIFT not in options.families:
         return []
     expected = expectation(counting, then)
-    results = shift(counting, expected, now, replace(ask, families=ask.families & _OF_SHIFT))
+    results = shift(counting, expected, now, replace(options, families=options.families & _OF_SHIFT))
     return [_shift_row(target, result, earlier) for result in results if _compares(result)]
 
 
@@ -197,17 +200,17 @@ def not_counted(
             for row in rows
             if _is_compared(row, every=True) or (row.subject == LABEL and not row.against)
         ]
-    ask = ask_of(target.monitored)
-    if Family.SHIFT not in ask.families:
+    options = target.options
+    if Family.SHIFT not in options.families:
         return []
-    n = target.monitored.panes.records(target.start, target.end)
+    n = target.caches.panes.records(target.start, target.end)
     results = [
         result
-        for name, grid in target.monitored.counting.outputs.items()
-        for result in absent_results(name, grid, Reason.NOT_COUNTED, n, ask)
+        for name, grid in target.model.counting.outputs.items()
+        for result in absent_results(name, grid, Reason.NOT_COUNTED, n, options)
     ]
-    if Family.VALUES in ask.families:
-        results += [Result(OF_MEANS, name, _absent(n)) for name in target.monitored.counting.summed]
+    if Family.VALUES in options.families:
+        results += [Result(OF_MEANS, name, _absent(n)) for name in target.model.counting.summed]
     return [_shift_row(target, result, earlier) for result in results]
 
 
@@ -219,18 +222,9 @@ def _shift_row(target: Target, result: Result, earlier: Earlier) -> MeasurementR
     return target.row(result, Truth.NONE, WHOLE, None, against=earlier.name)
 
 
-def _of_reference(monitored: Monitored) -> Figures:
-    """Performance on the reference's labels: made once."""
-    if monitored.performed is None:
-        reference = None if monitored.version_references else monitored.reference
-        found = {} if reference is None else _figures(monitored, reference.labels, every=False)
-        monitored.performed = {key: one for key, one in found.items() if one.value is not None}
-    return monitored.performed
-
-
-def _figures(monitored: Monitored, labels: Counters, *, every: bool) -> Figures:
-    """Performance that later ones can be compared with, by measure and subject."""
-    results = performance(monitored.counting, labels, ask_of(monitored))
+def _performance(target: Target, labels: Counters, *, every: bool) -> Figures:
+    """Performance that later ones can be compared with."""
+    results = performance(target.model.counting, labels, target.options)
     return {
         (result.measure, result.subject): result.measurement
         for result in results
@@ -240,33 +234,33 @@ def _figures(monitored: Monitored, labels: Counters, *, every: bool) -> Figures:
 
 def _is_compared(row: MeasurementRow, *, every: bool) -> bool:
     plain = row.of_whole and not row.against
-    told = every or row.measurement.interval is not None
-    return plain and told and is_comparable(BY_NAME[row.measure], every=every)
+    certain = every or row.measurement.interval is not None
+    return plain and certain and is_comparable(BY_NAME[row.measure], every=every)
 
 
 def _differences(
     target: Target, rows: Iterable[MeasurementRow], then: Figures, against: str
 ) -> list[MeasurementRow]:
     """Of the headlines that have an interval, or, against the log's own past, of all; with a figure then."""
-    found, every = [], against != REFERENCE
+    differences, every = [], against != REFERENCE
     for row in rows:
         figure = then.get((row.measure, row.subject))
         if figure is not None and _is_compared(row, every=every):
             result = Result(row.measure, row.subject, difference(row.measurement, figure))
-            found.append(target.row(result, row.truth, WHOLE, row.coverage, against=against))
-    return found
+            differences.append(target.row(result, row.truth, WHOLE, row.coverage, against=against))
+    return differences
 
 
-def _fall(target: Target, found: Iterable[MeasurementRow]) -> MeasurementRow | None:
+def _fall(target: Target, differences: Iterable[MeasurementRow]) -> MeasurementRow | None:
     """The main measure's difference, if it is one to the worse."""
-    main = MEANS[target.monitored.counting.reading.task]
+    main = MEANS[target.model.counting.reading.task]
     direction = BY_NAME[main].direction
-    falls = (row for row in found if row.measure == main and is_worse(direction, row.measurement))
+    falls = (row for row in differences if row.measure == main and is_worse(direction, row.measurement))
     return next(falls, None)
 
 
 def _contribution(target: Target, fall: MeasurementRow, now: Strata, then: Strata) -> list[MeasurementRow]:
-    counting = target.monitored.counting
+    counting = target.model.counting
     sides = _means(counting, now), _means(counting, then)
     if not all(sides):
         return []

@@ -32,14 +32,14 @@ def by_day(
     also
         strata that it looks at besides the whole.
     """
-    if target.monitored.spec.dependence == "none":
+    if target.model.spec.dependence == "none":
         return rows
     days = _day_sums(target, part, strata=len(folded) > 1)
     if len(days) < FEWEST:
         return rows
-    found = [Result(row.measure, row.subject, row.measurement) for row in rows if _of_whole(row)]
+    measured = [Result(row.measure, row.subject, row.measurement) for row in rows if _of_whole(row)]
     left_out = [results(_without(folded, day, (WHOLE, *also))) for day in days]
-    changed = by_days(found, left_out, target.monitored.spec.level)
+    changed = by_days(measured, left_out, target.model.spec.level)
     return [
         replace(row, measurement=changed[row.measure, row.subject], warning=target.warning)
         if _of_whole(row) and (row.measure, row.subject) in changed
@@ -50,18 +50,18 @@ def by_day(
 
 def independent(target: Target, rows: list[MeasurementRow]) -> list[MeasurementRow]:
     """Rows with a warning where their intervals, or parts of them, take the records as independent."""
-    if target.monitored.spec.dependence == "none":
+    if target.model.spec.dependence == "none":
         return rows
     return [replace(row, warning=doubted(row.warning, row.measurement)) for row in rows]
 
 
 def _day_sums(target: Target, part: Part, *, strata: bool) -> list[Strata]:
     """Sums of the panes of each day of a window that holds any: of the zone, from a pane's start on."""
-    panes, pane = target.monitored.panes, target.monitored.counting.reading.pane
+    panes, pane = target.caches.panes, target.model.counting.reading.pane
     starts = (floor_to(at, pane) for at in target.window.days(target.end))
     bounds = [*sorted({max(at, target.start) for at in starts}), target.end]
-    found = (panes.window(part, *span, strata=strata) for span in pairwise(bounds))
-    return [day for day in found if WHOLE in day]
+    sums = (panes.window(part, *span, strata=strata) for span in pairwise(bounds))
+    return [day for day in sums if WHOLE in day]
 
 
 def _of_whole(row: MeasurementRow) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.typing import Floats
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
 from monitor.records.counting import DELAY_EDGES
 from monitor.records.pane import Part
 from monitor.specs.rows import ModelState, WaitingPane, WindowState
@@ -82,9 +83,11 @@ class Due:
     labels: bool = False
 
 
-def truths(monitored: Monitored, state: ModelState, as_of: int, waiting: Iterable[WaitingPane]) -> Truths:
+def truths(
+    model: Model, panes: Panes, state: ModelState, as_of: int, waiting: Iterable[WaitingPane]
+) -> Truths:
     """How labels have come in so far."""
-    spec, reading = monitored.spec, monitored.counting.reading
+    spec, reading = model.spec, model.reading
     uncounted: dict[int, int] = {}
     for pane in waiting:
         uncounted[pane.start] = uncounted.get(pane.start, 0) + pane.labels
@@ -98,35 +101,38 @@ def truths(monitored: Monitored, state: ModelState, as_of: int, waiting: Iterabl
         heard=heard,
     )
     ages = settling_ages(
-        monitored.panes.delays(heard, uncounted),
+        panes.delays(heard, uncounted),
         _EDGES,
         classes=max(1, len(reading.classes)),
         horizon=reading.horizon,
         share=spec.settled_share,
     )
-    panes = monitored.panes.labelled(as_of, uncounted)
-    return Truths(as_of, panes, ages, rule, plateau(panes, ages, rule))
+    labelled = panes.labelled(as_of, uncounted)
+    return Truths(as_of, labelled, ages, rule, plateau(labelled, ages, rule))
 
 
-def newest_settled(window: Window, newest: int, known: int | None, oldest: int, truth: Truths) -> int | None:
+def newest_settled_end(
+    window: Window, newest: int, before: int | None, oldest: int, truth: Truths
+) -> int | None:
     """Newest settled end; once settled it stays so."""
     if not any_settles(truth.ages, truth.rule):
-        return known
+        return before
     end = window.newest_end(min(newest, truth.as_of - (truth.age or 0)))
-    while end > max(known or oldest, oldest):
+    while end > max(before or oldest, oldest):
         if truth.of(window, end) is not Settled.NO:
             return end
         end = window.previous_end(end)
-    return known
+    return before
 
 
-def oldest_end(monitored: Monitored, state: ModelState, as_of: int) -> int:
+def oldest_end(model: Model, state: ModelState, as_of: int) -> int:
     """Kept windows that end at or before this moment are left alone."""
-    return max(monitored.oldest_pane(as_of), monitored.first_counted(state))
+    return max(model.oldest_pane(as_of), model.first_counted(state))
 
 
 def due_windows(
-    monitored: Monitored,
+    model: Model,
+    panes: Panes,
     window: Window,
     *,
     oldest: int,
@@ -135,26 +141,28 @@ def due_windows(
     states: list[WindowState],
 ) -> list[Due]:
     """Kept windows of one kind, ending in (oldest, newest], that just ended, just settled, or changed."""
-    known = {one.end: one for one in states if one.window == window.name}
-    found = (
-        _due(monitored, window, end, known.get(end), truth)
+    kept = {state.end: state for state in states if state.window == window.name}
+    windows = (
+        _due(model, panes, window, end, kept.get(end), truth)
         for end in window.kept_ends(after=oldest, until=newest)
     )
-    return [one for one in found if one.first or one.settles is not Settled.NO or one.records or one.labels]
+    return [due for due in windows if due.first or due.settles is not Settled.NO or due.records or due.labels]
 
 
-def _due(monitored: Monitored, window: Window, end: int, known: WindowState | None, truth: Truths) -> Due:
-    labelled = monitored.counting.reading.labelled
+def _due(
+    model: Model, panes: Panes, window: Window, end: int, kept: WindowState | None, truth: Truths
+) -> Due:
+    labelled = model.reading.labelled
     settles = Settled.NO
-    if labelled and (known is None or known.settled_as_of is None):
+    if labelled and (kept is None or kept.settled_as_of is None):
         settles = truth.of(window, end)
-    if known is None:
+    if kept is None:
         return Due(window=window, end=end, state=None, first=True, settles=settles)
-    rested = truth.as_of - (known.measured_as_of or 0) >= monitored.spec.revise_every
+    rested = truth.as_of - (kept.measured_as_of or 0) >= model.spec.revise_every
     start = window.start(end)
-    records = rested and _moved(monitored.panes.seen(Part.RECORDS, start, end), known.records_seen)
-    labels = rested and labelled and monitored.panes.seen(Part.LABELS, start, end) != known.labels_seen
-    return Due(window=window, end=end, state=known, settles=settles, records=records, labels=labels)
+    records = rested and _moved(panes.seen(Part.RECORDS, start, end), kept.records_seen)
+    labels = rested and labelled and panes.seen(Part.LABELS, start, end) != kept.labels_seen
+    return Due(window=window, end=end, state=kept, settles=settles, records=records, labels=labels)
 
 
 def _moved(seen: int, before: int) -> bool:

@@ -1,17 +1,19 @@
 """Rows of the estimates before labels: of a window's records; once it has settled, what they erred by."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Result, estimate_errors, estimates
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.windows.calibration_maps import Taught
-from monitor.pipeline.windows.target import Target, ask_of, folded_part
+from monitor.pipeline.caches import Estimates
+from monitor.pipeline.windows.calibration_maps import CalibrationMaps, calibration_maps
+from monitor.pipeline.windows.target import Target, folded_part
 from monitor.records.pane import Part
-from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
+from monitor.states.counters import Counters
+from monitor.states.strata import WHOLE, Strata, segments_of
 
-_NOT_SETTLED: Taught = {WHOLE: Reason.NOT_SETTLED}
+_NOT_SETTLED: CalibrationMaps = {WHOLE: Reason.NOT_SETTLED}
 
 
 def estimate_rows(target: Target, records: Strata, *, strata: bool = True) -> list[MeasurementRow]:
@@ -20,8 +22,8 @@ def estimate_rows(target: Target, records: Strata, *, strata: bool = True) -> li
     Of arms and versions there are none: whether labels follow from the score as they did is what is asked of
     them.
     """
-    found = _estimates(target, records, Truth.NONE, strata=strata)
-    pairs = ((stratum, result) for stratum, results in found.items() for result in results)
+    by_stratum = _estimates(target, records, Truth.NONE, strata=strata)
+    pairs = ((stratum, result) for stratum, results in by_stratum.items() for result in results)
     return [target.row(result, Truth.NONE, stratum, None) for stratum, result in pairs]
 
 
@@ -41,39 +43,46 @@ def estimate_error_rows(
     return [target.row(result, Truth.SETTLED, WHOLE, coverage) for result in errors]
 
 
-def _estimates(
-    target: Target, state: Strata, truth: Truth, *, strata: bool
-) -> Mapping[Stratum, list[Result]]:
-    """Estimates, unless they were made already of the same state by the same map."""
-    monitored = target.monitored
-    if Family.ESTIMATE not in monitored.spec.families or monitored.counting.label is None:
+def _estimates(target: Target, state: Strata, truth: Truth, *, strata: bool) -> Estimates:
+    """Estimates, unless they were made already of the same state by the same maps."""
+    model = target.model
+    if Family.ESTIMATE not in model.spec.families or model.counting.label is None:
         return {}
-    taught, key = _learned(target), (target.window.name, target.end, truth)
-    known = monitored.lessons.made.get(key)
-    if known is not None and known[0] is state and known[1] is taught:
-        return known[2]
-    records = state if truth is Truth.NONE else folded_part(target, Part.RECORDS, strata=False)
-    counting, ask, of_whole = monitored.counting, ask_of(monitored), taught[WHOLE]
-    found = {WHOLE: estimates(counting, of_whole, records[WHOLE], ask)}
-    unknown = of_whole if isinstance(of_whole, Reason) else Reason.NO_LABELS
-    for one in segments_of(records, counting.segments) if strata else []:
-        found[one] = estimates(counting, taught.get(one, unknown), records[one], ask, whole=False)
-    monitored.lessons.keep(key, state, taught, found)
-    return found
+    maps = _maps(target)
+
+    def estimate() -> Estimates:
+        records = state if truth is Truth.NONE else folded_part(target, Part.RECORDS, strata=False)
+        counting, options, of_whole = model.counting, target.options, maps[WHOLE]
+        made = {WHOLE: estimates(counting, of_whole, records[WHOLE], options)}
+        unknown = of_whole if isinstance(of_whole, Reason) else Reason.NO_LABELS
+        for segment in segments_of(records, counting.segments) if strata else []:
+            of_segment = maps.get(segment, unknown)
+            made[segment] = estimates(counting, of_segment, records[segment], options, whole=False)
+        return made
+
+    return target.caches.estimates((target.window.name, target.end, truth), state, maps, estimate)
 
 
-def _learned(target: Target) -> Taught:
+def _maps(target: Target) -> CalibrationMaps:
     """Of the reference's labels; where it has none, or versions have their own, of the newest settled window.
 
-    That window ends before this one begins: nothing is estimated by its own labels.
+    That window ends before this one begins: nothing is estimated by its own labels. Cost: where its labels
+    changed, a sum of panes.
     """
-    monitored, window = target.monitored, target.window
-    if monitored.reference is not None and not monitored.version_references:
-        taught = monitored.lessons.of_reference(monitored.counting, monitored.reference)
-        if taught[WHOLE] is not Reason.NO_LABELS:
-            return taught
-    settled = monitored.settled.get(window.name)
-    if settled is None:
+    model, caches, window, counting = target.model, target.caches, target.window, target.model.counting
+    reference = model.reference
+    if reference is not None and not model.version_references:
+        labels = {WHOLE: reference.labels, **reference.label_segments}
+        maps = caches.once(("calibration maps", reference.labels), lambda: calibration_maps(counting, labels))
+        if maps[WHOLE] is not Reason.NO_LABELS:
+            return maps
+    if target.settled is None:
         return _NOT_SETTLED
-    end = window.newest_end(min(settled.end, target.start))
-    return monitored.lessons.of_settled(monitored.counting, monitored.panes, window.start(end), end)
+    end = window.newest_end(min(target.settled.end, target.start))
+    span = window.start(end), end
+
+    def learn() -> CalibrationMaps:
+        labels = caches.panes.window(Part.LABELS, *span, strata=bool(counting.segments))
+        return calibration_maps(counting, {WHOLE: Counters.empty(counting.labels), **labels})
+
+    return caches.maps(span, caches.panes.seen(Part.LABELS, *span), learn)

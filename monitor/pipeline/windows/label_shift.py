@@ -8,8 +8,8 @@ from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import label_shift
 from monitor.measures.shift.cells import Expected
-from monitor.pipeline.windows.target import Target, ask_of, folded_part
-from monitor.pipeline.windows.window_references import compared
+from monitor.pipeline.windows.target import Target, folded_part
+from monitor.pipeline.windows.window_references import window_references
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
@@ -23,10 +23,10 @@ def label_shift_rows(
     target: Target, labels: Counters, truth: Truth, coverage: float | None
 ) -> list[MeasurementRow]:
     """Shift of the whole's labels once they are settled: those that come first are no fair sample."""
-    ask = _asked(target, truth)
-    if ask is None:
+    options = _asked(target, truth)
+    if options is None:
         return []
-    results = label_shift.results(_expected(target), _labels(target.monitored.counting, labels), ask)
+    results = label_shift.results(_expected(target), _labels(target.model.counting, labels), options)
     return _rows(target, results, coverage, "")
 
 
@@ -34,39 +34,38 @@ def label_shift_against(
     target: Target, sides: tuple[Counters, Counters], truth: Truth, coverage: float | None, against: str
 ) -> list[MeasurementRow]:
     """Shift of the settled labels against another moment's: labels parts of the whole, now and then."""
-    ask, counting = _asked(target, truth), target.monitored.counting
-    if ask is None:
+    options, counting = _asked(target, truth), target.model.counting
+    if options is None:
         return []
     now, then = (_labels(counting, side) for side in sides)
-    results = label_shift.results(label_shift.expected_labels([(1.0, then)]), now, ask)
+    results = label_shift.results(label_shift.expected_labels([(1.0, then)]), now, options)
     return _rows(target, results, coverage, against)
 
 
 def _asked(target: Target, truth: Truth) -> Options | None:
-    monitored = target.monitored
-    if truth is not Truth.SETTLED or monitored.counting.label is None:
+    model = target.model
+    if truth is not Truth.SETTLED or model.counting.label is None:
         return None
-    wanted = Family.SHIFT in monitored.spec.families
-    return replace(ask_of(monitored), families=_FAMILIES) if wanted else None
+    wanted = Family.SHIFT in model.spec.families
+    return replace(target.options, families=_FAMILIES) if wanted else None
 
 
 def _expected(target: Target) -> Expected | None:
     """Of one reference made once; of versions with their own, mixed as their records serve."""
-    monitored = target.monitored
-    if monitored.reference is None:
+    model = target.model
+    if model.reference is None:
         return None
-    shares = [(1.0, monitored.reference)]
-    if monitored.version_references:
-        shares = list(compared(monitored, folded_part(target, Part.RECORDS)).shares) or shares
+    shares = [(1.0, model.reference)]
+    if model.version_references:
+        shares = list(window_references(model, folded_part(target, Part.RECORDS)).shares) or shares
     if len(shares) > 1:
-        parts = [(share, _labels(monitored.counting, one.labels)) for share, one in shares]
+        parts = [(share, _labels(model.counting, reference.labels)) for share, reference in shares]
         return label_shift.expected_labels(parts)
     labels = shares[0][1].labels
-    known = monitored.expected.get((labels, False))
-    if known is None:
-        known = label_shift.expected_labels([(1.0, _labels(monitored.counting, labels))])
-        monitored.expected[labels, False] = known
-    return known
+    return target.caches.once(
+        ("expected labels", labels),
+        lambda: label_shift.expected_labels([(1.0, _labels(model.counting, labels))]),
+    )
 
 
 def _labels(counting: Counting, labels: Counters) -> Histogram:

@@ -1,27 +1,25 @@
 """Rows of figures that no window has: of the log, and of the cycle itself."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from monitor.core.clock import SECOND
+from monitor.core.clock import SECOND, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.changes.dirty import Changes
-from monitor.pipeline.model import LATE, WAITING, Monitored
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
 from monitor.records.pane import Part
-from monitor.specs.rows import ModelState, WaitingPane
+from monitor.specs.rows import Event, ModelState, WaitingPane
+from monitor.states.strata import NONE
 from monitor.windows.fold import VERSIONS
 
+FIRST_SEEN = "version_first_seen"  # kind of event
 VERSION_SEEN = "version_first_seen_timestamp"
-
-
-def cycle_rows(
-    monitored: Monitored, as_of: int, changes: Changes, waiting: list[WaitingPane]
-) -> list[MeasurementRow]:
-    """What became visible late, it is remembered here; what waits; ages; when versions were first seen."""
-    monitored.late = late_rows(as_of, changes, monitored.late)
-    ages = age_rows(as_of, newest_seen(monitored, changes.state, as_of))
-    return [*monitored.late, *waiting_rows(as_of, waiting), *ages, *first_seen_rows(monitored)]
+LATE = ("late_visible_records", "late_visible_labels")
+WAITING = ("panes_waiting", "longest_wait")
+AGES = ("log_age", "label_age")
 
 
 def late_rows(as_of: int, changes: Changes, before: Sequence[MeasurementRow]) -> tuple[MeasurementRow, ...]:
@@ -34,39 +32,46 @@ def late_rows(as_of: int, changes: Changes, before: Sequence[MeasurementRow]) ->
     """
     if before and before[0].window_end == as_of:
         return tuple(before)
-    found = zip(LATE, (changes.late, changes.late_labels), strict=True)
-    return tuple(log_row(as_of, name, Measurement(float(n), n=n)) for name, n in found if n is not None)
+    counts = zip(LATE, (changes.late, changes.late_labels), strict=True)
+    return tuple(log_row(as_of, name, Measurement(float(n), n=n)) for name, n in counts if n is not None)
 
 
 def waiting_rows(as_of: int, waiting: list[WaitingPane]) -> tuple[MeasurementRow, ...]:
     """What still waits after the cycle, and how long the first has waited."""
     panes = {pane.start for pane in waiting}
     longest = max((as_of - pane.since for pane in waiting), default=0)
-    found = zip(WAITING, (float(len(panes)), longest / SECOND), strict=True)
-    return tuple(log_row(as_of, name, Measurement(value, n=len(panes))) for name, value in found)
+    figures = zip(WAITING, (float(len(panes)), longest / SECOND), strict=True)
+    return tuple(log_row(as_of, name, Measurement(value, n=len(panes))) for name, value in figures)
 
 
-def newest_seen(monitored: Monitored, state: ModelState, as_of: int) -> dict[str, int | None]:
+def newest_seen(
+    model: Model, panes: Panes, state: ModelState, *, oldest_needed: int
+) -> dict[str, int | None]:
     """Moments that ages are counted from: of the newest row logged, of the newest label reported.
 
     Without such a column the newest event that is counted, that has a label; where none is known any more,
     the oldest moment since which there is none.
+
+    Parameters
+    ----------
+    oldest_needed
+        start of the panes that are known: see `Model.oldest_needed`.
     """
-    spec, seen = monitored.spec, {"log_age": state.logged_cursor}
+    spec, seen = model.spec, {"log_age": state.logged_cursor}
     if spec.predictions.column("logged_at") is None:
-        seen["log_age"] = _newest_event(monitored, state, Part.RECORDS, as_of)
-    if spec.labels is not None and monitored.counting.reading.labelled:
+        seen["log_age"] = _newest_event(panes, state, Part.RECORDS, oldest_needed)
+    if spec.labels is not None and model.reading.labelled:
         seen["label_age"] = state.reported_cursor
         if spec.labels.column("reported_at") is None:
-            seen["label_age"] = _newest_event(monitored, state, Part.LABELS, as_of)
+            seen["label_age"] = _newest_event(panes, state, Part.LABELS, oldest_needed)
     return seen
 
 
-def _newest_event(monitored: Monitored, state: ModelState, part: Part, as_of: int) -> int | None:
-    found = monitored.panes.newest_event(part)
-    if found is None and state.oldest is not None:
-        return max(state.oldest, monitored.oldest_needed(as_of))
-    return found
+def _newest_event(panes: Panes, state: ModelState, part: Part, oldest_needed: int) -> int | None:
+    newest = panes.newest_event(part)
+    if newest is None and state.oldest is not None:
+        return max(state.oldest, oldest_needed)
+    return newest
 
 
 def age_rows(as_of: int, seen: Mapping[str, int | None]) -> list[MeasurementRow]:
@@ -78,9 +83,31 @@ def age_rows(as_of: int, seen: Mapping[str, int | None]) -> list[MeasurementRow]
     ]
 
 
-def first_seen_rows(monitored: Monitored) -> list[MeasurementRow]:
+def newly_seen(model: Model, versions: Mapping[str, int], seen: Mapping[str, int], as_of: int) -> list[Event]:
+    """First sight of each version that was never counted before.
+
+    Parameters
+    ----------
+    versions
+        start of the oldest pane that counts each.
+    seen
+        those that were seen before.
+    """
+    return [
+        Event(
+            model=model.name,
+            at=as_of,
+            kind=FIRST_SEEN,
+            subject=version,
+            detail=json.dumps({"oldest_pane": to_iso(versions[version])}),
+        )
+        for version in sorted(versions.keys() - seen.keys() - {NONE})
+    ]
+
+
+def first_seen_rows(first_seen: Mapping[str, int]) -> list[MeasurementRow]:
     """When the versions that came last were first seen."""
-    newest = sorted(monitored.first_seen.items(), key=lambda item: (-item[1], item[0]))[:VERSIONS]
+    newest = sorted(first_seen.items(), key=lambda item: (-item[1], item[0]))[:VERSIONS]
     return [
         replace(log_row(at, VERSION_SEEN, Measurement(value=at / SECOND, n=0)), version=version)
         for version, at in newest

@@ -1,13 +1,17 @@
 """One window of a model: what is folded for it, and the rows of its results."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
+from monitor.alerts.acceptance import Acceptance
+from monitor.alerts.rules import Series
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Options, Result, best_threshold
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.caches import Caches, NewestSettled
+from monitor.pipeline.model import Model
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
@@ -18,12 +22,40 @@ INDEPENDENT = "independent_records"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One window of a model to measure, and the warning that its rows carry."""
+    """One window of a model to measure.
 
-    monitored: Monitored
+    Parameters
+    ----------
+    warning
+        that its rows carry.
+    settled
+        newest settled window of its kind.
+    accepted
+        changes that are expected, as of the cycle.
+    """
+
+    model: Model
+    caches: Caches
     window: Window
     end: int
     warning: str = ""
+    settled: NewestSettled | None = None
+    accepted: Mapping[Series, Acceptance] = field(default_factory=dict)
+
+    @property
+    def options(self) -> Options:
+        """Options of the measures."""
+        spec = self.model.spec
+        profit = {(actual, predicted): amount for actual, predicted, amount in spec.profit}
+        options = Options(
+            level=spec.level,
+            resamples=spec.resamples,
+            tops=spec.top_shares,
+            profit=profit,
+            rate_interval=spec.rate_interval,
+            families=spec.families,
+        )
+        return replace(options, threshold=_threshold(self.model, self.caches, options)) if profit else options
 
     @property
     def start(self) -> int:
@@ -39,7 +71,7 @@ class Target:
         by that the records are independent, until its days are looked at.
         """
         warning = self.warning
-        if self.monitored.spec.dependence == "day" and BY_NAME[result.measure].family is not Family.VOLUME:
+        if self.model.spec.dependence == "day" and BY_NAME[result.measure].family is not Family.VOLUME:
             warning = doubted(warning, result.measurement)  # a volume's interval is of whole weeks
         return MeasurementRow(
             window=self.window.name,
@@ -58,37 +90,21 @@ class Target:
 
 def doubted(warning: str, measurement: Measurement) -> str:
     """Add to a warning that the interval, if there is one, takes the records as independent."""
-    known = measurement.interval is None or INDEPENDENT in warning
-    return warning if known else ", ".join(filter(None, (warning, INDEPENDENT)))
+    nothing_to_add = measurement.interval is None or INDEPENDENT in warning
+    return warning if nothing_to_add else ", ".join(filter(None, (warning, INDEPENDENT)))
 
 
-def ask_of(monitored: Monitored) -> Options:
-    """Options of the measures."""
-    spec = monitored.spec
-    profit = {(actual, predicted): amount for actual, predicted, amount in spec.profit}
-    ask = Options(
-        level=spec.level,
-        resamples=spec.resamples,
-        tops=spec.top_shares,
-        profit=profit,
-        rate_interval=spec.rate_interval,
-        families=spec.families,
-    )
-    return replace(ask, threshold=_threshold(monitored, ask)) if profit else ask
-
-
-def _threshold(monitored: Monitored, ask: Options) -> float | None:
+def _threshold(model: Model, caches: Caches, options: Options) -> float | None:
     """Threshold of the largest profit on the labels of the one reference; chosen once."""
-    if monitored.threshold is None:
-        reference = None if monitored.version_references else monitored.reference
-        found = None if reference is None else best_threshold(monitored.counting, reference.labels, ask)
-        monitored.threshold = (found,)
-    return monitored.threshold[0]
+    if model.reference is None or model.version_references:
+        return None
+    labels = model.reference.labels
+    return caches.once(("threshold", labels), lambda: best_threshold(model.counting, labels, options))
 
 
 def folded_part(target: Target, part: Part, *, strata: bool = True) -> Strata:
     """Sum of a window's panes by stratum, or of the whole alone; the whole is always there."""
-    layout = target.monitored.counting.layout(part)
-    folded = target.monitored.panes.window(part, target.start, target.end, strata=strata)
+    layout = target.model.counting.layout(part)
+    folded = target.caches.panes.window(part, target.start, target.end, strata=strata)
     folded.setdefault(WHOLE, Counters.empty(layout))
     return folded

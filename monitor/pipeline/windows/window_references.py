@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from monitor.measures.evaluate import expectation
 from monitor.measures.shift.cells import Expected
 from monitor.measures.shift.mixture import Mixture
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.caches import Caches
+from monitor.pipeline.model import Model
 from monitor.records.counting import Counting
 from monitor.records.reference import Reference
 from monitor.states.counters import Counters
@@ -16,7 +17,7 @@ DEFAULT_REFERENCE = "default_reference"
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class WindowReferences:
     """References of one window.
 
     Parameters
@@ -41,30 +42,23 @@ class Compared:
             own = self.versions.get(stratum.version, self.default)
             return None if own is None else own.records
         if len(self.shares) > 1:
-            known = stratum == WHOLE or not self._is_segment(stratum)
-            return Mixture(tuple((share, one.records) for share, one in self.shares)) if known else None
+            if self._is_segment(stratum):
+                return None
+            return Mixture(tuple((share, reference.records) for share, reference in self.shares))
         reference = self.shares[0][1] if self.shares else self.default
         if reference is None:
             return None
         return reference.segments.get(stratum) if self._is_segment(stratum) else reference.records
 
-    def expected(
-        self, stratum: Stratum, counting: Counting, known: dict[tuple[Counters, bool], Expected]
-    ) -> Expected | None:
-        """What the reference of a stratum leads one to expect.
-
-        Parameters
-        ----------
-        known
-            expectations of single references by their counters: filled here, used again.
-        """
+    def expected(self, stratum: Stratum, counting: Counting, caches: Caches) -> Expected | None:
+        """What the reference of a stratum leads one to expect; of single references made once."""
         reference, features = self.of(stratum), stratum == WHOLE
         if not isinstance(reference, Counters):
             return None if reference is None else expectation(counting, reference, features=features)
-        key = (reference, features)
-        if key not in known:
-            known[key] = expectation(counting, reference, features=features)
-        return known[key]
+        return caches.once(
+            ("expectation", reference, features),
+            lambda: expectation(counting, reference, features=features),
+        )
 
     def warning(self, stratum: Stratum) -> str:
         """Of a version that has no reference of its own although others have."""
@@ -76,13 +70,13 @@ class Compared:
         return any((stratum.segment or "").startswith(f"{column}=") for column, _ in columns)
 
 
-def compared(monitored: Monitored, folded: Strata) -> Compared:
+def window_references(model: Model, folded: Strata) -> WindowReferences:
     """References of a window, given its records part by stratum."""
-    default, own = monitored.reference, monitored.version_references
+    default, own = model.reference, model.version_references
     if default is None or not own:
-        return Compared(default, own, ())
+        return WindowReferences(default, own, ())
     served = {
-        stratum.version: serving_records(monitored.counting, counters)
+        stratum.version: serving_records(model.counting, counters)
         for stratum, counters in folded.items()
         if stratum.version is not None
     }
@@ -90,7 +84,7 @@ def compared(monitored: Monitored, folded: Strata) -> Compared:
     rest = sum(count for version, count in served.items() if version not in own)
     total = sum(records.values()) + rest
     shares = [(rest, default), *((records[version], own[version]) for version in sorted(own))]
-    return Compared(default, own, tuple((count / total, one) for count, one in shares if count))
+    return WindowReferences(default, own, tuple((count / total, one) for count, one in shares if count))
 
 
 def serving_records(counting: Counting, records: Counters) -> int:

@@ -1,10 +1,12 @@
 """Windows to rows: fold, measure, and say what stands behind it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from monitor.alerts.acceptance import Acceptance
+from monitor.alerts.rules import Series
 from monitor.core.typing import Ints
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
@@ -19,7 +21,8 @@ from monitor.measures.evaluate import (
 )
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.volume import WEEKS, volume_ratio
-from monitor.pipeline.model import Monitored
+from monitor.pipeline.caches import Caches, NewestSettled, RowsKey
+from monitor.pipeline.model import Model
 from monitor.pipeline.windows.against import (
     Earlier,
     accepted_spans,
@@ -33,8 +36,8 @@ from monitor.pipeline.windows.against import (
 from monitor.pipeline.windows.by_day import by_day, independent
 from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
 from monitor.pipeline.windows.label_shift import label_shift_against, label_shift_rows
-from monitor.pipeline.windows.target import Target, ask_of, folded_part
-from monitor.pipeline.windows.window_references import compared
+from monitor.pipeline.windows.target import Target, folded_part
+from monitor.pipeline.windows.window_references import window_references
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
@@ -46,17 +49,17 @@ from monitor.windows.fold import with_frequent_versions
 
 def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[MeasurementRow]:
     """Shift, data quality and volume of a window; of strata only the outputs' headlines."""
-    counting, ask = target.monitored.counting, ask_of(target.monitored)
-    references = compared(target.monitored, folded)
+    counting, options = target.model.counting, target.options
+    references = window_references(target.model, folded)
     rows: list[MeasurementRow] = []
     measured = (
         with_frequent_versions(counting.records, folded, "volume") if strata else {WHOLE: folded[WHOLE]}
     )
     for stratum, records in in_order(measured):
         features = stratum == WHOLE
-        expected = references.expected(stratum, counting, target.monitored.expected)
-        shifted = shift(counting, expected, records, replace(ask, whole=features))
-        checked = quality(counting, records, level=ask.level, features=features)
+        expected = references.expected(stratum, counting, target.caches)
+        shifted = shift(counting, expected, records, replace(options, whole=features))
+        checked = quality(counting, records, level=options.level, features=features)
         warned = replace(target, warning=target.warning or references.warning(stratum))
         rows += [warned.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, shifted)]
         rows += [target.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, checked)]
@@ -66,17 +69,17 @@ def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[
 
 def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = True) -> list[MeasurementRow]:
     """Performance and labels of a window: the whole's with intervals, strata's headlines, the arms."""
-    ask, counting = ask_of(target.monitored), target.monitored.counting
-    whole = performance(counting, folded[WHOLE], ask)
+    options, counting = target.options, target.model.counting
+    whole = performance(counting, folded[WHOLE], options)
     rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], whole)
     coverage = rows[0].coverage
-    challenged = challenge(counting, folded[WHOLE], ask)
+    challenged = challenge(counting, folded[WHOLE], options)
     rows += [target.row(result, truth, WHOLE, coverage) for result in challenged]
     rows += label_shift_rows(target, folded[WHOLE], truth, coverage)
     if strata:
         everyone = counting.tally(folded[WHOLE]).records
-        resampled = target.monitored.spec.resample_segments
-        of_stratum = ask if resampled else replace(ask, resamples=0, whole=False)
+        resampled = target.model.spec.resample_segments
+        of_stratum = options if resampled else replace(options, resamples=0, whole=False)
         for stratum, counters in in_order(with_frequent_versions(counting.labels, folded, "tally")):
             if stratum == WHOLE:
                 continue
@@ -84,9 +87,9 @@ def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = T
             same = counting.reading.serving is None and counting.tally(counters).records == everyone
             measured = whole if same else performance(counting, counters, of_stratum)
             rows += _of_stratum(target, truth, stratum, counters, measured)
-        rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, ask)]
+        rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, options)]
     rows = by_day(
-        target, Part.LABELS, folded, rows, lambda one: _label_values(target, one, ask), _both(counting)
+        target, Part.LABELS, folded, rows, lambda one: _label_values(target, one, options), _both(counting)
     )
     return rows + independent(target, against_reference(target, rows, folded))
 
@@ -98,9 +101,9 @@ def in_order(folded: Strata) -> list[tuple[Stratum, Counters]]:
 
 def performance_values(target: Target) -> dict[tuple[str, str], Result]:
     """Performance of the whole without resampling: what a kept window is compared by."""
-    counting = target.monitored.counting
+    counting = target.model.counting
     whole = folded_part(target, Part.LABELS, strata=False)[WHOLE]
-    results = performance(counting, whole, replace(ask_of(target.monitored), resamples=0, whole=False))
+    results = performance(counting, whole, replace(target.options, resamples=0, whole=False))
     return {(result.measure, result.subject): result for result in results}
 
 
@@ -120,7 +123,7 @@ def moved(results: Mapping[tuple[str, str], Result], kept: Iterable[MeasurementR
     return False
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class WindowMeasures:
     """Windows of one kind, each measured once in a cycle.
 
@@ -132,13 +135,20 @@ class WindowMeasures:
         int64, ascending: starts of panes that are not counted; windows that hold one are partial.
     oldest
         earlier weeks that volumes are compared with begin here or later, as in `first`.
+    settled
+        newest settled window of this kind.
+    accepted
+        changes that are expected, as of the cycle.
     """
 
-    monitored: Monitored
+    model: Model
+    caches: Caches
     window: Window
     first: int
     lacking: Ints
     oldest: int = 0
+    settled: NewestSettled | None = None
+    accepted: Mapping[Series, Acceptance] = field(default_factory=dict)
 
     def records(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the window that ends at `end`."""
@@ -178,7 +188,7 @@ class WindowMeasures:
 
     def _volume(self, target: Target) -> MeasurementRow:
         """Records against the same hours of earlier weeks. Cost: sums over the panes' facts, no state."""
-        panes, level = self.monitored.panes, self.monitored.spec.level
+        panes, level = self.caches.panes, self.model.spec.level
         weeks = (self.window.earlier(target.end, back) for back in range(1, WEEKS + 1))
         earlier = [panes.records(*week) for week in weeks if self._counted(*week)]
         measurement = volume_ratio(panes.records(target.start, target.end), earlier, level)
@@ -194,18 +204,18 @@ class WindowMeasures:
         self, target: Target, part: Part, truth: Truth, rows: list[MeasurementRow], now: Counters
     ) -> list[MeasurementRow]:
         """What a window has to say against each of the earlier spans that are configured."""
-        found: list[MeasurementRow] = []
-        pane = self.monitored.counting.reading.pane
+        compared: list[MeasurementRow] = []
+        pane = self.model.reading.pane
         spans = [
             Earlier(name, tuple(earlier_spans(self.window, target.end, name, pane)))
-            for name in self.monitored.spec.against
+            for name in self.model.spec.against
         ]
-        for earlier in (*spans, *accepted_spans(self.monitored, self.window.name, part)):
+        for earlier in (*spans, *accepted_spans(target, part)):
             if not all(self._counted(*span, frozen=True) for span in earlier.spans):
-                found += not_counted(target, part, rows, earlier)
+                compared += not_counted(target, part, rows, earlier)
             elif earlier.spans:
-                found += self._compared(target, part, truth, rows, now, earlier)
-        return independent(target, found)
+                compared += self._compared(target, part, truth, rows, now, earlier)
+        return independent(target, compared)
 
     def _compared(
         self,
@@ -216,57 +226,59 @@ class WindowMeasures:
         now: Counters,
         earlier: Earlier,
     ) -> list[MeasurementRow]:
-        memory = self.monitored.memory
-        key = (self.window.name, target.end, truth, target.warning, earlier.name)
-        if key not in memory.now:
-            then = earlier.folded(self.monitored, part)[WHOLE]
-            states = {WHOLE: now, Stratum(version=earlier.name): then}
-            before = memory.before.get(key)
-            if before is not None and before[0] == states:
-                memory.now[key] = before
-            elif part is Part.RECORDS:
-                found = shift_against(target, now, earlier, then)
-                found += quality_against_accepted(target, rows, earlier, then)
-                memory.now[key] = (states, found)
-            else:
-                found = performance_against(target, rows, earlier, then)
-                found += label_shift_against(target, (now, then), truth, rows[0].coverage, earlier.name)
-                memory.now[key] = (states, found)
-        return list(memory.now[key][1])
+        def fold() -> Strata:
+            return {WHOLE: now, Stratum(version=earlier.name): earlier.folded(target, part)[WHOLE]}
+
+        def measure(sides: Strata) -> list[MeasurementRow]:
+            then = sides[Stratum(version=earlier.name)]
+            if part is Part.RECORDS:
+                shifted = shift_against(target, now, earlier, then)
+                return shifted + quality_against_accepted(target, rows, earlier, then)
+            differences = performance_against(target, rows, earlier, then)
+            coverage = rows[0].coverage
+            return differences + label_shift_against(target, (now, then), truth, coverage, earlier.name)
+
+        return self.caches.rows(self._key(target, truth, earlier.name), fold, measure)
 
     def _once(self, target: Target, part: Part, truth: Truth) -> list[MeasurementRow]:
         """Measure a window, unless this cycle did so already, or the last one did and nothing changed."""
-        memory = self.monitored.memory
-        key = (self.window.name, target.end, truth, target.warning, "")
-        if key not in memory.now:
-            folded = folded_part(target, part)
-            before = memory.before.get(key)
-            if before is not None and before[0] == folded:
-                memory.now[key] = before
-            elif part is Part.RECORDS:
-                memory.now[key] = (folded, record_rows(target, folded))
-            else:
-                memory.now[key] = (folded, label_rows(target, folded, truth))
-        return list(memory.now[key][1])
+
+        def measure(folded: Strata) -> list[MeasurementRow]:
+            if part is Part.RECORDS:
+                return record_rows(target, folded)
+            return label_rows(target, folded, truth)
+
+        return self.caches.rows(self._key(target, truth), lambda: folded_part(target, part), measure)
 
     def _state(self, target: Target, truth: Truth) -> Strata:
         """State behind what was measured once."""
-        return self.monitored.memory.now[self.window.name, target.end, truth, target.warning, ""][0]
+        return self.caches.state(self._key(target, truth))
+
+    def _key(self, target: Target, truth: Truth, against: str = "") -> RowsKey:
+        return (self.window.name, target.end, truth, target.warning, against)
 
     def _target(self, end: int, warning: str = "") -> Target:
         start = self.window.start(end)
         first, last = np.searchsorted(self.lacking, [start, end])
         partial = "partial" if start < self.first or first < last else ""
-        return Target(self.monitored, self.window, end, ", ".join(filter(None, (partial, warning))))
+        return Target(
+            self.model,
+            self.caches,
+            self.window,
+            end,
+            ", ".join(filter(None, (partial, warning))),
+            self.settled,
+            self.accepted,
+        )
 
 
 def _of_stratum(
     target: Target, truth: Truth, stratum: Stratum, counters: Counters, measured: list[Result]
 ) -> list[MeasurementRow]:
-    counting = target.monitored.counting
+    counting = target.model.counting
     tally = counting.tally(counters)
     coverage = tally.labelled / tally.records if tally.records else None
-    labels = label_quality(counting, counters, ask_of(target.monitored), delays=stratum == WHOLE)
+    labels = label_quality(counting, counters, target.options, delays=stratum == WHOLE)
     return [target.row(result, truth, stratum, coverage) for result in _wanted(stratum, [*measured, *labels])]
 
 
@@ -283,12 +295,12 @@ def _wanted(stratum: Stratum, results: list[Result]) -> list[Result]:
     ]
 
 
-def _arms(target: Target, folded: Strata, ask: Options) -> list[Result]:
-    counting = target.monitored.counting
+def _arms(target: Target, folded: Strata, options: Options) -> list[Result]:
+    counting = target.model.counting
     if counting.reading.arms is None:
         return []
     control, treatment = (folded.get(arm) for arm in _both(counting))
-    return comparison(counting, control, treatment, ask)
+    return comparison(counting, control, treatment, options)
 
 
 def _both(counting: Counting) -> tuple[Stratum, ...]:
@@ -297,12 +309,12 @@ def _both(counting: Counting) -> tuple[Stratum, ...]:
     return () if arms is None else arms.strata
 
 
-def _label_values(target: Target, folded: Strata, ask: Options) -> list[Result]:
+def _label_values(target: Target, folded: Strata, options: Options) -> list[Result]:
     """Everything that labels say of the whole: values without intervals."""
-    counting, whole, ask = target.monitored.counting, folded[WHOLE], replace(ask, resamples=0)
+    counting, whole, options = target.model.counting, folded[WHOLE], replace(options, resamples=0)
     return [
-        *performance(counting, whole, ask),
-        *label_quality(counting, whole, ask),
-        *challenge(counting, whole, ask),
-        *_arms(target, folded, ask),
+        *performance(counting, whole, options),
+        *label_quality(counting, whole, options),
+        *challenge(counting, whole, options),
+        *_arms(target, folded, options),
     ]

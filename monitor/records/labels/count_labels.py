@@ -11,7 +11,7 @@ from monitor.records.checksum import Bits, bits_of_numbers, bits_of_texts, check
 from monitor.records.count_records import by_stratum, cells_of, newest_by_pane
 from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.dedupe import distinct, smallest
-from monitor.records.error_terms import (
+from monitor.records.labels.error_terms import (
     WHOLE_ONLY,
     error_cells,
     label_sums,
@@ -19,7 +19,7 @@ from monitor.records.error_terms import (
     percentage_terms,
     prediction_sums,
 )
-from monitor.records.pairing import PAIRED, Predicted, challenger_of, class_cells, paired_cells
+from monitor.records.labels.pairing import PAIRED, Predicted, challenger_of, class_cells, paired_cells
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Probabilities, loss_terms, probabilities_of, probability_terms
 from monitor.records.reading import Reading, Task

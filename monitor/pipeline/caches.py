@@ -1,0 +1,167 @@
+"""What one process remembers of a model between its cycles. Nothing else in the package changes it.
+
+All of it can be had again from the store and the log. After any failure the application drops it whole.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar, cast
+
+from monitor.alerts.lifecycle import Alert
+from monitor.alerts.rules import Series
+from monitor.measures.options import Result
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
+from monitor.pipeline.sequential.ledger import Ledger
+from monitor.pipeline.windows.calibration_maps import CalibrationMaps
+from monitor.states.strata import Strata, Stratum
+
+_KEPT = 16  # calibration maps of settled windows, and estimates, in memory
+
+RowsKey: TypeAlias = tuple[str, int, Truth, str, str]
+"""Window, its end, truth, warning, and what it is compared with."""
+_MeasuredRows: TypeAlias = dict[RowsKey, tuple[Strata, list[MeasurementRow]]]
+Estimates: TypeAlias = Mapping[Stratum, list[Result]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NewestSettled:
+    """The newest settled window of a kind: its end, and the warning that it settled with, for good."""
+
+    end: int
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastCycle:
+    """What was committed last, as far as the next cycle goes on from it.
+
+    Parameters
+    ----------
+    settled
+        newest settled window by its name.
+    audit
+        figures of the last audit.
+    late
+        what became visible late, as of the last cycle.
+    first_seen
+        as of of the cycle that first counted a version.
+    ledgers
+        of the sequential tests, by name and key.
+    alerts
+        those that are pending or firing.
+    pruned
+        whether old revisions were deleted in this process.
+    """
+
+    settled: Mapping[str, NewestSettled] = field(default_factory=dict)
+    audit: tuple[MeasurementRow, ...] = ()
+    late: tuple[MeasurementRow, ...] = ()
+    first_seen: Mapping[str, int] = field(default_factory=dict)
+    ledgers: Mapping[tuple[str, str], Ledger] = field(default_factory=dict)
+    alerts: Mapping[Series, Alert] = field(default_factory=dict)
+    pruned: bool = False
+
+    @property
+    def settled_ends(self) -> dict[str, int]:
+        """End of the newest settled window by its name."""
+        return {name: window.end for name, window in self.settled.items()}
+
+
+class Caches:
+    """Caches of one model in one run.
+
+    Parameters
+    ----------
+    panes
+        counted panes.
+    """
+
+    __slots__ = ("_before", "_estimates", "_judged", "_last", "_maps", "_now", "_once", "panes")
+
+    def __init__(self, panes: Panes) -> None:
+        self.panes = panes
+        self._last: LastCycle | None = None
+        self._once: dict[tuple[Hashable, ...], object] = {}
+        self._before: _MeasuredRows = {}
+        self._now: _MeasuredRows = {}
+        self._judged: dict[tuple[str, Truth], tuple[object, ...]] = {}
+        self._maps: dict[tuple[int, int], tuple[int, CalibrationMaps]] = {}
+        self._estimates: dict[tuple[str, int, Truth], tuple[Strata, CalibrationMaps, Estimates]] = {}
+
+    @classmethod
+    def of(cls, model: Model) -> "Caches":
+        """Nothing is known of a model yet."""
+        return cls(Panes(model.name, model.counting, model.store))
+
+    @property
+    def last(self) -> LastCycle | None:
+        """What was committed last; None: not read yet."""
+        return self._last
+
+    def keep_last(self, last: LastCycle) -> None:
+        """Keep what was read from the store, or has just been committed."""
+        self._last = last
+
+    def begin_rows(self) -> None:
+        """Begin a cycle: rows of the one before stay, older ones go."""
+        self._before, self._now = self._now, {}
+
+    def rows(
+        self, key: RowsKey, fold: Callable[[], Strata], measure: Callable[[Strata], list[MeasurementRow]]
+    ) -> list[MeasurementRow]:
+        """Rows measured on a state, unless this cycle, or the last one on the same state, measured them."""
+        if key not in self._now:
+            state, before = fold(), self._before.get(key)
+            unchanged = before is not None and before[0] == state
+            self._now[key] = before if before is not None and unchanged else (state, measure(state))
+        return list(self._now[key][1])
+
+    def state(self, key: RowsKey) -> Strata:
+        """State behind rows of this cycle."""
+        return self._now[key][0]
+
+    def once(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+        """What follows from the references alone: made once, kept under what it is, and of what.
+
+        The same key must always be used for the same type.
+        """
+        if key not in self._once:
+            self._once[key] = make()
+        return cast("T", self._once[key])
+
+    def is_judged(self, window: str, truth: Truth, behind: tuple[object, ...]) -> bool:
+        """Whether rules have judged a window with the same behind it; from now on they have."""
+        before = self._judged.get((window, truth))
+        self._judged[window, truth] = behind
+        return before == behind
+
+    def maps(self, span: tuple[int, int], seen: int, learn: Callable[[], CalibrationMaps]) -> CalibrationMaps:
+        """Maps learned from the labels of a span, as long as what was seen of these is the same."""
+        kept = self._maps.get(span)
+        if kept is not None and kept[0] == seen:
+            return kept[1]
+        if len(self._maps) >= _KEPT:
+            self._maps.clear()
+        learned = learn()
+        self._maps[span] = (seen, learned)
+        return learned
+
+    def estimates(
+        self,
+        key: tuple[str, int, Truth],
+        state: Strata,
+        maps: CalibrationMaps,
+        estimate: Callable[[], Estimates],
+    ) -> Estimates:
+        """Estimates of a window by its end and truth, as long as the very state and maps are the same."""
+        kept = self._estimates.get(key)
+        if kept is not None and kept[0] is state and kept[1] is maps:
+            return kept[2]
+        made = estimate()
+        if len(self._estimates) >= _KEPT:
+            self._estimates.clear()
+        self._estimates[key] = (state, maps, made)
+        return made
