@@ -91,6 +91,7 @@ class Joined:
         self._lock = lock_of(app.store)
         self._config = app.fingerprint
         self._beating = _Beating(app.settings.daemon.lease_ttl, self._beat)
+        self._joining = threading.RLock()  # our own new generation is no other daemon's
         self._aside: Aside | None = None
         self._told: Callable[[Aside | None], None] = lambda _aside: None
         self.generation = 0
@@ -119,11 +120,13 @@ class Joined:
 
     def renew(self) -> bool:
         """Join with the configuration of now; False: another process has the run for itself."""
-        self._config, ttl = self._app.fingerprint, self._app.settings.daemon.lease_ttl
-        found = self._app.store.join(self._app.owner, self._config, ttl, alone=self._lock is not None)
-        if found is not None:
-            self.generation, self.before = found
-        return found is not None
+        ttl = self._app.settings.daemon.lease_ttl
+        with self._joining:
+            self._config = self._app.fingerprint
+            joined = self._app.store.join(self._app.owner, self._config, ttl, alone=self._lock is not None)
+            if joined is not None:
+                self.generation, self.before = joined
+        return joined is not None
 
     def renew_and_act(self) -> bool:
         """Join with the configuration of now; whether this daemon may act on it."""
@@ -131,18 +134,19 @@ class Joined:
 
     def aside(self) -> Aside | None:
         """Why nothing may be claimed now, by a look at the store."""
-        found = self._app.store.aside(self.generation)
-        if self._lock is not None and not self._lock.taken():
-            found = Aside.HELD
-        if found is not self._aside:
-            self._aside = found
-            log = structlog.stdlib.get_logger(__name__)
-            if found is None:
-                log.info("claiming cycles again")
-            else:
-                log.warning("claiming no cycles, serving what others measure", reason=WHY[found])
-            self._told(found)
-        return found
+        with self._joining:
+            aside = self._app.store.aside(self.generation)
+            if self._lock is not None and not self._lock.taken():
+                aside = Aside.HELD
+            if aside is not self._aside:
+                self._aside = aside
+                log = structlog.stdlib.get_logger(__name__)
+                if aside is None:
+                    log.info("claiming cycles again")
+                else:
+                    log.warning("claiming no cycles, serving what others measure", reason=WHY[aside])
+                self._told(aside)
+            return aside
 
     def __enter__(self) -> Self:
         """Say again and again that this daemon lives."""
@@ -158,9 +162,10 @@ class Joined:
             self._lock.release()
 
     def _beat(self) -> bool:
-        if self.aside() is not Aside.SCHEMA:  # what is known of other tables' columns may be wrong
-            ttl = self._app.settings.daemon.lease_ttl
-            self._app.store.beat(self._app.owner, self._config, self.generation, ttl)
+        with self._joining:
+            if self.aside() is not Aside.SCHEMA:  # what is known of other tables' columns may be wrong
+                ttl = self._app.settings.daemon.lease_ttl
+                self._app.store.beat(self._app.owner, self._config, self.generation, ttl)
         return True
 
 

@@ -68,6 +68,7 @@ class Reloading:
         for name in _fixed(before, settings):
             log.warning("takes effect at the next start", table=name)
         told = self._apply(before, settings)
+        self.app.forget_removed()
         log.info("configuration read again", **told)
 
     def _take_over(self, settings: Settings) -> None:

@@ -116,7 +116,7 @@ def _service(
         health=health,
         restore=partial(_restored, following, notifying),
         reload=reloading,
-        stopped=partial(_stopped, following, notifying),
+        stopped=partial(_stopped, stopping, following, notifying),
     )
 
 
@@ -198,7 +198,10 @@ def _noted(health: Health, joined: Joined | None) -> str | None:
 
 
 def _publish(app: App, exposition: Exposition, name: str) -> None:
-    spec = app.spec(name)
+    configured = app.configured(name)
+    if configured is None:  # removed while its cycle ran
+        return
+    spec, _ = configured
     rows = app.store.current(name, reads(spec))
     if rows:
         as_of = min(row[1] for row in rows)  # a replay that was stopped leaves older rows beside newer ones
@@ -217,7 +220,8 @@ def _restored(following: Following, notifying: Notifying) -> None:
     notifying.renew()
 
 
-def _stopped(following: Following, notifying: Notifying) -> None:
+def _stopped(stopping: threading.Event, following: Following, notifying: Notifying) -> None:
+    stopping.set()  # first: cycles come to their end while the channels do
     following.stop()
     notifying.stop()
 
