@@ -98,6 +98,7 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
     from monitor.app.notifying import deliver_once
     from monitor.app.running import Told, cycle_once, pending
     from monitor.app.wiring import LIVE, opened
+    from monitor.daemon.log import LogFormat, configure
 
     now = system_clock()
     _refuse_future("--as-of", as_of, now)
@@ -112,9 +113,11 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
             report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, told=news)
             failed |= report.error is not None
             say(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
-        for channel, waiting in {} if dry_run else deliver_once(app, system_clock).items():
-            failed = True
-            say(f"channel {channel}: {_counted(waiting, 'notice')} not delivered", err=True)
+        if settings.channels and not dry_run:
+            configure(LogFormat(settings.log.format), settings.log.level)
+            for channel, waiting in deliver_once(app, system_clock).items():
+                failed = True
+                say(f"channel {channel}: {_counted(waiting, 'notice')} not delivered", err=True)
     sys.exit(1 if failed else 0)
 
 
