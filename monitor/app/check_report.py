@@ -33,31 +33,17 @@ def run_check(
     form
         "text" or "json".
     """
-    models, settings = 0, None
-    checked = Checked()
     try:
         examined = examine(path, environ)
-        of_file = tuple(Finding(model, text, placed=True) for model, text in examined.faults)
-        settings = examined.settings
-        models = 0 if settings is None else len(settings.models)
-        if settings is not None and not offline:
-            checked = check_tables(
-                settings, path.parent, system_clock(), faulty=examined.faulty, explain=explain
-            )
-            checked = replace(checked, faults=(*_of_files(settings.http, path.parent), *checked.faults))
-        if settings is not None:
-            found = [exposed(settings.http) or "", *_of_passwords(settings)]
-            said = (Finding(None, warning) for warning in found if warning)
-            checked = replace(checked, warnings=(*said, *checked.warnings))
+        if examined.faults:
+            checked = Checked(tuple(Finding(model, text, placed=True) for model, text in examined.faults))
+            models = 0
+        else:
+            settings = examined.settings
+            checked = _whole(settings, path.parent, offline=offline, explain=explain)
+            models = len(settings.models)
     except ConfigurationError as error:
-        of_file = tuple(Finding(None, text) for text in error.faults)
-    faults, warnings = ([], []) if settings is None else check_channels(settings)
-    of_rules = () if settings is None else tuple(_of_rules(settings))
-    checked = replace(
-        checked,
-        faults=(*of_file, *checked.faults, *(Finding(None, text) for text in faults)),
-        warnings=(*of_rules, *checked.warnings, *(Finding(None, text) for text in warnings)),
-    )
+        checked, models = Checked(tuple(Finding(None, text) for text in error.faults)), 0
     if form == "json":
         say_lines(json_text(as_object(path, checked), indent=2))
     else:
@@ -65,6 +51,26 @@ def run_check(
     if checked.faults:
         return 2
     return 1 if strict and checked.warnings else 0
+
+
+def _whole(settings: Settings, base: Path, *, offline: bool, explain: bool) -> Checked:
+    """What is found of a file that has no fault."""
+    checked = Checked()
+    if not offline:
+        checked = check_tables(settings, base, system_clock(), explain=explain)
+        checked = replace(checked, faults=(*_of_files(settings.http, base), *checked.faults))
+    of_channels, odd_channels = check_channels(settings)
+    of_settings = [*filter(None, [exposed(settings.http)]), *_of_passwords(settings)]
+    return replace(
+        checked,
+        faults=(*checked.faults, *(Finding(None, text) for text in of_channels)),
+        warnings=(
+            *_of_rules(settings),
+            *(Finding(None, text) for text in of_settings),
+            *checked.warnings,
+            *(Finding(None, text) for text in odd_channels),
+        ),
+    )
 
 
 def as_object(path: Path, checked: Checked) -> dict[str, Any]:

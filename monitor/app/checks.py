@@ -86,9 +86,7 @@ class Checked:
     models: tuple[CheckedModel, ...] = ()
 
 
-def check_tables(
-    settings: Settings, base: Path, now: int, *, faulty: Sequence[ModelSpec] = (), explain: bool = False
-) -> Checked:
+def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = False) -> Checked:
     """Look at the store and at every model's tables: all faults at once.
 
     Parameters
@@ -97,33 +95,26 @@ def check_tables(
         directory of the configuration file.
     now
         what lies after it is in the future.
-    faulty
-        models of whose configuration only a part is known: of these the columns alone are looked at.
     explain
         ask for the plans of all queries, and for how many rows come.
     """
     faults, warnings = [Finding(None, text) for text in _store(settings)], list[Finding]()
     models: list[CheckedModel] = []
-    for name in dict.fromkeys(model.source for model in (*settings.models, *faulty)):
+    for name in dict.fromkeys(model.source for model in settings.models):
         own = [model for model in settings.models if model.source == name]
-        part = [model for model in faulty if model.source == name]
         try:
             source = open_source(settings.source(name), store_url=settings.store_url)
         except SourceError as error:
-            faults.append(_of_source(name, [*own, *part], error))
+            faults.append(_of_source(name, own, error))
             continue
         try:
-            for model in (*own, *part):
-                found, checked = (
-                    _model(settings, model, source, base, now, explain=explain)
-                    if model in own
-                    else (inspect_model(model, source, base, now, partly=True), None)
-                )
+            for model in own:
+                found, checked = _model(settings, model, source, base, now, explain=explain)
                 faults += [Finding(model.name, text) for text in found.faults]
                 warnings += [Finding(model.name, text) for text in found.warnings]
                 models += [] if checked is None else [checked]
         except SourceUnavailable as error:
-            faults.append(_of_source(name, [*own, *part], error))
+            faults.append(_of_source(name, own, error))
         finally:
             source.close()
     return Checked(tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models))

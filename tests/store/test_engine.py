@@ -29,8 +29,10 @@ def test_migrations_make_the_tables_of_the_metadata(store: SqlStore) -> None:
 
 
 def test_modules_that_comments_of_the_store_name_are_there() -> None:
-    columns = [column for table in METADATA.sorted_tables for column in table.columns]
-    comments = " ".join(str(one.comment) for one in (*METADATA.sorted_tables, *columns))
+    tables = METADATA.sorted_tables
+    comments = " ".join(
+        str(comment) for table in tables for comment in (table.comment, *(one.comment for one in table.c))
+    )
 
     modules = re.findall(r"monitor(?:\.\w+)+", comments)
 
