@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from monitor.app.check_reads import ExpectedReads, expected_reads
-from monitor.app.check_series import ExpectedSeries, expected_series
-from monitor.app.references import NO_SEGMENTS, choose, not_over, of_versions, without_rows
-from monitor.app.wiring import LIVE
+from monitor.advice.cost import ExpectedReads, expected_reads
+from monitor.advice.explain import Query, explain_model
+from monitor.advice.inspect import Inspection, inspect_model
+from monitor.advice.samples import label_traffic, traffic
+from monitor.advice.series import ExpectedSeries, expected_series
+from monitor.advice.silence import silence_warnings
 from monitor.config.messages import listed
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.core.errors import MonitorError, SourceError, SourceUnavailable, StoreError
@@ -17,15 +19,13 @@ from monitor.records.counting import Counting
 from monitor.records.reading import Reading
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.sources import PushedSource, SqlSource, open_source
-from monitor.sources.explain import Query, explain_model
 from monitor.sources.indexes import Rows
-from monitor.sources.inspect import Inspection, inspect_model
 from monitor.sources.reference import load_reference
-from monitor.sources.samples import label_traffic, traffic
-from monitor.sources.silence import silence_warnings
 from monitor.specs.model import ModelSpec
+from monitor.specs.references import NO_SEGMENTS, choose, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
 from monitor.states.strata import OTHER, Stratum, segment_of
+from monitor.store import LIVE
 from monitor.store.engine import is_newest, open_store, require_usable
 
 _MOST_VERSIONS = 20

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from monitor.advice.habits import feature_warnings, load_warnings, name_warnings
+from monitor.advice.samples import LOOKED_AT, Sample
 from monitor.core.clock import DAY, HOUR, MINUTE, format_duration
 from monitor.core.errors import SourceError
 from monitor.core.typing import Ints
@@ -13,8 +15,6 @@ from monitor.records.reading import Reading, Task
 from monitor.records.rows import prediction_of, score_of, times
 from monitor.records.times import Times
 from monitor.records.values import Categories, Numbers, categories, codes_of, texts
-from monitor.sources.habits import feature_warnings, load_warnings, name_warnings
-from monitor.sources.samples import LOOKED_AT, Sample
 from monitor.specs.model import ModelSpec
 
 ENOUGH = 50  # values of a class, or delays, from which on something is said of them

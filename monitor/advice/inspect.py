@@ -8,6 +8,15 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from monitor.advice.findings import (
+    Findings,
+    look_at_labels,
+    look_at_odd_times,
+    look_at_records,
+    look_at_times,
+    serving_warnings,
+)
+from monitor.advice.samples import odd_times, sample_labels, sample_records, sample_times
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.core.typing import Ints
 from monitor.records.reading import Reading
@@ -16,14 +25,6 @@ from monitor.sources import casts
 from monitor.sources.bounds import Comparable, Shape
 from monitor.sources.casts import Want
 from monitor.sources.catalogue import Looked, look, nearest
-from monitor.sources.findings import (
-    Findings,
-    look_at_labels,
-    look_at_odd_times,
-    look_at_records,
-    look_at_times,
-    serving_warnings,
-)
 from monitor.sources.indexes import (
     MANY,
     Rows,
@@ -34,7 +35,6 @@ from monitor.sources.indexes import (
 )
 from monitor.sources.moments import comparable
 from monitor.sources.reference import load_reference
-from monitor.sources.samples import odd_times, sample_labels, sample_records, sample_times
 from monitor.sources.scan import feature_column, has_own_table, of_challenger, outcome
 from monitor.sources.source import SqlSource
 from monitor.sources.statements import Output, Session, Statement
@@ -117,17 +117,13 @@ class _Looking:
             (self.found.faults if notes is None else notes).append(str(error))
 
 
-def inspect_model(
-    model: ModelSpec, source: SqlSource, base_dir: Path, now: int, *, partly: bool = False
-) -> Inspection:
+def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int) -> Inspection:
     """Every fault of a model's tables and reference at once.
 
     Parameters
     ----------
     now
         event times after it lie in the future.
-    partly
-        not all is known of the model: of its rows only the times are looked at.
 
     Raises
     ------
@@ -138,12 +134,12 @@ def inspect_model(
     found = looking.found
     looking.noting(lambda session: _predictions(session, looking))
     looking.noting(lambda session: _labels(session, looking))
-    if found.faults or partly:
+    if found.faults:
         looking.noting(lambda session: _times_sample(session, looking, now), found.warnings)
     else:
         looking.noting(lambda session: _records_sample(session, looking, now), found.warnings)
         looking.noting(lambda session: _labels_sample(session, looking, now), found.warnings)
-    _reference(looking, base_dir, partly=partly)
+    _reference(looking, base_dir)
     return Inspection(
         faults=tuple(dict.fromkeys(found.faults)),
         warnings=tuple(dict.fromkeys(one for one in found.warnings if one not in found.faults)),
@@ -383,10 +379,10 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
         look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.found)
 
 
-def _reference(looking: _Looking, base_dir: Path, *, partly: bool) -> None:
+def _reference(looking: _Looking, base_dir: Path) -> None:
     given = looking.model.reference
     of_the_log = given is not None and given.file is None and given.relation is None
-    if given is None or (of_the_log and (partly or looking.found.faults)):  # whose faults are known
+    if given is None or (of_the_log and looking.found.faults):  # whose faults are known
         return
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)

@@ -6,17 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from monitor.app.check_channels import check_channels
-from monitor.app.checks import Checked, CheckedModel, Finding, check_tables
-from monitor.app.clocks import system_clock
-from monitor.app.saying import say, say_lines
+from monitor.advice.channels import check_channels
+from monitor.advice.checks import Checked, CheckedModel, Finding, check_tables
+from monitor.advice.explain import Query
 from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
 from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
 from monitor.core.text import json_text
-from monitor.sources.explain import Query
+from monitor.show.terminal import say, say_lines
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.specs.urls import filled, has_short_password
 from monitor.web.files import certificate, secrets
@@ -24,12 +23,21 @@ from monitor.web.guard import exposed
 
 
 def run_check(
-    path: Path, environ: Mapping[str, str], *, offline: bool, strict: bool, explain: bool, form: str
+    path: Path,
+    environ: Mapping[str, str],
+    now: int,
+    *,
+    offline: bool,
+    strict: bool,
+    explain: bool,
+    form: str,
 ) -> int:
     """Check a configuration and its tables, print what was found; return the exit code.
 
     Parameters
     ----------
+    now
+        what lies after it is in the future.
     form
         "text" or "json".
     """
@@ -40,7 +48,7 @@ def run_check(
             models = 0
         else:
             settings = examined.settings
-            checked = _whole(settings, path.parent, offline=offline, explain=explain)
+            checked = _whole(settings, path.parent, now, offline=offline, explain=explain)
             models = len(settings.models)
     except ConfigurationError as error:
         checked, models = Checked(tuple(Finding(None, text) for text in error.faults)), 0
@@ -53,11 +61,11 @@ def run_check(
     return 1 if strict and checked.warnings else 0
 
 
-def _whole(settings: Settings, base: Path, *, offline: bool, explain: bool) -> Checked:
+def _whole(settings: Settings, base: Path, now: int, *, offline: bool, explain: bool) -> Checked:
     """What is found of a file that has no fault."""
     checked = Checked()
     if not offline:
-        checked = check_tables(settings, base, system_clock(), explain=explain)
+        checked = check_tables(settings, base, now, explain=explain)
         checked = replace(checked, faults=(*_of_files(settings.http, base), *checked.faults))
     of_channels, odd_channels = check_channels(settings)
     of_settings = [*filter(None, [exposed(settings.http)]), *_of_passwords(settings)]

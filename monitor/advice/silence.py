@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from itertools import groupby
 
+from monitor.advice.samples import sortable
 from monitor.alerts.rules import Base
 from monitor.core.clock import DAY, HOUR, SECOND, format_duration
 from monitor.core.errors import SourceError
 from monitor.sources.catalogue import look
 from monitor.sources.moments import comparable
-from monitor.sources.samples import sortable
 from monitor.sources.source import SqlSource
 from monitor.sources.statements import Session
 from monitor.specs.model import ModelSpec

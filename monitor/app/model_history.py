@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-from monitor.app.holding import Held
-from monitor.app.references import reference_key
+from monitor.app.run_lock import Held
 from monitor.app.wiring import App, whose
 from monitor.config.messages import listed
 from monitor.core.clock import floor_to, to_iso
@@ -16,6 +15,7 @@ from monitor.pipeline.monitored import Monitored
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport
+from monitor.specs.references import reference_key
 from monitor.specs.rows import Event, WaitingPane
 from monitor.specs.settings import Settings
 

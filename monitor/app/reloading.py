@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import structlog
 
 from monitor.app.clocks import system_clock
-from monitor.app.histories import rename_models, renamed
+from monitor.app.model_history import rename_models, renamed
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND
 from monitor.core.errors import ConfigurationError, MonitorError

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from monitor.app.wiring import LIVE, App
+from monitor.app.wiring import App
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError
 from monitor.daemon.described import described
@@ -15,8 +15,10 @@ from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import run_cycle
 from monitor.pipeline.dirty import find_changes
 from monitor.pipeline.replay import ticks
-from monitor.show import ALIASES, Shown
+from monitor.show.plain import Shown
+from monitor.show.table import ALIASES
 from monitor.specs.protocols import CycleReport, Lease
+from monitor.store import LIVE
 
 SHOWN_EVERY = 100  # ticks of a replay
 

@@ -11,12 +11,12 @@ from importlib.metadata import version
 import structlog
 
 from monitor.app.clocks import system_clock
-from monitor.app.following import Following
-from monitor.app.histories import rename_models
-from monitor.app.holding import Held, Joined, join_when_free
+from monitor.app.model_history import rename_models
 from monitor.app.notifying import Notifying
 from monitor.app.reloading import Reloading, limits
+from monitor.app.run_lock import Held, Joined, join_when_free
 from monitor.app.running import Owed, last_ticks
+from monitor.app.store_watch import StoreWatch
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND, Clock
 from monitor.daemon.cycles import Cycles
@@ -89,7 +89,7 @@ def _service(
     every = ticks(settings)
     own = SelfMetrics(version("monitor"), time.time(), partial(_used, app))
     exposition = Exposition(settings.models, own)
-    following = Following(app, partial(_publish, app, exposition))
+    following = StoreWatch(app, partial(_publish, app, exposition))
     health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=following.fault)
     following.followed = partial(_followed, health, exposition)
     notifying = Notifying(app, clock, exposition.notified, lambda: joined is None or joined.why is None)
@@ -210,17 +210,17 @@ def _publish(app: App, exposition: Exposition, name: str) -> None:
         exposition.publish(name, as_of, [row for _, _, row in rows], alerts, accepted)
 
 
-def _shown(following: Following, notifying: Notifying, name: str) -> None:
+def _shown(following: StoreWatch, notifying: Notifying, name: str) -> None:
     following.show(name)
     notifying.wake()
 
 
-def _restored(following: Following, notifying: Notifying) -> None:
+def _restored(following: StoreWatch, notifying: Notifying) -> None:
     following.restore()
     notifying.renew()
 
 
-def _stopped(stopping: threading.Event, following: Following, notifying: Notifying) -> None:
+def _stopped(stopping: threading.Event, following: StoreWatch, notifying: Notifying) -> None:
     stopping.set()  # first: cycles come to their end while the channels do
     following.stop()
     notifying.stop()

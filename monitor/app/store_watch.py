@@ -16,7 +16,7 @@ PATIENCE = 60.0  # seconds that the store may be silent
 
 
 @dataclass(slots=True)
-class Following:
+class StoreWatch:
     """Publishes what others have committed, and what could not be published when it was committed.
 
     Parameters

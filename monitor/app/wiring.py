@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
+from monitor.advice.inspect import unserved
 from monitor.app.clocks import system_clock
-from monitor.app.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
 from monitor.core.errors import ConfigurationError, LeaseLost, SourceError, StoreError
@@ -23,18 +23,17 @@ from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
 from monitor.sources import SqlSource, open_source
-from monitor.sources.inspect import unserved
 from monitor.sources.meter import UNUSED, Usage
 from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec, ReferenceSpec, SourceSpec
 from monitor.specs.protocols import Lease, Source
+from monitor.specs.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
 from monitor.states.grids import content_hash
+from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.daemons import WHOLE_RUN
 from monitor.store.engine import open_store
-
-LIVE = "live"
 
 
 @dataclass(slots=True)

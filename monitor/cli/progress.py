@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from monitor.app.saying import say
+from monitor.show.terminal import say
 
 T = TypeVar("T")
 _TELL = 30.0  # seconds between lines of a log

@@ -6,11 +6,11 @@ from itertools import combinations
 
 import pyarrow as pa
 
-from monitor.app.init_guess import Guess, Roles, described
-from monitor.app.init_words import rank, rank_or_last
 from monitor.core.clock import DAY
+from monitor.setup.column_names import rank, rank_or_last
+from monitor.setup.guess import Guess, Roles, described
+from monitor.setup.survey import Column, Survey
 from monitor.sources.casts import has_equality
-from monitor.sources.survey import Column, Survey
 
 _MOST = 6  # columns of which pairs and triples are tried
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from monitor.app.init_guess import Guess, Roles
 from monitor.core.clock import DAY, to_iso
 from monitor.core.text import double_quoted, readable
+from monitor.setup.guess import Guess, Roles
 
 _WIDTH = 100
 

@@ -8,21 +8,20 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from monitor.app.check_report import counted
-from monitor.app.clocks import system_clock
-from monitor.app.init_config import Draft, config_text, missing_roles
-from monitor.app.init_guess import Guess, Roles
-from monitor.app.init_roles import guess_roles
-from monitor.app.init_url import source_name, templated
+from monitor.advice.findings import ENOUGH, needed_horizon
+from monitor.advice.inspect import Inspection, inspect_model
+from monitor.advice.report import counted
+from monitor.advice.silence import silence_warnings
 from monitor.config.fill import Filling
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, floor_to, format_duration
 from monitor.core.errors import ConfigurationError
+from monitor.setup.config_text import Draft, config_text, missing_roles
+from monitor.setup.guess import Guess, Roles
+from monitor.setup.roles import guess_roles
+from monitor.setup.survey import Survey, found_ids, span_of, survey
+from monitor.setup.url_template import source_name, templated
 from monitor.sources import SqlSource, open_source
-from monitor.sources.findings import ENOUGH, needed_horizon
-from monitor.sources.inspect import Inspection, inspect_model
-from monitor.sources.silence import silence_warnings
-from monitor.sources.survey import Survey, found_ids, span_of, survey
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 
 _NESTED = ("json", "jsonb")
@@ -61,6 +60,7 @@ def first_config(
     labels: str | None,
     name: str | None,
     environ: Mapping[str, str],
+    now: int,
     *,
     labels_where: str | None = None,
 ) -> FirstConfig:
@@ -76,6 +76,8 @@ def first_config(
         of the model; None: that of the table.
     environ
         environment for `${NAME}`.
+    now
+        what lies after it is in the future.
     labels_where
         condition on the labels: the table may be shared by several models.
 
@@ -99,10 +101,10 @@ def first_config(
         missing = missing_roles(draft.roles)
         if missing:
             return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
-        checked, model = _check(draft, source, {**environ, **secrets})
+        checked, model = _check(draft, source, {**environ, **secrets}, now)
         draft = replace(draft, horizon=_horizon(checked, model))
         if draft.horizon is not None:
-            checked, _ = _check(draft, source, {**environ, **secrets})
+            checked, _ = _check(draft, source, {**environ, **secrets}, now)
     finally:
         source.close()
     return FirstConfig(config_text(draft), (), checked.faults, checked.warnings, tuple(secrets))
@@ -170,13 +172,15 @@ def _per_day(one: Survey, guess: Guess, span: np.ndarray) -> float:
     return len(known) * DAY / max(float(known.max() - known.min()), 1.0)
 
 
-def _check(draft: Draft, source: SqlSource, environ: Mapping[str, str]) -> tuple[Inspection, ModelSpec]:
+def _check(
+    draft: Draft, source: SqlSource, environ: Mapping[str, str], now: int
+) -> tuple[Inspection, ModelSpec]:
     """Read the text as `check` would, and look at the tables by it."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "config.toml"
         path.write_text(config_text(draft), encoding="utf-8")
         (model,) = settings_of(path, environ).models
-        found = inspect_model(model, source, Path(directory), system_clock())
+        found = inspect_model(model, source, Path(directory), now)
         silent = silence_warnings(model, source, found.newest)
         return replace(found, warnings=(*found.warnings, *silent)), model
 

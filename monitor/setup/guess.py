@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from monitor.sources.survey import Column
+from monitor.setup.survey import Column
 
 MOST_CLASSES = 50
 NAMED_FROM = 10  # rows that hold a value before it is named

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import click
 
-from monitor.app.init import FirstConfig, first_config
-from monitor.app.saying import say, say_lines
 from monitor.core.errors import MonitorError
+from monitor.setup.first_config import FirstConfig, first_config
+from monitor.show.terminal import say, say_lines
 
 
 def run_init(
     output: Path | None,
     environ: Mapping[str, str],
+    now: int,
     *,
     url: str,
     predictions: str,
@@ -26,10 +27,12 @@ def run_init(
     ----------
     output
         None: to standard output. An existing file is never overwritten.
+    now
+        what lies after it is in the future.
     """
     if output is not None and output.exists():
         raise click.UsageError(f"{output} is there already and is not overwritten: name another file")
-    found = first_config(url, predictions, labels, name, environ, labels_where=labels_where)
+    found = first_config(url, predictions, labels, name, environ, now, labels_where=labels_where)
     if output is None:
         say_lines(found.text)
     else:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from monitor.app.init_guess import MOST_CLASSES, Guess, Roles, described, ends, held, round_range, within
-from monitor.app.init_words import clearest, rank, rank_or_last
 from monitor.records.values import canonical
-from monitor.sources.survey import Column, Survey
+from monitor.setup.column_names import clearest, rank, rank_or_last
+from monitor.setup.guess import MOST_CLASSES, Guess, Roles, described, ends, held, round_range, within
+from monitor.setup.survey import Column, Survey
 
 _POSITIVE = ("1", "yes", "y", "t", "positive", "pos", "bad", "fraud", "default", "churn", "churned", "late")
 _SERVING = ("shadow", "live", "champion", "challenger", "canary")

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from monitor.app.init_guess import MOST_CLASSES, Guess, Roles, described, held
-from monitor.app.init_key import are_unique, guess_key
-from monitor.app.init_outputs import (
+from monitor.setup.column_names import clearest, rank, rank_or_last
+from monitor.setup.composite_key import are_unique, guess_key
+from monitor.setup.guess import MOST_CLASSES, Guess, Roles, described, held
+from monitor.setup.outputs import (
     guess_arm,
     guess_classes,
     guess_features,
@@ -14,9 +15,8 @@ from monitor.app.init_outputs import (
     guess_serving,
     guess_version,
 )
-from monitor.app.init_words import clearest, rank, rank_or_last
+from monitor.setup.survey import Column, Survey
 from monitor.sources.casts import has_equality
-from monitor.sources.survey import Column, Survey
 
 Matches = Callable[[str, str], tuple[int, int] | None]
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from serving import Bench, Database, create_tables, labels, model, predictions
 
-from monitor.app.check_reads import expected_reads
-from monitor.app.check_series import expected_series
+from monitor.advice.cost import expected_reads
+from monitor.advice.series import expected_series
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.exposition.selection import expose

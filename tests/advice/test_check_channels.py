@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from monitor.app.check_channels import check_channels
+from monitor.advice.channels import check_channels
 from monitor.app.notifying import channels_of
 from monitor.cli import main
 from monitor.config.load import settings_of

@@ -19,8 +19,8 @@ from flight_models import (
 )
 from source_databases import Database
 
+from monitor.advice.inspect import Inspection, inspect_model
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.sources.inspect import Inspection, inspect_model
 from monitor.specs.model import ModelSpec, Relation
 from monitor.windows.ends import Window
 

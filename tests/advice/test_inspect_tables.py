@@ -9,11 +9,11 @@ import pytest
 from flight_models import AS_OF, COLUMNS, LABEL_COLUMNS, READING, START, iso, model_of, rows_of
 from source_databases import Database
 
+from monitor.advice.inspect import inspect_model
 from monitor.core.clock import DAY
 from monitor.core.errors import SourceUnavailable
 from monitor.sources import open_source
 from monitor.sources.indexes import Rows
-from monitor.sources.inspect import inspect_model
 from monitor.specs.model import ReferenceSpec, Relation, SourceSpec
 
 

@@ -7,9 +7,9 @@ import pytest
 from flight_models import COLUMNS, PREDICTIONS, START, iso, model_of, rows_of
 from source_databases import Database
 
+from monitor.advice.silence import silence_warnings
 from monitor.alerts.rules import Condition, Limit, Rule
 from monitor.core.clock import DAY, HOUR
-from monitor.sources.silence import silence_warnings
 from monitor.specs.model import ModelSpec
 
 STOPPED = Rule(name="log_stopped", measure="log_age", condition=Condition(above=Limit(36 * 3_600.0)))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.histories import Decision, forget_model, recount, rename_models
-from monitor.app.holding import Held
+from monitor.app.model_history import Decision, forget_model, recount, rename_models
+from monitor.app.run_lock import Held
 from monitor.app.running import chosen_rows, cycle_once, refuse_unknown
 from monitor.app.wiring import App
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from monitor.app.file_lock import FileLock
+from monitor.app.run_lock import FileLock
 
 
 def test_a_lock_whose_file_was_deleted_is_taken_anew(tmp_path: Path) -> None:

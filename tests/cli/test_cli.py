@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.holding import Held
+from monitor.app.run_lock import Held
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso, to_iso
 

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from monitor.app import check_report
+from monitor.advice import report
 from monitor.cli import main
 from monitor.core.errors import StoreError
 
@@ -15,7 +15,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_args: object, **_options: object) -> int:
         raise error
 
-    monkeypatch.setattr(check_report, "run_check", fail)
+    monkeypatch.setattr(report, "run_check", fail)
 
 
 def test_what_nobody_foresaw_is_one_line_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +25,7 @@ def test_what_nobody_foresaw_is_one_line_that_says_so(monkeypatch: pytest.Monkey
 
     assert done.exit_code == 1
     assert done.stderr == (
-        "monitor: a fault of this program: ValueError: no such number: *** (test_told.py:16); "
+        "monitor: a fault of this program: ValueError: no such number: *** (test_exit_on_error.py:16); "
         "`monitor --debug` and the same command print where: please report it\n"
     )
 

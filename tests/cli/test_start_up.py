@@ -10,7 +10,7 @@ from serving import model, predictions, sqlite_bench
 from monitor.core.clock import DAY, from_iso
 from monitor.store.engine import migrate
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONFIG = """
 [store]
 url = "sqlite:///{directory}/monitor.db"
@@ -80,7 +80,7 @@ def test_a_check_of_the_file_needs_nothing_that_counts(directory: Path) -> None:
 
 @pytest.mark.parametrize(
     ("module", "not_needed"),
-    [("monitor", LIBRARIES | HEAVY | OF_THE_DAEMON), ("monitor.app.serve", HEAVY)],
+    [("monitor", LIBRARIES | HEAVY | OF_THE_DAEMON), ("monitor.app.serving", HEAVY)],
 )
 def test_importing_imports_nothing_that_is_needed_later_if_at_all(module: str, not_needed: set[str]) -> None:
     code = f"import sys, {module}\nprint(*sys.modules)"

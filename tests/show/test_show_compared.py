@@ -8,7 +8,9 @@ from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.show import Shown, as_table, explained, with_details
+from monitor.show.details import explained, with_details
+from monitor.show.plain import Shown
+from monitor.show.table import as_table
 
 CELLS = ("cell", "expected", "actual", "contribution")
 THEN = Detail(FIGURES, ((0.731, 0.72, 0.74, 5000),))

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from monitor.core.measurement import Measurement
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.show import Shown, as_table
+from monitor.show.plain import Shown
+from monitor.show.table import as_table
 
 
 def shown(

@@ -9,9 +9,9 @@ from serving import Bench, Database, create_tables, labels, model, predictions
 from source_databases import Database as Log
 from test_partitions import recorded
 
+from monitor.advice.explain import explain_model
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.pipeline.cycle import run_cycle
-from monitor.sources.explain import explain_model
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-11")
 OPTIONS = 'every = "1h"\nwindows = ["1d"]\nhorizon = "5d"\nsettle_after = "1d"\nresamples = 20'
