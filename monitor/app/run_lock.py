@@ -17,7 +17,7 @@ from monitor.app.wiring import App, whose
 from monitor.core.clock import SECOND
 from monitor.core.errors import StoreError
 from monitor.store.adapter import SqlStore
-from monitor.store.daemons import WHOLE_RUN, Aside
+from monitor.store.coordination.daemons import WHOLE_RUN, Aside
 
 RETRY = 1.0  # seconds between two looks whether the run is free
 WHY = {

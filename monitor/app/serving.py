@@ -29,7 +29,7 @@ from monitor.exposition.selection import reads
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.pipeline.alerting import accepted_changes
 from monitor.specs.settings import Settings
-from monitor.store.daemons import Aside
+from monitor.store.coordination.daemons import Aside
 from monitor.web.files import certificate, secrets
 from monitor.web.guard import exposed
 from monitor.web.server import Server, make_app

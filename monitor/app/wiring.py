@@ -32,7 +32,7 @@ from monitor.specs.settings import Settings
 from monitor.states.grids import content_hash
 from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
-from monitor.store.daemons import WHOLE_RUN
+from monitor.store.coordination.daemons import WHOLE_RUN
 from monitor.store.engine import open_store
 
 

@@ -275,7 +275,7 @@ def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
 @exit_on_error
 def migrate(path: Path) -> None:
     """Bring the store's tables to this version."""
-    from monitor.config.urls import shown
+    from monitor.specs.urls import shown
     from monitor.store.engine import migrate as migrate_store
 
     settings = read_settings(path)

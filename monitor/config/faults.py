@@ -8,8 +8,7 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from monitor.config.messages import did_you_mean, listed, quoted, suggestion
-from monitor.config.places import Loc, traced, value_at
-from monitor.config.tables import header, keys_of, table_at, tables
+from monitor.config.places import Loc, header, keys_of, table_at, tables, traced, value_at
 
 _RULES = {
     "string_type": "must be text",

@@ -1,6 +1,6 @@
 """The configuration file, read: secrets filled in, defaults merged, every fault at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from monitor.config.build import build
-from monitor.config.channels import channel_faults
 from monitor.config.checks import Checked, model_faults
 from monitor.config.faults import Fault, as_meant, structural_faults
 from monitor.config.fill import Filling
 from monitor.config.include import Included, document_of, with_included
+from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc, origin, position, printed, value_at
 from monitor.config.schema import Configuration, Model
 from monitor.core.errors import ConfigurationError
@@ -84,7 +84,7 @@ def examine(path: Path, environ: Mapping[str, str]) -> Examined:
     merged = _with_defaults(document)
     validated = _validated(merged)
     faults = [*included.faults, *_faults_of_defaults(document), *_semantic_faults(merged, filling.faults)]
-    faults += channel_faults(merged)
+    faults += _channel_faults(merged)
     if not isinstance(validated, Configuration):
         faults = [*validated, *faults]
     if isinstance(validated, Configuration) and not faults and not filling.faults:
@@ -143,6 +143,37 @@ def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checked:
         except ValidationError:
             unsound.add(key)
     return Checked(at, model, frozenset(unsound))
+
+
+def _channel_faults(document: Mapping[str, Any]) -> list[Fault]:
+    """Faults of channels: names that are there twice, models that are not there."""
+    notify, models = document.get("notify"), document.get("models")
+    names = [str(model.get("name")) for _, model in _tables(models)]
+    return [*_repeated(_tables(notify)), *_unknown(_tables(notify), names)]
+
+
+def _tables(found: Any) -> list[tuple[int, dict[str, Any]]]:
+    entries = enumerate(found) if isinstance(found, list) else ()
+    return [(at, entry) for at, entry in entries if isinstance(entry, dict)]
+
+
+def _repeated(tables: list[tuple[int, dict[str, Any]]]) -> Iterator[Fault]:
+    first: dict[str, int] = {}
+    for at, channel in tables:
+        name = channel.get("name")
+        if isinstance(name, str) and (other := first.setdefault(name, at)) != at:
+            text = f"every channel has a name of its own: notify[{other}] has the same"
+            yield Fault(("notify", at, "name"), text)
+
+
+def _unknown(tables: list[tuple[int, dict[str, Any]]], models: list[str]) -> Iterator[Fault]:
+    for at, channel in tables:
+        named = channel.get("models")
+        for place, name in enumerate(named if isinstance(named, list) else []):
+            if isinstance(name, str) and name not in models:
+                known = f"no such model (the models are {listed(models)})"
+                text = f"{known}: got {quoted(name)}{did_you_mean(name, models)}"
+                yield Fault(("notify", at, "models", place), text)
 
 
 def _lines(

@@ -20,9 +20,9 @@ from monitor.config.load import settings_of
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso, to_iso
 from monitor.core.errors import StoreError
 from monitor.daemon.service import signals
-from monitor.store.daemons import Aside
+from monitor.store.coordination.daemons import Aside
+from monitor.store.coordination.outbox import SqlOutbox
 from monitor.store.engine import open_store
-from monitor.store.outbox import SqlOutbox
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = (

@@ -5,9 +5,8 @@ import pytest
 from configurations import SOURCE, File, model
 
 from monitor.config.load import examine, settings_of
-from monitor.config.urls import shown
 from monitor.core.errors import ConfigurationError
-from monitor.specs.urls import filled
+from monitor.specs.urls import filled, shown
 
 SECRET = {"SECRET": "postgresql://ann:hunter2@db/app"}
 STORE = '[store]\nurl = "{url}"\n'

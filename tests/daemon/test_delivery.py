@@ -20,7 +20,7 @@ from monitor.specs.protocols import ChannelReport
 from monitor.specs.rows import Event, WaitingNotice
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading, writing
-from monitor.store.outbox import SqlOutbox
+from monitor.store.coordination.outbox import SqlOutbox
 from monitor.store.tables import outbox
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, delete, select
 
 from monitor.measures.rows import MeasurementRow
-from monitor.store.measured import columns_of, row_of, values_of
+from monitor.store.measurements.columns import columns_of, row_of, values_of
 from monitor.store.statements import write_many
 from monitor.store.tables import current
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, select, text, union, update
 
 from monitor.core.clock import DAY
 from monitor.core.errors import StoreError
-from monitor.store import leases
+from monitor.store.coordination import leases
 from monitor.store.statements import database_now, insert, put
 from monitor.store.tables import daemons, models
 from monitor.store.tables import leases as held

@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from monitor.measures.rows import MeasurementRow
 from monitor.specs.rows import Provenance
-from monitor.store.measured import columns_of, is_sure_or_absent, key_of, row_of, values_of
+from monitor.store.measurements.columns import columns_of, is_sure_or_absent, key_of, row_of, values_of
 from monitor.store.statements import add, write_many
 from monitor.store.tables import alerts, provenance, snapshots
 
