@@ -240,7 +240,7 @@ def imports() -> dict[str, float]:
 
     nothing = took("pass")
     found = {
-        name: took(f"import {name}") - nothing for name in ("monitor", "monitor.cli", "monitor.app.serve")
+        name: took(f"import {name}") - nothing for name in ("monitor", "monitor.cli", "monitor.app.serving")
     }
     return found | {"python": nothing}
 

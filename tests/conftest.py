@@ -15,6 +15,8 @@ from monitor.core import secrets
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import migrate, open_store
 
+pytest_plugins = ["source_fixtures"]
+
 settings.register_profile("monitor", deadline=None, max_examples=60)  # a busy machine is no failure
 settings.load_profile("monitor")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are started: each would compile all

@@ -28,8 +28,10 @@ from monitor.core.measurement import Detail, Measurement
 from monitor.core.text import double_quoted
 from monitor.daemon.log import LogFormat, configure
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.show import as_csv, as_json, as_table, with_details
 from monitor.show.alerts import Told, alerts_as_csv, alerts_as_json, alerts_as_table
+from monitor.show.details import with_details
+from monitor.show.plain import as_csv, as_json
+from monitor.show.table import as_table
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +117,9 @@ def test_faults_of_a_configuration_are_quiet(hostile: Hostile) -> None:
 
 
 def test_warnings_and_failures_that_nobody_expected_are_quiet() -> None:
-    said = f"from monitor.app.saying import tell_python; tell_python(); name = 'x\\x1b[2J\\n{FORGED}\\u202e'"
+    said = (
+        f"from monitor.show.terminal import tell_python; tell_python(); name = 'x\\x1b[2J\\n{FORGED}\\u202e'"
+    )
     for fails in ("import warnings; warnings.warn(name)", "raise KeyError(name)", "raise ValueError(name)"):
         done = subprocess.run(
             [sys.executable, "-c", f"{said}; {fails}"], capture_output=True, text=True, check=False

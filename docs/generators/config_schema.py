@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from monitor.config.places import keys_of, tables
 from monitor.config.schema import Configuration
-from monitor.config.tables import keys_of, tables
 from monitor.core.clock import format_duration
 
 _ENTRY = re.compile(r"(?:# )?([a-z_]+) = .*?\s# (.*)")

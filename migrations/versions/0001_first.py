@@ -100,7 +100,7 @@ def _create_counts() -> None:
             comment="which record has which label: a sum of hashes modulo 2^63",
         ),
         sa.Column(
-            "blob", sa.LargeBinary(), nullable=False, comment="counters by stratum, see monitor.store.codec"
+            "blob", sa.LargeBinary(), nullable=False, comment="counters by stratum, see monitor.records.codec"
         ),
         sa.PrimaryKeyConstraint("run", "model", "part", "start", name="pk_panes"),
         comment="counted parts of panes",

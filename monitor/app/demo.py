@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from monitor.app.clocks import paced_clock, standing_clock
-from monitor.app.holding import Held
+from monitor.app.run_lock import Held
 from monitor.app.running import chosen_rows, replay_model
-from monitor.app.saying import say, say_lines
-from monitor.app.serve import serve
+from monitor.app.serving import serve
 from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso, to_iso
@@ -19,6 +18,7 @@ from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.demo.files import flights
 from monitor.demo.loading import load_logs
 from monitor.demo.months import months
+from monitor.show.terminal import say, say_lines
 from monitor.specs.protocols import CycleReport
 from monitor.store.engine import migrate
 

@@ -13,14 +13,14 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from monitor.app.wiring import LIVE
-from monitor.config.urls import shown
 from monitor.core.clock import from_iso
 from monitor.core.errors import ConfigurationError, StoreError
 from monitor.core.text import csv_cell, json_text
+from monitor.specs.urls import shown
+from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
 from monitor.store.engine import is_newest, open_store
-from monitor.store.measured import COLUMNS
+from monitor.store.measurements.columns import COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd  # a tenth of a second, for notebooks alone

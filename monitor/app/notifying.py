@@ -13,7 +13,7 @@ from monitor.notify.channels import open_channel
 from monitor.specs.protocols import Channel, ChannelReport
 from monitor.specs.rows import WaitingNotice
 from monitor.specs.settings import ChannelSpec
-from monitor.store.outbox import SqlOutbox
+from monitor.store.coordination.outbox import SqlOutbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from monitor.core.clock import to_iso
 from monitor.core.text import readable
-from monitor.show import Further, Shown, as_csv, as_json, as_table
+from monitor.show.plain import Further, Shown, as_csv, as_json
+from monitor.show.table import as_table
 from monitor.specs.rows import Event, KeptConfiguration, KeptReference, Provenance
 from monitor.store.adapter import SqlStore
 

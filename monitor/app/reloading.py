@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import structlog
 
 from monitor.app.clocks import system_clock
-from monitor.app.histories import rename_models, renamed
+from monitor.app.model_history import rename_models, renamed
 from monitor.app.wiring import App
 from monitor.core.clock import SECOND
 from monitor.core.errors import ConfigurationError, MonitorError
@@ -68,6 +68,7 @@ class Reloading:
         for name in _fixed(before, settings):
             log.warning("takes effect at the next start", table=name)
         told = self._apply(before, settings)
+        self.app.forget_removed()
         log.info("configuration read again", **told)
 
     def _take_over(self, settings: Settings) -> None:

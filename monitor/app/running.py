@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from monitor.app.wiring import LIVE, App
+from monitor.app.wiring import App
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import ticks
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError
@@ -15,8 +15,10 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import Tick, run_cycle
-from monitor.show import ALIASES, Shown
+from monitor.show.plain import Shown
+from monitor.show.table import ALIASES
 from monitor.specs.protocols import CycleReport, Lease
+from monitor.store import LIVE
 
 SHOWN_EVERY = 100  # ticks of a replay
 
@@ -124,15 +126,32 @@ class Owed:
     again: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, name: str, as_of: int) -> list[int]:
-        """Ticks up to this one, oldest first."""
-        done, every = self.app.store.state(name).as_of, self.app.spec(name).every
+        """Ticks up to this one, oldest first; none of a model that is configured no more."""
+        configured = self.app.configured(name)
+        if configured is None:
+            return []
+        done, every = self.app.store.state(name).as_of, configured[0].every
         if done is None or done == as_of == self.again.get(name):
             return [as_of]
         return ticks(max(done, as_of - max(self.app.settings.daemon.catch_up, every)), as_of, every)
 
     def cycle(self, name: str, as_of: int, *, stopping: Callable[[], bool]) -> CycleReport | None:
-        """Run one of them; see `cycle_due`."""
-        report = cycle_due(self.app, name, as_of, again=self.again.get(name) == as_of, stopping=stopping)
+        """Run one of them; see `cycle_due`.
+
+        One that fails, but whose model or source was configured otherwise while it ran, has not failed: None.
+        """
+        configured = self.app.configured(name)
+        if configured is None:
+            return None
+        try:
+            report = cycle_due(self.app, name, as_of, again=self.again.get(name) == as_of, stopping=stopping)
+        except Exception:
+            if self.app.configured(name) == configured:
+                raise
+            report = None
+        if self.app.configured(name) != configured:
+            self.app.forget_removed()
+            return None if report is None or report.error is not None else report
         if report is not None and report.error is None:
             self.again.pop(name, None)
         return report

@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
+from monitor.advice.inspect import unserved
 from monitor.app.clocks import system_clock
-from monitor.app.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
 from monitor.core.errors import ConfigurationError, LeaseLost, SourceError, StoreError
@@ -23,18 +23,17 @@ from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
 from monitor.sources import SqlSource, open_source
-from monitor.sources.inspect import unserved
 from monitor.sources.meter import UNUSED, Usage
 from monitor.sources.reference import load_reference
 from monitor.specs.model import ModelSpec, ReferenceSpec, SourceSpec
 from monitor.specs.protocols import Lease, Source
+from monitor.specs.references import NO_SEGMENTS, choose, made_of, not_over, of_versions, without_rows
 from monitor.specs.settings import Settings
 from monitor.states.grids import content_hash
+from monitor.store import LIVE
 from monitor.store.adapter import SqlStore
-from monitor.store.daemons import WHOLE_RUN
+from monitor.store.coordination.daemons import WHOLE_RUN
 from monitor.store.engine import open_store
-
-LIVE = "live"
 
 
 @dataclass(slots=True)
@@ -68,9 +67,12 @@ class App:
         ConfigurationError
             if there is no such model.
         """
-        for model in self.settings.models:
-            if model.name == name:
-                return model
+        return self._configured(name)[0]
+
+    def _configured(self, name: str) -> tuple[ModelSpec, SourceSpec]:
+        configured = self.configured(name)
+        if configured is not None:
+            return configured
         if self.is_history(name):
             kept = "its history is kept, but it is not configured, or enabled = false"
             raise ConfigurationError([f'model "{name}": {kept}: it cannot be counted'])
@@ -78,10 +80,15 @@ class App:
         known = f"the configuration has {listed(names)}{did_you_mean(name, names)}"
         raise ConfigurationError([f'there is no model "{name}": {known}'])
 
+    def configured(self, name: str) -> tuple[ModelSpec, SourceSpec] | None:
+        """What is configured of a model and of its source now; None: there is no such model."""
+        settings = self.settings  # one and the same, should another be put in use meanwhile
+        found = (model for model in settings.models if model.name == name)
+        return next(((model, settings.source(model.source)) for model in found), None)
+
     def is_history(self, name: str | None) -> bool:
         """Whether there is nothing but a history of a model: it was removed, or is disabled."""
-        configured = name is None or any(model.name == name for model in self.settings.models)
-        return not configured and bool(self.store.runs(str(name)))
+        return name is not None and self.configured(name) is None and bool(self.store.runs(name))
 
     def names(self, chosen: str | None = None) -> list[str]:
         """Names of all models, or the chosen one."""
@@ -92,16 +99,7 @@ class App:
 
         One that is configured otherwise since is opened anew; what runs on the old one comes to its end.
         """
-        with self._opening:
-            spec = self.settings.source(name)
-            known, source = self._sources.get(name, (None, None))
-            if source is None or known != spec:
-                spent = UNUSED if source is None else source.usage
-                if source is not None:
-                    source.close()
-                source = open_source(spec, store_url=self.settings.store_url, spent=spent)
-                self._sources[name] = spec, source
-            return source
+        return self._opened(self.settings.source(name))
 
     def usage(self) -> dict[str, Usage]:
         """What has been used of each source, and whether it answers."""
@@ -130,16 +128,16 @@ class App:
             of the cycle, None: now. What is no reference yet, without rows or a range of the log that ends
             later, is looked at again each time.
         """
-        spec, at = self.spec(name), system_clock() if as_of is None else as_of
-        configured = spec, self.settings.source(spec.source)
+        configured = self._configured(name)
+        (spec, source), at = configured, system_clock() if as_of is None else as_of
         before, model, caches = self._models.get(name, (None, None, None))
         if model is None or caches is None or before != configured:
-            model = self._make(spec, at)
+            model = self._make(spec, source, at)
             caches = Caches.of(model)
-            for warning in unserved(spec, self.source(spec.source), at) if spec.reading.serving else ():
+            for warning in unserved(spec, self._opened(source), at) if spec.reading.serving else ():
                 self._warn(name, warning)
         elif _lacks_reference(model):
-            again = self._make(spec, at)
+            again = self._make(spec, source, at)
             if again.reference_key != model.reference_key:
                 model, caches = again, Caches.of(again)
         self._models[name] = configured, model, caches
@@ -148,6 +146,15 @@ class App:
     def forget(self, name: str) -> None:
         """Drop a model's caches, so that the next use starts from the store."""
         self._models.pop(name, None)
+
+    def forget_removed(self) -> None:
+        """Drop the models that are configured no more, and close such sources; what runs comes to its end."""
+        for name in [*self._models]:
+            if self.configured(name) is None:
+                self.forget(name)
+        with self._opening:
+            for name in {*self._sources}.difference(source.name for source in self.settings.sources):
+                self._sources.pop(name)[1].close()
 
     @contextmanager
     def leased(self, name: str) -> Iterator[Lease]:
@@ -194,10 +201,21 @@ class App:
         with suppress(StoreError):
             self.store.release(name, token)
 
-    def _make(self, spec: ModelSpec, at: int) -> Model:
+    def _opened(self, spec: SourceSpec) -> SqlSource:
+        with self._opening:
+            known, source = self._sources.get(spec.name, (None, None))
+            if source is None or known != spec:
+                spent = UNUSED if source is None else source.usage
+                if source is not None:
+                    source.close()
+                source = open_source(spec, store_url=self.settings.store_url, spent=spent)
+                self._sources[spec.name] = spec, source
+            return source
+
+    def _make(self, spec: ModelSpec, of_source: SourceSpec, at: int) -> Model:
         if self.keeps:
             self.store.save_configuration(spec.config_hash, spec.name, spec.config)
-        source = self.source(spec.source)
+        source = self._opened(of_source)
         reference, key = self._reference(spec, source, at)
         counting = reference.counting if reference else counting_without_reference(spec.reading)
         counting = replace(counting, reading=_resolved(spec.reading, counting.reading))
@@ -218,7 +236,7 @@ class App:
             store=self.store,
             code=version("monitor"),
             at_once=source.at_once,
-            audit_every=self.settings.source(spec.source).audit,
+            audit_every=of_source.audit,
             retention=self.settings.retention,
         )
 

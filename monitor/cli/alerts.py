@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from monitor.app.arguments import Moment
-from monitor.app.saying import say, say_lines
 from monitor.cli import options
-from monitor.cli.options import read_settings, told
+from monitor.cli.arguments import Moment
+from monitor.cli.options import exit_on_error, read_settings
 from monitor.core.clock import to_iso
+from monitor.show.terminal import say, say_lines
 
 
 @click.group(invoke_without_command=True)
@@ -21,14 +21,14 @@ from monitor.core.clock import to_iso
 @click.option("--explain", is_flag=True, help="Also which cells, segments or features are behind them.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @click.pass_context
-@told
+@exit_on_error
 def alerts(
     context: click.Context, /, path: Path, run_name: str, form: str, *, explain: bool, **asked: Any
 ) -> None:
     """Print the alerts that are pending or firing; `accept` and `ack` keep what is decided of them."""
     if context.invoked_subcommand is not None:
         return
-    from monitor.app.deciding import listed
+    from monitor.app.alert_decisions import listed
     from monitor.app.wiring import opened
     from monitor.show.alerts import alerts_as_csv, alerts_as_json, alerts_as_table
 
@@ -69,12 +69,12 @@ def _on_one_alert(command: Any) -> Any:
 @alerts.command()
 @_on_one_alert
 @click.option("--until", type=Moment(), help="Then the rule judges as before; left out: for ever.")
-@told
+@exit_on_error
 def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **alert: Any) -> None:
     """Mark what an alert speaks of as expected: from now on the rule judges against its window."""
+    from monitor.app.alert_decisions import accept as accept_alert
     from monitor.app.clocks import system_clock
-    from monitor.app.deciding import accept as accept_alert
-    from monitor.app.histories import Decision
+    from monitor.app.model_history import Decision
     from monitor.app.wiring import opened
 
     with opened(read_settings(path), path.parent, run_name) as app:
@@ -84,12 +84,12 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 
 @alerts.command()
 @_on_one_alert
-@told
+@exit_on_error
 def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     """Say that somebody looks after an alert; it fires on. To silence it is Alertmanager's."""
+    from monitor.app.alert_decisions import acknowledge
     from monitor.app.clocks import system_clock
-    from monitor.app.deciding import acknowledge
-    from monitor.app.histories import Decision
+    from monitor.app.model_history import Decision
     from monitor.app.wiring import opened
 
     with opened(read_settings(path), path.parent, run_name) as app:
@@ -105,7 +105,7 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
 @click.option("--from", "start", type=Moment(), required=True, help="First moment that is judged.")
 @click.option("--to", "end", type=Moment(), required=True, help="Last moment that is judged.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
-@told
+@exit_on_error
 def backtest(
     path: Path, model: str | None, run_name: str, rule: str | None, start: int, end: int, form: str
 ) -> None:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from monitor.app.arguments import Moment, Span
-from monitor.app.progress import progress
-from monitor.app.saying import say, say_lines, tell_python
 from monitor.cli import options
-from monitor.cli.options import read_settings, told
+from monitor.cli.arguments import Moment, Span
+from monitor.cli.options import exit_on_error, read_settings
+from monitor.cli.progress import progress
 from monitor.core.clock import floor_to, to_iso
+from monitor.show.terminal import say, say_lines, tell_python
+from monitor.store import LIVE
 
 if TYPE_CHECKING:
     from monitor.specs.protocols import CycleReport
@@ -45,12 +46,13 @@ def main(**_debug: bool) -> None:
 @click.option("--labels-where", help="SQL condition on the labels, of a table that several models share.")
 @click.option("--name", help="Of the model; default: that of the table.")
 @click.option("--output", type=click.Path(path_type=Path), help="File to write; never an existing one.")
-@told
+@exit_on_error
 def init(output: Path | None, **asked: Any) -> None:
     """Look at tables and write a short, commented configuration for them."""
-    from monitor.app.init_report import run_init
+    from monitor.app.clocks import system_clock
+    from monitor.setup.handover import run_init
 
-    sys.exit(run_init(output, os.environ, **asked))
+    sys.exit(run_init(output, os.environ, system_clock(), **asked))
 
 
 @main.command()
@@ -59,22 +61,23 @@ def init(output: Path | None, **asked: Any) -> None:
 @click.option("--strict", is_flag=True, help="Exit with 1 on warnings.")
 @click.option("--explain", is_flag=True, help="Show each query with its plan, rows, reads and series.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-@told
+@exit_on_error
 def check(path: Path, **options: Any) -> None:
     """Name every fault of the configuration and of the tables."""
-    from monitor.app.check_report import run_check
+    from monitor.advice.report import run_check
+    from monitor.app.clocks import system_clock
 
-    sys.exit(run_check(path, os.environ, **options))
+    sys.exit(run_check(path, os.environ, system_clock(), **options))
 
 
 @main.command()
 @options.config
-@told
+@exit_on_error
 def run(path: Path) -> None:
     """Run the daemon: cycles on schedule, metrics and health over HTTP."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves: it is about to read the file anyway
     with _kept():
-        from monitor.app.serve import serve
+        from monitor.app.serving import serve
         from monitor.app.wiring import opened
         from monitor.daemon.log import log_threads
 
@@ -90,14 +93,15 @@ def run(path: Path) -> None:
 @options.run
 @click.option("--as-of", type=Moment(), help="Default: the last tick.")
 @click.option("--dry-run", is_flag=True, help="Say which panes changed; count and write nothing.")
-@told
+@exit_on_error
 def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dry_run: bool) -> None:
     """Run one cycle now, and send the notices that wait; those of other runs than live nobody is sent."""
     from monitor.app.clocks import system_clock
-    from monitor.app.histories import rename_models
+    from monitor.app.model_history import rename_models
     from monitor.app.notifying import deliver_once
     from monitor.app.running import Told, cycle_once, pending
-    from monitor.app.wiring import LIVE, opened
+    from monitor.app.wiring import opened
+    from monitor.daemon.log import LogFormat, configure
 
     now = system_clock()
     _refuse_future("--as-of", as_of, now)
@@ -112,9 +116,11 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
             report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, told=news)
             failed |= report.error is not None
             say(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
-        for channel, waiting in {} if dry_run else deliver_once(app, system_clock).items():
-            failed = True
-            say(f"channel {channel}: {_counted(waiting, 'notice')} not delivered", err=True)
+        if settings.channels and not dry_run:
+            configure(LogFormat(settings.log.format), settings.log.level)
+            for channel, waiting in deliver_once(app, system_clock).items():
+                failed = True
+                say(f"channel {channel}: {_counted(waiting, 'notice')} not delivered", err=True)
     sys.exit(1 if failed else 0)
 
 
@@ -125,16 +131,16 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
 @click.option("--from", "start", type=Moment(), required=True)
 @click.option("--to", "end", type=Moment(), required=True)
 @click.option("--every", type=Span(), help="Default: the model's own.")
-@told
+@exit_on_error
 def replay(
     path: Path, model: str | None, run_name: str | None, start: int, end: int, every: int | None
 ) -> None:
     """Walk a virtual clock over the past and run real cycles."""
     from monitor.app.clocks import system_clock
-    from monitor.app.histories import rename_models
-    from monitor.app.holding import Held
+    from monitor.app.model_history import rename_models
+    from monitor.app.run_lock import Held
     from monitor.app.running import refuse_second_history, replay_model
-    from monitor.app.wiring import LIVE, opened
+    from monitor.app.wiring import opened
 
     if start >= end:
         raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
@@ -167,7 +173,7 @@ def replay(
 @click.option("--provenance", is_flag=True, help="Also what stands behind the numbers.")
 @click.option("--all", "everything", is_flag=True, help="Every measure, feature, version and segment.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
-@told
+@exit_on_error
 def show(
     path: Path, form: str, run_name: str, *, explain: bool, provenance: bool, everything: bool, **asked: Any
 ) -> None:
@@ -175,7 +181,9 @@ def show(
     from monitor.app.provenance import with_provenance
     from monitor.app.running import chosen_rows, refuse_unknown
     from monitor.app.wiring import opened
-    from monitor.show import as_csv, as_json, as_table, with_details
+    from monitor.show.details import with_details
+    from monitor.show.plain import as_csv, as_json
+    from monitor.show.table import as_table
 
     settings = read_settings(path)
     with opened(settings, path.parent, run_name) as app:
@@ -199,7 +207,7 @@ def show(
 @click.option("--from", "start", type=Moment(), help="Windows that end after it.")
 @click.option("--to", "end", type=Moment(), help="Windows that end at it or before.")
 @click.option("--as-of", type=Moment(), help="What was known then, not all revisions.")
-@told
+@exit_on_error
 def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
     """Write kept measurements to FILE: .parquet or .csv."""
     from monitor.app.export import Chosen
@@ -221,12 +229,12 @@ def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
 @click.option("--to", "end", type=Moment(), required=True)
 @options.who
 @options.why
-@told
+@exit_on_error
 def recount(path: Path, model: str, run_name: str, start: int, end: int, **decided: str) -> None:
     """Count the panes of a time again, whole, at once: after rows were deleted or mended."""
     from monitor.app.clocks import system_clock
-    from monitor.app.histories import Decision
-    from monitor.app.histories import recount as count_again
+    from monitor.app.model_history import Decision
+    from monitor.app.model_history import recount as count_again
     from monitor.app.wiring import opened
 
     if start >= end:
@@ -243,11 +251,11 @@ def recount(path: Path, model: str, run_name: str, start: int, end: int, **decid
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.who
 @options.why
-@told
+@exit_on_error
 def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
     """Delete the history of a model, in every run; its configurations, references and events are kept."""
     from monitor.app.clocks import system_clock
-    from monitor.app.histories import Decision, forget_model
+    from monitor.app.model_history import Decision, forget_model
     from monitor.app.wiring import opened
 
     settings = read_settings(path)
@@ -264,10 +272,10 @@ def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
 
 @main.command()
 @options.config
-@told
+@exit_on_error
 def migrate(path: Path) -> None:
     """Bring the store's tables to this version."""
-    from monitor.config.urls import shown
+    from monitor.specs.urls import shown
     from monitor.store.engine import migrate as migrate_store
 
     settings = read_settings(path)
@@ -290,7 +298,7 @@ def migrate(path: Path) -> None:
 @click.option("--store-url", envvar="MONITOR_DEMO_STORE", show_envvar=True, help="Database for the results.")
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=int, default=9839, show_default=True)
-@told
+@exit_on_error
 def demo(directory: Path, **options: Any) -> None:
     """Replay ten months of real flights, show them month by month, and stay up as the daemon."""
     from monitor.app.demo import run_demo

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 
-from monitor.app.saying import say, say_lines
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.core.secrets import hide
 from monitor.daemon.described import described
+from monitor.show.terminal import say, say_lines
+from monitor.store import LIVE
 
 if TYPE_CHECKING:
     from monitor.specs.settings import Settings
@@ -36,7 +37,7 @@ class Hiding(logging.Formatter):
         return hide(super().format(record))
 
 
-def told(command: Callable[P, R]) -> Callable[P, R]:
+def exit_on_error(command: Callable[P, R]) -> Callable[P, R]:
     """Print failures as lines on standard error, and exit with their code.
 
     A failure that nobody expected is a fault of this program: its line says so, and how to see its traceback.
@@ -75,7 +76,7 @@ config = click.option(
     help="Configuration file.",
 )
 model = click.option("--model", help="Only this model.")
-run = click.option("--run", "run_name", default="live", show_default=True, help="History in the store.")
+run = click.option("--run", "run_name", default=LIVE, show_default=True, help="History in the store.")
 
 
 who = click.option("--by", "--who", "who", default=getuser, show_default="the user", help="Who decided.")

@@ -5,9 +5,12 @@ from typing import Any
 
 import click
 
-from monitor.app.arguments import Span
 from monitor.cli import options
-from monitor.cli.options import read_settings, told
+from monitor.cli.arguments import Span
+from monitor.cli.options import exit_on_error, read_settings
+from monitor.config.messages import listed
+from monitor.core.errors import MonitorError
+from monitor.show.terminal import say, say_lines
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -38,10 +41,25 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="For how long no monitor answers before that is an alert.",
 )
-@told
+@exit_on_error
 def export_rules(path: Path, output: Path | None, **how: Any) -> None:
     """Write alerting rules for Prometheus: the models' alerts, forwarded, and the monitor itself."""
-    from monitor.app.export_rules import export_rules as write
     from monitor.exposition.forwarding import Forwarding
+    from monitor.exposition.prometheus_rules import rules_text
 
-    write(read_settings(path), Forwarding(**how), output)
+    settings = read_settings(path)
+    twice = [model.name for model in settings.models if model.rules and settings.recipients(model.name)]
+    if twice:
+        rule = "where Prometheus has these rules they arrive twice"
+        say(f"warning: [[notify]] tells of alerts of {listed(twice)}: {rule}", err=True)
+    rules = rules_text(settings.models, Forwarding(**how))
+    if output is None:
+        say_lines(rules)
+        return
+    part = output.with_name(f"{output.name}.part")
+    try:
+        part.write_text(rules, encoding="utf-8")
+        part.replace(output)
+    except OSError as error:
+        raise MonitorError(f"{output} cannot be written: {error.strerror or error}") from error
+    say(f"{output} is written", err=True)

@@ -8,8 +8,7 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from monitor.config.messages import did_you_mean, listed, quoted, suggestion
-from monitor.config.places import Loc, traced, value_at
-from monitor.config.tables import header, keys_of, table_at, tables
+from monitor.config.places import Loc, header, keys_of, table_at, tables, traced, value_at
 
 _RULES = {
     "string_type": "must be text",
@@ -68,6 +67,19 @@ def meant_key(loc: Loc) -> Loc | None:
     *table, key = loc
     meant = suggestion(str(key), _known(tuple(table)))
     return None if meant is None else (*table, meant)
+
+
+def as_meant(loc: Loc, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Put mistyped keys right, so that they cause no faults beyond their own."""
+    schema = table_at(loc)
+    if schema is None:
+        return dict(table)
+    meant: dict[str, Any] = {}
+    for key, value in table.items():
+        place = (*loc, key) if key in keys_of(schema) else meant_key((*loc, key))
+        if place is not None and (place[-1] == key or place[-1] not in table):
+            meant[str(place[-1])] = as_meant(place, value) if isinstance(value, dict) else value
+    return meant
 
 
 def _known(table: Loc) -> Iterable[str]:

@@ -1,71 +1,56 @@
 """The configuration file, read: secrets filled in, defaults merged, every fault at once."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from monitor.config.build import build
-from monitor.config.channels import channel_faults
 from monitor.config.checks import Checked, model_faults
-from monitor.config.faults import Fault, structural_faults
+from monitor.config.faults import Fault, as_meant, structural_faults
 from monitor.config.fill import Filling
 from monitor.config.include import Included, document_of, with_included
-from monitor.config.mend import as_meant, mended_model, mended_source, without_unknown
+from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc, origin, position, printed, value_at
-from monitor.config.schema import Configuration, Model, Store
+from monitor.config.schema import Configuration, Model
 from monitor.core.errors import ConfigurationError
-from monitor.specs.model import ModelSpec
 from monitor.specs.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What a configuration holds, with faults or without.
+    """What a configuration holds, or its faults.
 
     Parameters
     ----------
     configuration
-        of the models and sources without a fault; None where no model is.
+        None where there are faults.
     faults
         each with the name of its model; None where it is no single model's.
-    left
-        of the other models, and of all sources, what can be read in spite of their faults.
     """
 
     configuration: Configuration | None
     filling: Filling
-    faults: tuple[tuple[str | None, str], ...]
-    left: Configuration | None = None
+    faults: tuple[tuple[str | None, str], ...] = ()
 
     @property
-    def settings(self) -> Settings | None:
-        """Plain settings of the models without a fault, and of every source that can be read."""
-        sound, left = self._built(self.configuration), self._built(self.left)
-        if sound is None or left is None:
-            return sound or (left and replace(left, models=()))
-        return replace(sound, sources=left.sources)
+    def settings(self) -> Settings:
+        """Plain settings.
 
-    @property
-    def faulty(self) -> tuple[ModelSpec, ...]:
-        """The other models as far as their tables can be looked at."""
-        left = self._built(self.left)
-        return () if left is None else tuple(without_unknown(model) for model in left.models)
-
-    def _built(self, found: Configuration | None) -> Settings | None:
-        return None if found is None else _build(found, self.filling)
+        Raises
+        ------
+        ConfigurationError
+            with every fault.
+        """
+        if self.configuration is None:
+            raise ConfigurationError([text for _, text in self.faults])
+        return build(self.configuration, hide=self.filling.hide_models, written=self.filling.written)
 
 
 def settings_of(path: Path, environ: Mapping[str, str]) -> Settings:
-    """Read a TOML file into plain settings: see `load`."""
-    examined = examine(path, environ)
-    return _build(_without_faults(examined), examined.filling)
-
-
-def load(path: Path, environ: Mapping[str, str]) -> Configuration:
-    """Read a TOML file, and those that it includes.
+    """Read a TOML file, and those that it includes, into plain settings.
 
     Parameters
     ----------
@@ -77,11 +62,11 @@ def load(path: Path, environ: Mapping[str, str]) -> Configuration:
     ConfigurationError
         with every fault of the files, each with its path in its file; secrets are in none of them.
     """
-    return _without_faults(examine(path, environ))
+    return examine(path, environ).settings
 
 
 def examine(path: Path, environ: Mapping[str, str]) -> Examined:
-    """Read as much of a TOML file, and of those that it includes, as has no fault.
+    """Read a TOML file, and those that it includes, and name every fault at once.
 
     Raises
     ------
@@ -99,81 +84,12 @@ def examine(path: Path, environ: Mapping[str, str]) -> Examined:
     merged = _with_defaults(document)
     validated = _validated(merged)
     faults = [*included.faults, *_faults_of_defaults(document), *_semantic_faults(merged, filling.faults)]
-    faults += channel_faults(merged)
+    faults += _channel_faults(merged)
     if not isinstance(validated, Configuration):
         faults = [*validated, *faults]
     if isinstance(validated, Configuration) and not faults and not filling.faults:
-        return Examined(validated, filling, ())
-    found = [*faults, *filling.faults]
-    lines = _lines(document, filling, faults, included)
-    return Examined(_sound_part(merged, found), filling, lines, _left(document, merged, found))
-
-
-def _build(configuration: Configuration, filling: Filling) -> Settings:
-    return build(configuration, hide=filling.hide_models, written=filling.written)
-
-
-def _without_faults(examined: Examined) -> Configuration:
-    if examined.configuration is None or examined.faults:
-        raise ConfigurationError([text for _, text in examined.faults])
-    return examined.configuration
-
-
-def _faulty(faults: Sequence[Fault]) -> set[Loc]:
-    """Models, sources and other tables that have faults."""
-    return {fault.loc[: 2 if fault.loc[0] in ("models", "sources") else 1] for fault in faults}
-
-
-def _is_sound(at: int, model: Mapping[str, Any], faulty: set[Loc]) -> bool:
-    inherited = ("defaults",) in faulty  # what could not be filled there stands in every model
-    return not inherited and ("models", at) not in faulty and ("sources", model["source"]) not in faulty
-
-
-def _sound_part(merged: Mapping[str, Any], faults: Sequence[Fault]) -> Configuration | None:
-    """Models and sources without a fault, and all else that has none."""
-    faulty = _faulty(faults)
-    models, sources = merged.get("models"), merged.get("sources", {})
-    if not isinstance(models, list) or not isinstance(sources, dict):
-        return None
-    part = {key: value for key, value in merged.items() if (key,) not in faulty}
-    part["sources"] = {name: table for name, table in sources.items() if ("sources", name) not in faulty}
-    part["models"] = [model for at, model in enumerate(models) if _is_sound(at, model, faulty)]
-    return Configuration.model_validate(part) if part["models"] else None
-
-
-def _left(
-    document: Mapping[str, Any], merged: Mapping[str, Any], faults: Sequence[Fault]
-) -> Configuration | None:
-    """Models with a fault, and of faulty sources, without it; the other sources too."""
-    faulty = _faulty(faults)
-    models, sources = merged.get("models"), merged.get("sources")
-    if not isinstance(models, list) or not isinstance(sources, dict):
-        return None
-    known = {
-        name: source
-        for name, table in sources.items()
-        if isinstance(table, dict)
-        and (source := mended_source(name, table, _within(("sources", name), faults)))
-    }
-    found = [
-        mended_model(at, model, _within(("models", at), faults) + _inherited(at, document, faults))
-        for at, model in enumerate(models)
-        if isinstance(model, dict) and not _is_sound(at, model, faulty)
-    ]
-    left = [model for model in found if model is not None and model.source in known]
-    store = Store() if ("store",) in faulty else Store.model_validate(merged.get("store", {}))
-    return Configuration.model_construct(store=store, sources=known, models=left) if left else None
-
-
-def _within(place: Loc, faults: Sequence[Fault]) -> list[Loc]:
-    """Where a model or source has faults."""
-    return [fault.loc[2:] for fault in faults if fault.loc[:2] == place]
-
-
-def _inherited(at: int, document: Mapping[str, Any], faults: Sequence[Fault]) -> list[Loc]:
-    """Where a model has what could not be filled in the defaults."""
-    places = [("models", at, *fault.loc[1:]) for fault in faults if fault.loc[0] == "defaults"]
-    return [loc[2:] for loc in places if origin(loc, document)[0] == "defaults"]
+        return Examined(validated, filling)
+    return Examined(None, filling, _lines(document, filling, faults, included))
 
 
 def _faults_of_defaults(document: Mapping[str, Any]) -> list[Fault]:
@@ -227,6 +143,37 @@ def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checked:
         except ValidationError:
             unsound.add(key)
     return Checked(at, model, frozenset(unsound))
+
+
+def _channel_faults(document: Mapping[str, Any]) -> list[Fault]:
+    """Faults of channels: names that are there twice, models that are not there."""
+    notify, models = document.get("notify"), document.get("models")
+    names = [str(model.get("name")) for _, model in _tables(models)]
+    return [*_repeated(_tables(notify)), *_unknown(_tables(notify), names)]
+
+
+def _tables(found: Any) -> list[tuple[int, dict[str, Any]]]:
+    entries = enumerate(found) if isinstance(found, list) else ()
+    return [(at, entry) for at, entry in entries if isinstance(entry, dict)]
+
+
+def _repeated(tables: list[tuple[int, dict[str, Any]]]) -> Iterator[Fault]:
+    first: dict[str, int] = {}
+    for at, channel in tables:
+        name = channel.get("name")
+        if isinstance(name, str) and (other := first.setdefault(name, at)) != at:
+            text = f"every channel has a name of its own: notify[{other}] has the same"
+            yield Fault(("notify", at, "name"), text)
+
+
+def _unknown(tables: list[tuple[int, dict[str, Any]]], models: list[str]) -> Iterator[Fault]:
+    for at, channel in tables:
+        named = channel.get("models")
+        for place, name in enumerate(named if isinstance(named, list) else []):
+            if isinstance(name, str) and name not in models:
+                known = f"no such model (the models are {listed(models)})"
+                text = f"{known}: got {quoted(name)}{did_you_mean(name, models)}"
+                yield Fault(("notify", at, "models", place), text)
 
 
 def _lines(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import date, time
 from difflib import get_close_matches
 
-from monitor.config.urls import shown
+from monitor.specs.urls import shown
 
 _LONGEST = 80
 

@@ -140,14 +140,16 @@ class Delivery:
 
     def replace(self, channels: Mapping[str, Channel]) -> None:
         """Send to these channels from now on; what is just being sent comes to its end."""
-        before, self._threads = self._threads, {}
+        before = self._threads
         for thread in before.values():
             thread.stop()
         with self._lock:
             self._reports = {name: self._reports.get(name, ChannelReport()) for name in channels}
-        for name, channel in channels.items():
-            thread = _Thread(self._deliverer(name, channel), self._told, self._may)
-            self._threads[name] = thread
+        self._threads = {  # whole at once: cycles walk it to wake them
+            name: _Thread(self._deliverer(name, channel), self._told, self._may)
+            for name, channel in channels.items()
+        }
+        for thread in self._threads.values():
             thread.start()
         if before or channels:
             self._observe(dict(self._reports))

@@ -123,6 +123,9 @@ class Schedule:
             for model in sorted(again):
                 self._last.pop(model, None)  # the same moment again
                 self._add(model, models[model])
+            for source in self._threads - {_threads_of(self._source(model)) for model in models}:
+                self._threads.discard(source)
+                self._scheduler.remove_executor(source, shutdown=False)  # what runs there comes to its end
 
     def stop(self, timeout: float) -> bool:
         """End the ticks, and wait at most `timeout` seconds for running cycles.
@@ -161,17 +164,12 @@ class Schedule:
 
     def _add_job(self, model: str, trigger: IntervalTrigger, **options: object) -> None:
         options = {"id": model, "coalesce": True, "max_instances": 1, "misfire_grace_time": None} | options
-        options["executor"] = self._threads_of(self._source(model))
-        self._scheduler.add_job(self._tick, trigger, [model], **options)
-
-    def _threads_of(self, source: str) -> str:
-        """Name of the threads in which a source's cycles run."""
-        name = f"cycles of {source}"
+        name = _threads_of(self._source(model))
         if name not in self._threads:
             pool = ThreadPoolExecutor(self._workers, {"thread_name_prefix": name})
             self._scheduler.add_executor(pool, name)
             self._threads.add(name)
-        return name
+        self._scheduler.add_job(self._tick, trigger, [model], executor=name, **options)
 
     def _watch(self) -> None:
         """Have the scheduler ask the clock again and again: how long it waits was told by one that jumps."""
@@ -245,6 +243,11 @@ class Schedule:
     def _overrun(self, model: str) -> None:
         if not self._stopping.is_set():
             self._skipped(model)
+
+
+def _threads_of(source: str) -> str:
+    """Name of the threads in which a source's cycles run."""
+    return f"cycles of {source}"
 
 
 def _once() -> IntervalTrigger:

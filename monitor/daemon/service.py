@@ -75,7 +75,7 @@ class Service:
             self.health.became_ready()
             self.schedule.start()
             log.info("ready")
-            while (number := _next(received)) == signal.SIGHUP:
+            while (number := next_signal(received)) == signal.SIGHUP:
                 self.reload()
             log.info("stopping", signal=signal.Signals(number).name)
         finally:
@@ -90,11 +90,19 @@ class Service:
         return 0
 
 
-def _next(received: SimpleQueue[int]) -> int:
-    """Wait for a signal. It looks again each second: one that comes just before the wait does not end it."""
-    while True:
+def next_signal(received: SimpleQueue[int]) -> int:
+    """Wait for signals: of several that have come, one that asks to end; of others alike, one stands for all.
+
+    It looks again each second: one that comes just before the wait does not end it.
+    """
+    numbers: list[int] = []
+    while not numbers:
         with suppress(Empty):
-            return received.get(timeout=_LOOK_AGAIN)
+            numbers.append(received.get(timeout=_LOOK_AGAIN))
+    with suppress(Empty):
+        while True:
+            numbers.append(received.get_nowait())
+    return next((number for number in numbers if number in _SIGNALS), numbers[0])
 
 
 @contextmanager

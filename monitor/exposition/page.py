@@ -69,11 +69,14 @@ class Exposition:
         accepted: Accepted | None = None,
     ) -> None:
         """Replace what is served of a model; see `expose`."""
-        if model in self._gone:
+        spec = self._models.get(model)
+        if spec is None:
             return
-        exposed = expose(self._models[model], as_of, rows, alerts, accepted)
+        exposed = expose(spec, as_of, rows, alerts, accepted)
         rendered = _by_family(_text(MeasurementCollector({model: exposed})))
         with self._lock:
+            if self._models.get(model) != spec:  # configured otherwise meanwhile: it is published again
+                return
             self._exposed[model], self._rendered[model] = exposed, rendered
             self._page = None
 
@@ -87,24 +90,24 @@ class Exposition:
 
     def observe(self, report: CycleReport, *, at: float, newest_logged_at: int | None = None) -> None:
         """Take a cycle's report into the daemon's own metrics; see `SelfMetrics.observe`."""
-        if report.model in self._gone:
-            return
-        self._health.observe(report, at=at, newest_logged_at=newest_logged_at)
-        self._changed()
+        with self._lock:
+            if report.model not in self._gone:
+                self._health.observe(report, at=at, newest_logged_at=newest_logged_at)
+                self._page = None
 
     def skipped(self, model: str) -> None:
         """Count a tick that was left out."""
-        if model in self._gone:
-            return
-        self._health.skipped(model)
-        self._changed()
+        with self._lock:
+            if model not in self._gone:
+                self._health.skipped(model)
+                self._page = None
 
     def followed(self, model: str, *, at: float) -> None:
         """Take in that another process has run a model's cycle; see `SelfMetrics.followed`."""
-        if model in self._gone:
-            return
-        self._health.followed(model, at=at)
-        self._changed()
+        with self._lock:
+            if model not in self._gone:
+                self._health.followed(model, at=at)
+                self._page = None
 
     def stands_aside(self, reasons: Mapping[str, bool]) -> None:
         """Take in for which of all reasons no cycles are claimed."""

@@ -19,7 +19,7 @@ class SourceSpec:
     ----------
     url
         SQLAlchemy URL, secrets filled in but for files, which are read for each connection: see
-        `specs.urls`; never logged: see `config.urls.shown`.
+        `specs.urls`; never logged: see `specs.urls.shown`.
     zone
         IANA name of the zone of naive times.
     audit

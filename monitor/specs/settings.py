@@ -63,7 +63,7 @@ class Settings:
     ----------
     store_url
         SQLAlchemy URL of our own database, secrets filled in but for files, which are read for each
-        connection: see `specs.urls`; never logged: see `config.urls.shown`.
+        connection: see `specs.urls`; never logged: see `specs.urls.shown`.
     retention
         microseconds for which all kept revisions are kept; None: for ever.
     models

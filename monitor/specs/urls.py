@@ -35,6 +35,8 @@ _IN_BRACKETS = (
     'the host of a URL is a name, or an IPv6 address in brackets, as in "[::1]:5432"; '
     "in user and password write @ as %40, : as %3A, / as %2F"
 )
+# up to the last @: a password that was not percent-encoded may hold one itself
+_TO_PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*):.*@", re.DOTALL)
 
 
 def filled(url: str) -> str:
@@ -184,3 +186,23 @@ def _fault_of_host(host: str) -> str | None:
         return _IN_BRACKETS if host.count(":") != 1 else _PORT
     port = found[1]
     return _PORT if port and not 0 < int(port) <= _LAST_PORT else None
+
+
+def shown(url: str) -> str:
+    """URL as it may be logged and shown: no password, no secret in its query string.
+
+    A text that is no URL is hidden whole. Rather too much is hidden than too little.
+
+    >>> shown("postgresql://ann:s3cret@db.example/app?sslmode=require&sslpassword=x")
+    'postgresql://ann:***@db.example/app?sslmode=require&sslpassword=***'
+    """
+    if "://" not in url:
+        return secrets.HIDDEN
+    rest, mark, query = _TO_PASSWORD.sub(rf"\1:{secrets.HIDDEN}@", url).partition("?")
+    rest = ";".join(map(_shown_parameter, rest.split(";")))  # as those of Spark Connect
+    return rest + mark + "&".join(map(_shown_parameter, query.split("&")))
+
+
+def _shown_parameter(text: str) -> str:
+    name, mark, _ = text.partition("=")
+    return f"{name}={secrets.HIDDEN}" if mark and is_secret(name) else text

@@ -25,24 +25,11 @@ from monitor.specs.rows import (
     WaitingPane,
     WindowState,
 )
-from monitor.store import (
-    alerts,
-    configurations,
-    current,
-    daemons,
-    entries,
-    events,
-    histories,
-    leases,
-    outbox,
-    panes,
-    references,
-    snapshots,
-    states,
-    waiting,
-)
+from monitor.store import alerts, configurations, entries, events, histories, panes, references, states
 from monitor.store.connections import reading, writing
-from monitor.store.panes import save_parts
+from monitor.store.coordination import daemons, leases, outbox
+from monitor.store.measurements import current, snapshots
+from monitor.store.panes import note_waiting, save_parts, waiting_panes
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +55,12 @@ class SqlStore:
         """Move the cursors and remember the dirty panes, in one transaction."""
         with self._fenced(model, token) as connection:
             states.write(connection, self.run, model, state)
-            waiting.note(connection, self.run, model, panes)
+            note_waiting(connection, self.run, model, panes)
 
     def waiting(self, model: str) -> list[WaitingPane]:
         """Panes that wait to be counted, longest waiting first."""
         with reading(self.engine) as connection:
-            return waiting.read(connection, self.run, model)
+            return waiting_panes(connection, self.run, model)
 
     def facts(self, model: str, since: int) -> list[PaneFacts]:
         """Facts of the stored pane parts that start at or after `since`."""

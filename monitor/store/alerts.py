@@ -11,7 +11,7 @@ from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.store.damage import understood
-from monitor.store.measured import detail_of, text_of
+from monitor.store.measurements.columns import detail_of, text_of
 from monitor.store.statements import put
 from monitor.store.tables import alerts
 

@@ -1,20 +1,21 @@
-"""Counted parts of panes."""
+"""Counted parts of panes, and those that changed in the source and are not yet counted again."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, select
+from sqlalchemy import Connection, and_, bindparam, case, delete, select
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import CodecError, damaged
 from monitor.records import codec
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
-from monitor.specs.rows import PaneFacts
+from monitor.specs.rows import PaneFacts, WaitingPane
 from monitor.states.counters import Layout
 from monitor.states.strata import Strata
 from monitor.store.damage import understood
-from monitor.store.statements import put
+from monitor.store.statements import Insert, insert_of, put
 from monitor.store.tables import panes, waiting
 
 _AT_ONCE = 1_000  # starts a statement
@@ -38,6 +39,11 @@ _STORED = (
     panes.c.labelled,
     panes.c.checksum,
     panes.c.blob,
+)
+_WAITING = (
+    select(waiting.c.start, waiting.c.part, waiting.c.since, waiting.c.labels)
+    .where(waiting.c.run == bindparam("run"), waiting.c.model == bindparam("model"))
+    .order_by(waiting.c.since, waiting.c.start, waiting.c.part)
 )
 _COUNTED = delete(waiting).where(
     and_(
@@ -157,3 +163,47 @@ def _chunks(starts: Sequence[int]) -> Iterator[list[int]]:
     plain = [int(start) for start in starts]
     for first in range(0, len(plain), _AT_ONCE):
         yield plain[first : first + _AT_ONCE]
+
+
+def note_waiting(connection: Connection, run: str, model: str, panes: Iterable[WaitingPane]) -> None:
+    """Remember dirty panes: labels add up, the oldest since stays."""
+    rows = [
+        {
+            "run": run,
+            "model": model,
+            "part": pane.part.value,
+            "start": int(pane.start),
+            "since": int(pane.since),
+            "labels": int(pane.labels),
+        }
+        for pane in panes
+    ]
+    if rows:
+        connection.execute(_noted(connection.dialect.name), rows)
+
+
+@lru_cache
+def _noted(dialect: str) -> Insert:
+    statement = insert_of(dialect, waiting)
+    new = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=["run", "model", "part", "start"],
+        set_={
+            "since": case((new.since < waiting.c.since, new.since), else_=waiting.c.since),
+            "labels": waiting.c.labels + new.labels,
+        },
+    )
+
+
+def waiting_panes(connection: Connection, run: str, model: str) -> list[WaitingPane]:
+    """Panes that wait, longest waiting first."""
+    found = connection.execute(_WAITING, {"run": run, "model": model})
+    with understood(f'table waiting, panes of "{model}"'):
+        return _waiting(found)
+
+
+def _waiting(found: Iterable[Sequence[Any]]) -> list[WaitingPane]:
+    return [
+        WaitingPane(start=start, part=Part(part), since=since, labels=labels)
+        for start, part, since, labels in found
+    ]

@@ -89,7 +89,7 @@ panes = Table(
     _count("records", "records of the pane"),
     _count("labelled", "of them with a label"),
     _count("checksum", "which record has which label: a sum of hashes modulo 2^63"),
-    Column("blob", LargeBinary, nullable=False, comment="counters by stratum, see monitor.store.codec"),
+    Column("blob", LargeBinary, nullable=False, comment="counters by stratum, see monitor.records.codec"),
     PrimaryKeyConstraint("run", "model", "part", "start"),
     comment="counted parts of panes",
 )

@@ -10,9 +10,9 @@ import pytest
 import serving
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.references import reference_key
 from monitor.app.running import cycle_once
 from monitor.core.clock import from_iso
+from monitor.specs.references import reference_key
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = 'every = "1h"\nwindows = ["1d"]\nsettle_after = "1d"\nresamples = 20'

@@ -3,12 +3,14 @@
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from serving import Bench, Database, model, predictions, sqlite_bench
 
 from monitor.app.reloading import Reloading, limits
+from monitor.app.running import Owed
 from monitor.app.wiring import App
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso
@@ -16,6 +18,7 @@ from monitor.daemon.health import Health
 from monitor.daemon.schedule import Schedule
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
+from monitor.sources import SqlSource
 from monitor.specs.settings import Settings
 
 END = from_iso("2024-03-03")
@@ -124,3 +127,50 @@ def test_a_model_whose_new_name_has_a_reference_of_a_replay_is_renamed(bench: Be
     assert successful(page)
     assert app.store.runs("delay") == ["live"]
     assert len(app.store.reference_keys("delay")) == 1
+
+
+def test_a_model_and_a_source_that_left_the_configuration_are_closed_and_dropped(
+    bench: Bench, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.configure(model(options=OPTIONS), model("other", options=OPTIONS).replace('"log"', '"second"'))
+    config = bench.config
+    second = f'[sources.second]\nurl = "{bench.database.url}"\n'
+    config.write_text(config.read_text(encoding="utf-8") + second, encoding="utf-8")
+    assert successful(reload(app, bench))
+    app.model("late")
+    app.model("other")
+    closed: list[SqlSource] = []
+
+    def close(source: SqlSource) -> None:
+        closed.append(source)
+
+    monkeypatch.setattr(SqlSource, "close", close)
+    source = app.source("second")
+    bench.configure(model(options=OPTIONS))
+
+    page = reload(app, bench)
+
+    assert successful(page)
+    assert closed == [source]
+    assert ([*app.usage()], [*app._models]) == (["log"], ["late"])
+
+
+def test_a_cycle_whose_model_is_removed_meanwhile_has_not_failed(app: App) -> None:
+    settings = app.settings
+
+    def removed() -> bool:
+        app.settings = replace(settings, models=())
+        return True  # as if it were stopped: it fails
+
+    report = Owed(app).cycle("late", END + HOUR, stopping=removed)
+
+    assert report is None
+    assert Owed(app).cycle("late", END + HOUR, stopping=lambda: False) is None
+    assert Owed(app)("late", END + HOUR) == []
+
+
+def test_a_cycle_that_fails_as_it_is_configured_has_failed(app: App) -> None:
+    report = Owed(app).cycle("late", END + HOUR, stopping=lambda: True)
+
+    assert report is not None
+    assert report.error == "stopped between two chunks"

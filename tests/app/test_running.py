@@ -12,17 +12,17 @@ from queue import SimpleQueue
 import pytest
 from serving import Bench, Database, model, predictions, sqlite_bench
 
-from monitor.app import holding
-from monitor.app.holding import Held, Joined, join_when_free
+from monitor.app import run_lock
+from monitor.app.run_lock import Held, Joined, join_when_free
 from monitor.app.running import Owed, cycle_due, cycle_once, replay_model
 from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso, to_iso
 from monitor.core.errors import StoreError
 from monitor.daemon.service import signals
-from monitor.store.daemons import Aside
+from monitor.store.coordination.daemons import Aside
+from monitor.store.coordination.outbox import SqlOutbox
 from monitor.store.engine import open_store
-from monitor.store.outbox import SqlOutbox
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = (
@@ -107,7 +107,7 @@ def test_a_hold_is_renewed_as_long_as_it_lasts(shared: Bench) -> None:
 
 
 def test_a_held_run_is_waited_for(shared: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holding, "RETRY", 0.05)
+    monkeypatch.setattr(run_lock, "RETRY", 0.05)
     with shared.app() as one, shared.app() as other:
         first = Held(one)
         with first:
@@ -125,7 +125,7 @@ def test_a_held_run_is_waited_for(shared: Bench, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_signal_ends_the_waiting_for_a_held_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holding, "RETRY", 60.0)
+    monkeypatch.setattr(run_lock, "RETRY", 60.0)
     before = signal.getsignal(signal.SIGTERM)
     with bench.app() as one, bench.app() as other, Held(one), signals() as received:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
@@ -138,7 +138,7 @@ def test_a_signal_ends_the_waiting_for_a_held_run(bench: Bench, monkeypatch: pyt
 def test_a_wish_to_read_the_configuration_again_waits_for_the_run(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(holding, "RETRY", 0.05)
+    monkeypatch.setattr(run_lock, "RETRY", 0.05)
     received: SimpleQueue[int] = SimpleQueue()
     received.put(signal.SIGHUP)
     received.put(signal.SIGHUP)

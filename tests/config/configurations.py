@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.config.load import load, settings_of
+from monitor.config.load import settings_of
 from monitor.core.errors import ConfigurationError
 from monitor.specs.model import ModelSpec
 from monitor.specs.settings import Settings
@@ -58,7 +58,7 @@ class File:
         """Faults of a text."""
         self.path.write_text(text, encoding="utf-8")
         with pytest.raises(ConfigurationError) as raised:
-            load(self.path, environ or {})
+            settings_of(self.path, environ or {})
         return list(raised.value.faults)
 
     def faults_of(self, *parts: str) -> list[str]:

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from monitor.config.load import settings_of
+from monitor.config.places import keys_of, tables
 from monitor.config.schema import Configuration
-from monitor.config.tables import keys_of, tables
 
 EXAMPLE = Path(__file__).parents[2] / "config.example.toml"
 ENTRY = re.compile(r"# ([a-z_]+ = .*)")

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from configurations import DURATION, SOURCE, File, model
 
-from monitor.config.load import load
+from monitor.config.load import settings_of
 from monitor.core.errors import ConfigurationError
 
 
@@ -244,13 +244,13 @@ def test_a_file_that_is_no_text_is_named(file: File) -> None:
     file.path.write_bytes(b"a = '\xff'")
 
     with pytest.raises(ConfigurationError) as raised:
-        load(file.path, {})
+        settings_of(file.path, {})
 
     assert raised.value.faults == (f"{file.path}: not valid TOML: it is not UTF-8 text",)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as raised:
-        load(tmp_path / "config.toml", {})
+        settings_of(tmp_path / "config.toml", {})
 
     assert raised.value.faults == (f"{tmp_path}/config.toml: cannot be read: No such file or directory",)

@@ -4,10 +4,9 @@ from pathlib import Path
 import pytest
 from configurations import SOURCE, File, model
 
-from monitor.config.load import load
-from monitor.config.urls import shown
+from monitor.config.load import examine, settings_of
 from monitor.core.errors import ConfigurationError
-from monitor.specs.urls import filled
+from monitor.specs.urls import filled, shown
 
 SECRET = {"SECRET": "postgresql://ann:hunter2@db/app"}
 STORE = '[store]\nurl = "{url}"\n'
@@ -162,7 +161,7 @@ def test_secrets_are_in_no_representation(file: File) -> None:
 
     assert settings.store_url == settings.source("flights").url == SECRET["SECRET"]
     assert "hunter2" not in repr(settings)
-    assert "hunter2" not in repr(load(file.path, SECRET))
+    assert "hunter2" not in repr(examine(file.path, SECRET).configuration)
 
 
 def test_a_failure_shows_no_secret_in_its_chain(file: File) -> None:
@@ -170,7 +169,7 @@ def test_a_failure_shows_no_secret_in_its_chain(file: File) -> None:
     file.path.write_text(text, encoding="utf-8")
 
     with pytest.raises(ConfigurationError) as raised:
-        load(file.path, SECRET)
+        settings_of(file.path, SECRET)
 
     assert "hunter2" not in "".join(traceback.format_exception(raised.value))
     assert raised.value.__cause__ is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from config_schema import meanings, schema_text
 
-from monitor.config.tables import keys_of, tables
+from monitor.config.places import keys_of, tables
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = (ROOT / "config.example.toml").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 import pytest
 
-from monitor.config.urls import shown
+from monitor.specs.urls import shown
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from monitor.specs.protocols import ChannelReport
 from monitor.specs.rows import Event, WaitingNotice
 from monitor.store.adapter import SqlStore
 from monitor.store.connections import reading, writing
-from monitor.store.outbox import SqlOutbox
+from monitor.store.coordination.outbox import SqlOutbox
 from monitor.store.tables import outbox
 
 
@@ -309,3 +309,26 @@ def test_without_channels_nothing_runs(fresh_store: SqlStore) -> None:
 
     assert reports == []
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("notify")] == []
+
+
+def test_channels_are_replaced_while_cycles_wake_them(store: SqlStore) -> None:
+    delivery = Delivery(SqlOutbox(store.engine, store.run), lambda: START, lambda _reports: None)
+    failures: list[Exception] = []
+    ended = threading.Event()
+
+    def wake() -> None:
+        while not ended.is_set():
+            try:
+                delivery.wake()
+            except RuntimeError as error:
+                failures.append(error)
+
+    waking = threading.Thread(target=wake)
+    waking.start()
+    for turn in range(30):
+        delivery.replace({f"chat{at}": Told() for at in range(10 + turn % 2)})
+    ended.set()
+    waking.join()
+    delivery.stop()
+
+    assert failures == []

@@ -313,3 +313,26 @@ def test_a_model_that_is_removed_is_not_tried_again() -> None:
         time.sleep(0.7)
 
     assert ticks == ["late"]
+
+
+def test_threads_of_a_source_that_is_gone_end() -> None:
+    sources = {"late": "log", "delay": "other"}
+    ticks: list[str] = []
+    every = dict.fromkeys(sources, DAY)
+    schedule = Schedule(
+        every,
+        lambda model, _as_of: ticks.append(model),
+        lambda: DAY,
+        stopping=threading.Event(),
+        source=sources.__getitem__,
+    )
+    schedule.start()
+    try:
+        wait_for(lambda: sorted(ticks) == ["delay", "late"])
+
+        schedule.replace({"late": DAY}, changed=())
+
+        wait_for(lambda: not any("other" in thread.name for thread in threading.enumerate()))
+        assert any("log" in thread.name for thread in threading.enumerate())
+    finally:
+        schedule.stop(2.0)

@@ -20,7 +20,7 @@ from monitor.daemon.cycles import Cycles
 from monitor.daemon.described import described
 from monitor.daemon.health import Health
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Service
+from monitor.daemon.service import Service, next_signal
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport
@@ -295,3 +295,19 @@ def test_a_running_service_answers_and_counts_its_cycles() -> None:
 
     assert {path: answer.status_code for path, answer in answers.items()} == {"/readyz": 200, "/healthz": 200}
     assert process.returncode == 0
+
+
+def test_a_signal_to_end_is_obeyed_before_others_that_wait() -> None:
+    received: SimpleQueue[int] = SimpleQueue()
+    for number in (*[signal.SIGHUP] * 100, signal.SIGTERM):
+        received.put(number)
+
+    assert next_signal(received) == signal.SIGTERM
+
+
+def test_signals_to_read_again_that_came_meanwhile_are_one() -> None:
+    received: SimpleQueue[int] = SimpleQueue()
+    for _ in range(3):
+        received.put(signal.SIGHUP)
+
+    assert (next_signal(received), received.empty()) == (signal.SIGHUP, True)

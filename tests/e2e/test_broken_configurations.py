@@ -9,7 +9,7 @@ import pytest
 from hostile import Answer, invoke, mutated, spawned, surroundings
 from serving import model, predictions, sqlite_bench
 
-from monitor.app import serve
+from monitor.app import serving
 from monitor.core.clock import from_iso
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,7 @@ def filled_in(text: str) -> str:
 def here(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relative files are beside the configuration; a daemon that could start has done so."""
     monkeypatch.chdir(directory)
-    monkeypatch.setattr(serve, "serve", lambda *_args, **_options: 0)
+    monkeypatch.setattr(serving, "serve", lambda *_args, **_options: 0)
 
 
 def test_configurations_that_are_attacked_have_no_fault(directory: Path, written: list[bytes]) -> None:

@@ -14,7 +14,7 @@ from process import daemon
 from serving import model, predictions, sqlite_bench
 from stores import harmed
 
-from monitor.app import serve
+from monitor.app import serving
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
@@ -65,7 +65,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def here(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is exported lands here; a daemon that could start has done so."""
     monkeypatch.chdir(directory)
-    monkeypatch.setattr(serve, "serve", lambda *_args, **_options: 0)
+    monkeypatch.setattr(serving, "serve", lambda *_args, **_options: 0)
 
 
 def attacked(directory: Path, seed: int, cases: int) -> list[tuple[int, tuple[str, ...], Answer]]:

@@ -1,5 +1,7 @@
 """The real daemon tells a real receiver that a log has stopped, and that it goes on."""
 
+import json
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,11 +9,9 @@ from pathlib import Path
 import process
 import pytest
 import servers
-from click.testing import CliRunner
 from receivers import Receiver, receiver
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.cli import main
 from monitor.core.clock import DAY, MINUTE, SECOND, floor_to, to_iso
 
 OPTIONS = """
@@ -96,8 +96,23 @@ def test_a_cycle_by_hand_sends_what_waits_and_one_of_another_run_nothing(
     found.answers.clear()
     config = str(with_channels(bench, "", ("live", found.url())))
 
-    tried = CliRunner().invoke(main, ["cycle", "--config", config, "--run", "try"])
-    done = CliRunner().invoke(main, ["cycle", "--config", config])
+    tried = subprocess.run(process.monitor("cycle", "--config", config, "--run", "try"), check=False)
+    done = subprocess.run(process.monitor("cycle", "--config", config), check=False)
 
-    assert (tried.exit_code, done.exit_code) == (0, 0), tried.output + done.output
+    assert (tried.returncode, done.returncode) == (0, 0)
     assert [body["rule"] for body in found.bodies] == ["stopped"]
+
+
+def test_a_cycle_by_hand_logs_what_it_sends_as_configured_beside_its_output(
+    bench: Bench, found: Receiver
+) -> None:
+    found.answers.clear()
+    config = with_channels(bench, '[log]\nformat = "json"\n', ("live", found.url()))
+
+    done = subprocess.run(
+        process.monitor("cycle", "--config", str(config)), capture_output=True, text=True, check=True
+    )
+
+    assert [line.partition(" as of ")[0] for line in done.stdout.splitlines()] == ["late"]
+    (line,) = (json.loads(line) for line in done.stderr.splitlines() if line.startswith("{"))
+    assert (line["event"], line["channel"], line["logger"]) == ("notified", "live", "monitor.daemon")

@@ -1,7 +1,10 @@
 import gzip
 import itertools
 import subprocess
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import servers
@@ -17,10 +20,12 @@ from monitor.core.clock import SECOND
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.page import OPENMETRICS, TEXT, Exposition, negotiated
+from monitor.exposition.selection import Exposed, expose
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.reading import Task
+from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import CycleReport
 
 parse_text: Callable[[str], Iterable[Metric]] = text_parser.text_string_to_metric_families
@@ -253,3 +258,54 @@ def test_promtool_finds_nothing_to_object_to(task: Task) -> None:
     )
 
     assert (checked.stdout, checked.stderr, checked.returncode) == (b"", b"", 0)
+
+
+def test_a_model_that_is_removed_while_it_is_published_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    served = exposition("late", "delay")
+
+    def removing(*arguments: Any) -> Exposed:
+        served.reloaded([model("delay")], at=0.0)
+        return expose(*arguments)
+
+    monkeypatch.setattr("monitor.exposition.page.expose", removing)
+
+    served.publish("late", AS_OF, typical_rows())
+    served.publish("late", AS_OF, typical_rows())
+
+    assert {sample.labels.get("model") for sample in samples(served)} == {None}
+
+
+def test_a_model_that_is_removed_while_its_cycle_is_noted_is_gone() -> None:
+    class Slow(SelfMetrics):
+        def observe(self, report: CycleReport, *, at: float, newest_logged_at: int | None = None) -> None:
+            removing.start()
+            removing.join(0.5)
+            super().observe(report, at=at, newest_logged_at=newest_logged_at)
+
+    served = Exposition([model("late")], Slow("1", 0.0))
+    removing = threading.Thread(target=lambda: served.reloaded([], at=0.0))
+
+    served.observe(CycleReport(model="late", as_of=AS_OF), at=1.0)
+    removing.join()
+
+    assert {sample.labels.get("model") for sample in samples(served)} == {None}
+
+
+def test_a_model_that_is_configured_otherwise_meanwhile_is_published_as_it_is_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    served, now = exposition("late"), replace(model("late"), max_series=1)
+
+    def changing(spec: ModelSpec, *arguments: Any) -> Exposed:
+        if spec != now:
+            served.reloaded([now], at=0.0)
+            served.publish("late", AS_OF, typical_rows())
+        return expose(spec, *arguments)
+
+    monkeypatch.setattr("monitor.exposition.page.expose", changing)
+
+    served.publish("late", AS_OF, typical_rows())
+
+    dropped = value(served, "model_monitor_dropped_series", model="late")
+    assert dropped is not None
+    assert dropped > 0

@@ -12,9 +12,9 @@ from servers import PostgresServer
 from source_databases import Database, whole
 from test_partitions import partitions, planned, recorded
 
+from monitor.advice.inspect import inspect_model
 from monitor.core.clock import DAY, HOUR
 from monitor.sources import SqlSource
-from monitor.sources.inspect import inspect_model
 from monitor.specs.model import ModelSpec
 
 DAYS = 40

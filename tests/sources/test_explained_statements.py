@@ -12,12 +12,12 @@ from serving import Bench, Database, create_tables, labels, model, predictions
 from source_databases import Database as Log
 from test_partitions import recorded
 
+from monitor.advice.explain import Query, explain_model
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, from_iso
 from monitor.pipeline.caches import Caches
 from monitor.pipeline.cycle import Tick, run_cycle
 from monitor.records.pane import Part
 from monitor.sources import PushedSource, SqlSource
-from monitor.sources.explain import Query, explain_model
 from monitor.specs.model import ModelSpec
 from monitor.specs.reads import counted_ranges
 

@@ -11,15 +11,15 @@ import pytest
 from flight_models import AS_OF, COLUMNS, LABEL_COLUMNS, LABELS, READING, START, iso, model_of, rows_of
 from source_databases import Database
 
+from monitor.advice.inspect import inspect_model
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import SourceError
 from monitor.records.count_records import count_records
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.reference import reference_of
+from monitor.setup.survey import survey
 from monitor.sources import SqlSource
-from monitor.sources.inspect import inspect_model
-from monitor.sources.survey import survey
 from monitor.specs.model import ModelSpec, Relation
 
 WEEK = [(START, START + 7 * DAY)]

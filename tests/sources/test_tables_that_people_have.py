@@ -21,9 +21,9 @@ from flight_models import (
 )
 from source_databases import Database, whole
 
+from monitor.advice.inspect import inspect_model
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.sources.history import read_history
-from monitor.sources.inspect import inspect_model
 from monitor.specs.model import ModelSpec, Relation
 
 N = 200

@@ -1,5 +1,7 @@
+import re
 import threading
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,18 @@ def test_migrations_make_the_tables_of_the_metadata(store: SqlStore) -> None:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
 
         assert compare_metadata(context, METADATA) == []
+
+
+def test_modules_that_comments_of_the_store_name_are_there() -> None:
+    tables = METADATA.sorted_tables
+    comments = " ".join(
+        str(comment) for table in tables for comment in (table.comment, *(one.comment for one in table.c))
+    )
+
+    modules = re.findall(r"monitor(?:\.\w+)+", comments)
+
+    assert modules
+    assert [name for name in modules if find_spec(name) is None] == []
 
 
 def test_the_newest_version_is_that_of_the_migrations(empty_store: Path) -> None:

@@ -1,0 +1,271 @@
+"""What `monitor check` looks at beyond the file: the store, the tables, the references, what it will cost."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from monitor.advice.cost import ExpectedReads, expected_reads
+from monitor.advice.explain import Query, explain_model
+from monitor.advice.inspect import Inspection, inspect_model
+from monitor.advice.samples import label_traffic, traffic
+from monitor.advice.series import ExpectedSeries, expected_series
+from monitor.advice.silence import silence_warnings
+from monitor.config.messages import listed
+from monitor.core.clock import DAY, HOUR, floor_to
+from monitor.core.errors import MonitorError, SourceError, SourceUnavailable, StoreError
+from monitor.records.counting import Counting
+from monitor.records.reading import Reading
+from monitor.records.reference import counting_without_reference, reference_of
+from monitor.sources import PushedSource, SqlSource, open_source
+from monitor.sources.indexes import Rows
+from monitor.sources.reference import load_reference
+from monitor.specs.model import ModelSpec
+from monitor.specs.references import NO_SEGMENTS, choose, not_over, of_versions, without_rows
+from monitor.specs.settings import Settings
+from monitor.states.strata import OTHER, Stratum, segment_of
+from monitor.store import LIVE
+from monitor.store.engine import is_newest, open_store, require_usable
+
+_MOST_VERSIONS = 20
+_RECENT = 7 * DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault or a warning.
+
+    Parameters
+    ----------
+    model
+        None for what no single model has.
+    placed
+        the text names its place in the file, and so the model.
+    """
+
+    model: str | None
+    text: str
+    placed: bool = False
+
+    def __str__(self) -> str:
+        return self.text if self.model is None or self.placed else f'model "{self.model}": {self.text}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedModel:
+    """What was looked at of a model without faults.
+
+    Parameters
+    ----------
+    found
+        the features were found by themselves.
+    queries
+        what a cycle and an audit run; only if it was asked for.
+    """
+
+    name: str
+    numeric: tuple[str, ...]
+    categorical: tuple[str, ...]
+    found: bool
+    rows: Rows | None
+    labels: Rows | None
+    newest: int | None
+    series: ExpectedSeries
+    max_series: int
+    reads: ExpectedReads | None = None
+    queries: tuple[Query, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Everything that `check` found."""
+
+    faults: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    models: tuple[CheckedModel, ...] = ()
+
+
+def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = False) -> Checked:
+    """Look at the store and at every model's tables: all faults at once.
+
+    Parameters
+    ----------
+    base
+        directory of the configuration file.
+    now
+        what lies after it is in the future.
+    explain
+        ask for the plans of all queries, and for how many rows come.
+    """
+    faults, warnings = [Finding(None, text) for text in _store(settings)], list[Finding]()
+    models: list[CheckedModel] = []
+    for name in dict.fromkeys(model.source for model in settings.models):
+        own = [model for model in settings.models if model.source == name]
+        try:
+            source = open_source(settings.source(name), store_url=settings.store_url)
+        except SourceError as error:
+            faults.append(_of_source(name, own, error))
+            continue
+        try:
+            for model in own:
+                found, checked = _model(settings, model, source, base, now, explain=explain)
+                faults += [Finding(model.name, text) for text in found.faults]
+                warnings += [Finding(model.name, text) for text in found.warnings]
+                models += [] if checked is None else [checked]
+        except SourceUnavailable as error:
+            faults.append(_of_source(name, own, error))
+        finally:
+            source.close()
+    return Checked(tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models))
+
+
+def _of_source(name: str, models: Sequence[ModelSpec], error: SourceError) -> Finding:
+    """One fault, however many models it stops."""
+    return Finding(None, f'source "{name}" (of {listed(model.name for model in models)}): {error}')
+
+
+def _store(settings: Settings) -> list[str]:
+    try:
+        require_usable(settings.store_url)
+    except StoreError as error:
+        return [str(error)]
+    return []
+
+
+def _model(
+    settings: Settings, model: ModelSpec, source: SqlSource, base: Path, now: int, *, explain: bool
+) -> tuple[Inspection, CheckedModel | None]:
+    found = inspect_model(model, source, base, now)
+    if found.faults:
+        return found, None
+    try:
+        return _sound(settings, model, source, base, found, now, explain=explain)
+    except SourceUnavailable:
+        raise
+    except MonitorError as error:
+        return replace(found, faults=(*found.faults, str(error))), None
+
+
+def _sound(
+    settings: Settings,
+    model: ModelSpec,
+    source: SqlSource,
+    base: Path,
+    found: Inspection,
+    now: int,
+    *,
+    explain: bool,
+) -> tuple[Inspection, CheckedModel]:
+    counting = _counting(model, found)
+    series = expected_series(model, counting, _strata(counting, found))
+    warnings = [*found.warnings, *_to_come(model, found.reference, now)]
+    warnings += silence_warnings(model, source, found.newest)
+    for _, version in of_versions(replace(model, reading=counting.reading)):
+        warnings += _to_come(version, load_reference(version, source, base), now)
+    warnings += [*_too_many(model, series), *_reference(settings, model, base)]
+    warnings += _not_pushed(model, source, counting)
+    warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
+    checked = CheckedModel(
+        name=model.name,
+        numeric=counting.reading.numeric,
+        categorical=counting.reading.categorical,
+        found=model.find_features,
+        rows=found.rows,
+        labels=found.labels,
+        newest=found.newest,
+        series=series,
+        max_series=model.max_series,
+    )
+    if explain:
+        resolved = replace(model, reading=counting.reading)
+        as_of = floor_to(min(now, (found.newest or now) + model.every), model.every)
+        checked = replace(
+            checked,
+            reads=_reads(model, source, found),
+            queries=tuple(explain_model(resolved, source, counting, as_of)),
+        )
+    return replace(found, warnings=tuple(warnings)), checked
+
+
+def _not_pushed(model: ModelSpec, source: SqlSource, counting: Counting) -> Iterator[str]:
+    reason = source.not_pushed(model, counting) if isinstance(source, PushedSource) else None
+    if reason is not None:
+        yield f'engine = "sql": records are read and counted here: {reason}'
+
+
+def _counting(model: ModelSpec, found: Inspection) -> Counting:
+    if found.reference is None or not found.reference[0].num_rows:
+        return counting_without_reference(model.reading)
+    return reference_of(*found.reference).counting
+
+
+def _to_come(model: ModelSpec, found: tuple[pa.Table, Reading] | None, now: int) -> list[str]:
+    """Warn of what is no reference yet."""
+    if model.reference is None or found is None:
+        return []
+    warning = not_over(model, now)
+    if not warning and not found[0].num_rows:
+        warning = without_rows(model.reference)
+    return [warning] if warning else []
+
+
+def _strata(counting: Counting, found: Inspection) -> list[Stratum]:
+    """Strata that will be measured, as far as some rows tell."""
+    versions = found.strata.get("version", ())
+    names = [*versions[:_MOST_VERSIONS], *([OTHER] if len(versions) > _MOST_VERSIONS else [])]
+    strata = [Stratum(version=name) for name in names]
+    arms = counting.reading.arms
+    dimensions = [] if arms is None else [(arms.column, (arms.control, arms.treatment))]
+    for column, values in (*dimensions, *counting.segments):
+        strata += [segment_of(column, value) for value in values]
+        strata.append(Stratum(segment=f"{column}={OTHER}"))
+    return strata
+
+
+def _too_many(model: ModelSpec, series: ExpectedSeries) -> list[str]:
+    if series.total <= model.max_series:
+        return []
+    held = ", ".join(f"{name} {count:,}" for name, count in series.by_group.items() if count)
+    text = (
+        f"about {series.total:,} series ({held}), more than max_series = {model.max_series:,}: "
+        "features are given up first, then strata, then bounds; fewer windows, segments or features help"
+    )
+    return [text]
+
+
+def _reads(model: ModelSpec, source: SqlSource, found: Inspection) -> ExpectedReads | None:
+    """Expected reads, by the traffic of the last week; of the last hour, where that is too much to count."""
+    newest, reader = found.newest, source.reader
+    if newest is None:
+        return None
+    counted: list[float] = []
+    count: Callable[..., Rows | None]
+    for count in (traffic, label_traffic):
+        with reader.session() as session:
+            rows, span = count(session, reader.dialect, model, newest, _RECENT), _RECENT
+            if rows is not None and rows.more:
+                rows, span = count(session, reader.dialect, model, newest, HOUR), HOUR
+        counted.append(0.0 if rows is None else rows.n * HOUR / span)
+    per_hour, labels = counted
+    if per_hour == 0:
+        return None
+    labelled = min(1.0, labels / per_hour) if labels else 1.0
+    return expected_reads(model, per_hour, labelled, found.delays, found.settling)
+
+
+def _reference(settings: Settings, model: ModelSpec, base: Path) -> list[str]:
+    """Warn of a reference file that is not the one kept last."""
+    if model.reference is None or model.reference.file is None:
+        return []
+    try:
+        if not is_newest(settings.store_url):
+            return []
+        store = open_store(settings.store_url, LIVE)
+        try:
+            chosen = choose(model, base, store.reference_keys(model.name))
+        finally:
+            store.close()
+    except MonitorError:
+        return []  # said of the store, or of the reference, already
+    return [chosen.warning] if chosen.warning else []

@@ -1,0 +1,351 @@
+"""What a look at some rows tells: times, scores, classes, ids and delays that are not as configured. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.advice.habits import feature_warnings, load_warnings, name_warnings
+from monitor.advice.samples import LOOKED_AT, Sample
+from monitor.core.clock import DAY, HOUR, MINUTE, format_duration
+from monitor.core.errors import SourceError
+from monitor.core.typing import Ints
+from monitor.records.reading import Reading, Task
+from monitor.records.rows import prediction_of, score_of, times
+from monitor.records.times import Times
+from monitor.records.values import Categories, Numbers, categories, codes_of, texts
+from monitor.specs.model import ModelSpec
+
+ENOUGH = 50  # values of a class, or delays, from which on something is said of them
+_FEW = 0.005  # share that is worth a word
+_LISTED = 6
+_NAMED_FROM = 10  # rows that hold a value before it is named
+_LONG_AGO = 631_152_000_000_000  # 1990: nobody logged predictions before
+
+
+@dataclass(slots=True)
+class Findings:
+    """Sentences, in the order in which they were found, and figures that later ones need.
+
+    Parameters
+    ----------
+    newest
+        newest event time that is not in the future.
+    strata
+        names of versions and arms that occur, by role.
+    delays
+        microseconds from event to label, ascending.
+    settling
+        age at which every class has the settled share of its labels; None: too few to tell.
+    """
+
+    faults: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    newest: int | None = None
+    strata: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    settling: int | None = None
+
+
+def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, found: Findings) -> None:
+    """Note what some predictions tell."""
+    look_at_times(sample, model, now, title, found)
+    if sample.n == 0:
+        return
+    reading, rows = model.reading, sample.rows
+    about = f"{title}: of {sample.title} rows"
+    found.warnings += load_warnings(rows, model, about)
+    found.warnings += feature_warnings(rows, model, about)
+    found.warnings += name_warnings(rows, reading, about)
+    found.warnings += _ids(rows, model, about)
+    found.warnings += _scores(rows, reading, about)
+    if reading.task is not Task.REGRESSION:
+        predicted = prediction_of(rows, reading, score_of(rows, reading))
+        if isinstance(predicted, Categories) and "prediction" in rows.column_names:
+            found.warnings += _classes(predicted, reading, "prediction", about)
+    found.warnings += _arms(rows, reading, about)
+    found.warnings += serving_warnings(sample, reading, title)
+    found.strata = {
+        role: texts(rows[role]).levels for role in ("version", "arm") if role in rows.column_names
+    }
+
+
+def look_at_times(sample: Sample, model: ModelSpec, now: int, title: str, found: Findings) -> None:
+    """Note what the times of some predictions tell."""
+    if sample.n == 0:
+        return
+    reading, rows = model.reading, sample.rows
+    about = f"{title}: of {sample.title} rows"
+    for role in ("event_time", "logged_at"):
+        if role not in rows.column_names:
+            continue
+        try:
+            parsed = times(rows, role, reading)
+        except SourceError as error:
+            found.faults.append(f"{title}: {error}")
+            continue
+        _look_at_times(parsed, rows[role], reading, role, about, found)
+        if role == "event_time":
+            found.newest = _newest(parsed, now)
+            found.warnings += _implausible(parsed, reading, now, about)
+
+
+def look_at_odd_times(
+    sample: Sample, odd: pa.Table | None, model: ModelSpec, title: str, found: Findings
+) -> None:
+    """Note texts that are no times, and what becomes of their rows; times of another format are a fault."""
+    if odd is None or not odd.num_rows:
+        return
+    role = odd.column_names[0]
+    together = pa.concat_tables([sample.rows.select([role]), odd], promote_options="permissive")
+    try:
+        parsed = times(together, role, model.reading)
+    except SourceError as error:
+        found.faults.append(f"{title}: {error}")
+        return
+    n = int((~parsed.known[sample.n :]).sum())
+    if n:
+        some = "1 row holds" if n == 1 else f"{n:,} rows{' or more' * (n >= LOOKED_AT)} hold"
+        named = f'"{model.reading.column(role)}" ({role}){_unparsed(parsed, together[role])}'
+        effect = "left out" if role == "event_time" else "taken as reported with their events"
+        found.warnings.append(f"{title}: {some} no time that is understood in {named}: {effect}")
+
+
+def look_at_labels(sample: Sample, model: ModelSpec, title: str, found: Findings) -> None:
+    """Note what some labels tell: of their predictions, classes, delays."""
+    if sample.n == 0:
+        return
+    reading, rows = model.reading, sample.rows
+    about = f"{title}: of {sample.title} labels"
+    there = np.asarray(rows["found"].combine_chunks()) > 0
+    found.warnings += _orphans(there, model, about)
+    values = categories(rows["label"])
+    if reading.task is not Task.REGRESSION:
+        found.warnings += _classes(values, reading, "label", about)
+    if "reported_at" not in rows.column_names:
+        return
+    try:
+        reported, event = times(rows, "reported_at", reading), times(rows, "event_time", reading)
+    except SourceError as error:
+        found.faults.append(f"{title}: {error}")
+        return
+    _look_at_times(reported, rows["reported_at"], reading, "reported_at", about, found)
+    known = reported.known & event.known & there
+    delays = (reported.us - event.us)[known]
+    if len(delays) == 0:
+        return
+    found.delays = np.sort(delays)
+    found.warnings += _negative(delays, about)
+    kinds = np.zeros(len(delays), np.int64) if reading.task is Task.REGRESSION else values.codes[known]
+    kept = delays <= reading.horizon  # what comes later is not counted
+    found.settling = settling_estimate(delays[kept], kinds[kept], model.settled_share)
+    found.warnings += horizon_warnings(delays, found.settling, model, about)
+
+
+def settling_estimate(delays: Ints, kinds: Ints, share: float) -> int | None:
+    """Age at which the slowest class with enough labels has its share of them."""
+    ages = [
+        int(np.quantile(delays[kinds == kind], share, method="inverted_cdf"))
+        for kind in np.unique(kinds[kinds >= 0])
+        if (kinds == kind).sum() >= ENOUGH
+    ]
+    return max(0, *ages) if ages else None
+
+
+def horizon_warnings(delays: Ints, settling: int | None, model: ModelSpec, about: str) -> Iterator[str]:
+    """Warn of labels too late for the horizon, and of one too short for the longest window to settle."""
+    horizon = model.reading.horizon
+    longest = max((window.length for window in model.windows), default=0)
+    late = float(np.mean(delays > horizon))
+    if late > _FEW:
+        fits = _rounded(int(np.quantile(delays, 0.99)))
+        yield (
+            f"{about} {late:.1%} come later than the horizon ({format_duration(horizon)}) after their "
+            f'prediction: these are stale and never counted; horizon = "{fits}" would hold 99% of them'
+        )
+    if model.settle_after is None and settling is not None and horizon < longest + settling:
+        yield (
+            f"{about} {model.settled_share:.0%} come within {_told(settling)}: the horizon "
+            f"({format_duration(horizon)}) is shorter than the longest window ({format_duration(longest)}) "
+            "and that age together, so this window may never settle: "
+            f'horizon = "{needed_horizon(model, settling)}"'
+        )
+
+
+def needed_horizon(model: ModelSpec, age: int) -> str:
+    """Shortest horizon, in whole days, that holds the longest window and the age at which it settles."""
+    longest = max((window.length for window in model.windows), default=0)
+    return _rounded(longest + age)
+
+
+def _look_at_times(
+    parsed: Times, column: pa.ChunkedArray, reading: Reading, role: str, about: str, found: Findings
+) -> None:
+    there = int(parsed.known.sum()) + parsed.invalid
+    if parsed.invalid == 0:
+        return
+    named = f'"{reading.column(role)}" ({role})'
+    example = _unparsed(parsed, column)
+    text = f"{about} {parsed.invalid / there:.1%} hold no time that is understood in {named}{example}"
+    if role == "event_time" and parsed.invalid == there:
+        found.faults.append(f"{text}: nothing can be counted")
+    else:
+        found.warnings.append(
+            f"{text}: such a {'row is left out' if role == 'event_time' else 'time is unknown'}"
+        )
+
+
+def _unparsed(parsed: Times, column: pa.ChunkedArray) -> str:
+    """Nothing of a row is shown: only the shape of its text, digits as 0."""
+    at = np.flatnonzero(~parsed.known & np.asarray(column.is_valid()))
+    if len(at) == 0:
+        return ""
+    shape = "".join("0" if letter.isdigit() else letter for letter in str(column[int(at[0])].as_py())[:40])
+    return f', as in "{shape}" (digits as 0)'
+
+
+def _newest(event: Times, now: int) -> int | None:
+    past = event.us[event.known & (event.us <= now)]
+    return int(past.max()) if len(past) else None
+
+
+def _implausible(event: Times, reading: Reading, now: int, about: str) -> Iterator[str]:
+    known = event.us[event.known]
+    if len(known) == 0:
+        return
+    named = f'"{reading.column("event_time")}" (event_time)'
+    early, late = float(np.mean(known < _LONG_AGO)), float(np.mean(known > now + reading.tolerance))
+    if early > 0.5:
+        yield f"{about} {early:.1%} lie before 1990 in {named}: is event_time_unit right?"
+    if late > _FEW:
+        ahead = int(np.median(known[known > now + reading.tolerance])) - now
+        why = "is event_time_unit right?" if ahead > 370 * DAY else "is the source's timezone right?"
+        lie = f"{about} {late:.1%} lie in the future in {named}, by {_told(ahead)}"
+        yield f"{lie}: they wait until then; {why}"
+
+
+def _ids(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]:
+    roles = [role for role, _ in model.predictions.id_columns if role in rows.column_names]
+    if "version" in rows.column_names:
+        roles.append("version")
+    codes = np.stack([codes_of(rows[role]) for role in roles])
+    known = codes[:, codes[0] >= 0]
+    named = ", ".join(f'"{column}"' for _, column in model.predictions.id_columns)
+    missing = 1.0 - known.shape[1] / rows.num_rows
+    if missing > _FEW:
+        yield f"{about} {missing:.1%} have no id ({named}): they are not counted"
+    repeated = 1.0 - np.unique(known, axis=1).shape[1] / max(known.shape[1], 1)
+    if repeated > 0.05:
+        yield (
+            f"{about} {repeated:.1%} repeat an id ({named}): only the first row of an id counts; does "
+            "it name a prediction, and is a version column configured where several versions log it?"
+        )
+
+
+def _scores(rows: pa.Table, reading: Reading, about: str) -> Iterator[str]:
+    score = score_of(rows, reading) if reading.has_score else None
+    if not isinstance(score, Numbers) or not score.finite.any():
+        return
+    finite = score.values[score.finite]
+    outside = float(np.mean((finite < reading.score_range[0]) | (finite > reading.score_range[1])))
+    if outside > 0:
+        low, high = reading.score_range
+        yield (
+            f"{about} {outside:.1%} have a score outside score_range [{low:g}, {high:g}] (they go from "
+            f"{finite.min():g} to {finite.max():g}): such a score is invalid"
+        )
+
+
+def _classes(values: Categories, reading: Reading, role: str, about: str) -> Iterator[str]:
+    if not reading.classes:
+        return
+    counted = _counts(values)
+    total = sum(counted.values())
+    if total == 0:
+        return
+    held = _held(counted)
+    named = f'"{reading.column(role)}" ({role})'
+    for name in reading.classes:
+        if name not in counted and total >= ENOUGH:
+            yield f'{about} none is of the class "{name}" in {named}; it holds {held}'
+    other = sum(count for name, count in counted.items() if name not in reading.classes)
+    if other:
+        names = ", ".join(f'"{name}"' for name in reading.classes)
+        yield f"{about} {other / total:.1%} are of no configured class ({names}) in {named}; it holds {held}"
+
+
+def _arms(rows: pa.Table, reading: Reading, about: str) -> Iterator[str]:
+    arms = reading.arms
+    if arms is None or "arm" not in rows.column_names:
+        return
+    counted = _counts(categories(rows["arm"]))
+    held = _held(counted)
+    for key, name in (("control_value", arms.control), ("treatment_value", arms.treatment)):
+        if name not in counted and rows.num_rows >= ENOUGH:
+            yield f'{about} none has {key} "{name}" in "{arms.column}"; it holds {held}'
+
+
+def serving_warnings(sample: Sample, reading: Reading, title: str) -> Iterator[str]:
+    """Warn of values of rows that serve that do not occur."""
+    rows, serving = sample.rows, reading.serving
+    if serving is None or "serving" not in rows.column_names or rows.num_rows < ENOUGH:
+        return
+    counted = _counts(categories(rows["serving"]))
+    lacking = [value for value in serving.values if value not in counted]
+    if lacking:
+        named = ", ".join(f'"{value}"' for value in lacking)
+        end = "" if len(lacking) < len(serving.values) else ": no row serves, the whole model has no record"
+        yield (
+            f'{title}: of {sample.title} rows none has {named} (serving.values) in "{serving.column}"; '
+            f"it holds {_held(counted)}{end}"
+        )
+
+
+def _orphans(there: Sequence[bool] | np.ndarray, model: ModelSpec, about: str) -> Iterator[str]:
+    lacking = 1.0 - float(np.mean(there))
+    if lacking <= 0.05 or model.labels is None:
+        return
+    mine = ", ".join(f'"{column}"' for _, column in model.predictions.id_columns)
+    theirs = ", ".join(f'"{column}"' for _, column in model.labels.id_columns)
+    yield (
+        f"{about} {lacking:.1%} have no prediction: are {theirs} (labels) and {mine} (predictions) the same "
+        "ids, or are predictions deleted earlier?"
+    )
+
+
+def _negative(delays: Ints, about: str) -> Iterator[str]:
+    early = float(np.mean(delays < -MINUTE))
+    if early > _FEW:
+        yield (
+            f"{about} {early:.1%} were reported before their prediction was made: are reported_at and "
+            "event_time the right columns, and in one time zone?"
+        )
+
+
+def _counts(values: Categories) -> dict[str, int]:
+    """Levels that occur, the most frequent first."""
+    counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
+    order = np.argsort(-counts, kind="stable")
+    return {values.levels[at]: int(counts[at]) for at in order if counts[at]}
+
+
+def _held(counted: dict[str, int]) -> str:
+    """Values and their shares; rare ones, which may be ids or names, are not named."""
+    total = max(1, sum(counted.values()))
+    named = [name for name, count in counted.items() if count >= _NAMED_FROM][:_LISTED]
+    others = len(counted) - len(named)
+    parts = [f'"{name}" {counted[name] / total:.1%}' for name in named]
+    if others:
+        parts.append(f"{others:,} {'other' if named else 'rare'} value{'s' if others > 1 else ''}")
+    return ", ".join(parts) or "nothing"
+
+
+def _rounded(us: int) -> str:
+    return format_duration(max(1, -(-us // DAY)) * DAY)
+
+
+def _told(us: int) -> str:
+    """A duration as people say it: whole hours, or whole days from two days on."""
+    unit = DAY if us >= 2 * DAY else HOUR if us >= HOUR else MINUTE
+    return format_duration(max(1, round(us / unit)) * unit)

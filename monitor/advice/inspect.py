@@ -1,0 +1,392 @@
+"""What `check` looks at: tables, columns and their types, times, rows, indexes, the reference."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.advice.findings import (
+    Findings,
+    look_at_labels,
+    look_at_odd_times,
+    look_at_records,
+    look_at_times,
+    serving_warnings,
+)
+from monitor.advice.samples import odd_times, sample_labels, sample_records, sample_times
+from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.core.typing import Ints
+from monitor.records.reading import Reading
+from monitor.records.values import numbers
+from monitor.sources.indexes import (
+    MANY,
+    Rows,
+    count_rows,
+    missing_id_index,
+    missing_time_index,
+    rows_of_partition,
+)
+from monitor.sources.reference import load_reference
+from monitor.sources.source import SqlSource
+from monitor.sources.sql import casts
+from monitor.sources.sql.casts import Want
+from monitor.sources.sql.relations import Looked, look, nearest
+from monitor.sources.sql.scan import feature_column, has_own_table, of_challenger, outcome
+from monitor.sources.sql.statements import Output, Session, Statement
+from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.time_ranges import Comparable, Shape
+from monitor.specs.model import ModelSpec, Relation
+
+_SAMPLE = 1_000
+_Asked: TypeAlias = tuple[Output, Want]
+_COST = {
+    "event_time": "each cycle reads",
+    "logged_at": "finding new rows reads",
+    "reported_at": "finding new labels reads",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What was found of a model's tables.
+
+    Parameters
+    ----------
+    faults
+        why the model cannot be read, each a sentence.
+    warnings
+        what is read otherwise than may be meant.
+    columns
+        database types of the prediction table's columns.
+    rows, labels
+        of the tables, counted up to a million; None where one cannot be read, or there is none.
+    newest
+        newest event time seen that is not in the future.
+    strata
+        versions and arms that occur, by role.
+    delays, settling
+        microseconds: delays of some labels, ascending; the age at which most are in, None if not known.
+    reference
+        the reference's table, and the reading with the features that it settles.
+    """
+
+    faults: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    rows: Rows | None = None
+    labels: Rows | None = None
+    newest: int | None = None
+    strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    settling: int | None = None
+    reference: tuple[pa.Table, Reading] | None = None
+
+
+@dataclass(slots=True)
+class _Looking:
+    """A look at one model: what it is, and what was found so far."""
+
+    model: ModelSpec
+    source: SqlSource
+    found: Findings = field(default_factory=Findings)
+    predictions: Looked | None = None
+    labels: Looked | None = None
+    rows: Rows | None = None
+    label_rows: Rows | None = None
+    reference: tuple[pa.Table, Reading] | None = None
+
+    def noting(self, step: Callable[[Session], None], notes: list[str] | None = None) -> None:
+        """Take a step in a session of its own; note what it refuses, and go on.
+
+        Parameters
+        ----------
+        notes
+            of a step that may fail: what it refuses is noted here, be it a limit of time.
+        """
+        try:
+            with self.source.reader.session() as session:
+                step(session)
+        except SourceUnavailable as error:
+            if notes is None:
+                raise
+            notes.append(f"not all was looked at: {error}")
+        except SourceError as error:
+            (self.found.faults if notes is None else notes).append(str(error))
+
+
+def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int) -> Inspection:
+    """Every fault of a model's tables and reference at once.
+
+    Parameters
+    ----------
+    now
+        event times after it lie in the future.
+
+    Raises
+    ------
+    SourceUnavailable
+        if the database does not answer.
+    """
+    looking = _Looking(model, source)
+    found = looking.found
+    looking.noting(lambda session: _predictions(session, looking))
+    looking.noting(lambda session: _labels(session, looking))
+    if found.faults:
+        looking.noting(lambda session: _times_sample(session, looking, now), found.warnings)
+    else:
+        looking.noting(lambda session: _records_sample(session, looking, now), found.warnings)
+        looking.noting(lambda session: _labels_sample(session, looking, now), found.warnings)
+    _reference(looking, base_dir)
+    return Inspection(
+        faults=tuple(dict.fromkeys(found.faults)),
+        warnings=tuple(dict.fromkeys(one for one in found.warnings if one not in found.faults)),
+        columns={} if looking.predictions is None else looking.predictions.types,
+        rows=looking.rows,
+        labels=looking.label_rows,
+        newest=found.newest,
+        strata=found.strata,
+        delays=found.delays,
+        settling=found.settling,
+        reference=looking.reference,
+    )
+
+
+def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
+    """Warn of a configured value of rows that serve that does not occur, as far as can be read."""
+    dialect = source.reader.dialect
+    try:
+        with source.reader.session() as session:
+            title = look(session, dialect, model.predictions, "p").title
+            sample = sample_records(session, dialect, model, now)
+    except SourceError:
+        return ()
+    return tuple(serving_warnings(sample, model.reading, title))
+
+
+def _predictions(session: Session, looking: _Looking) -> None:
+    model, found = looking.model, looking.found
+    reading, relation = model.reading, model.predictions
+    looked = looking.predictions = look(session, looking.source.reader.dialect, relation, "p")
+    wanted = {role: Want.TEXT for role, _ in relation.id_columns}
+    wanted |= {"event_time": Want.TIME, "logged_at": Want.TIME, "version": Want.TEXT}
+    wanted |= {"score": Want.NUMBER, "prediction": outcome(reading), "arm": Want.TEXT, "serving": Want.TEXT}
+    wanted |= {"challenger": of_challenger(reading)}
+    wanted |= {f"probability:{name}": Want.NUMBER for name in reading.probabilities}
+    columns = dict(relation.columns)
+    if reading.serving is not None:
+        columns["serving"] = reading.serving.column
+    outputs = _outputs(looked, columns, wanted, looking)
+    outputs += _features(looked, looking)
+    looking.rows = count_rows(session, looked.item)
+    if looking.rows.n == 0:
+        found.warnings.append(_empty(looked, relation))
+    _times(session, looked, relation, looking, looking.rows)
+    _values(session, looked, outputs, looking)
+
+
+def _labels(session: Session, looking: _Looking) -> None:
+    relation, found, reading = looking.model.labels, looking.found, looking.model.reading
+    if relation is None:
+        return
+    wanted = {"label": outcome(reading), "reported_at": Want.TIME, "revision": Want.NUMBER}
+    looked = looking.predictions
+    if has_own_table(relation):
+        wanted |= {role: Want.TEXT for role, _ in relation.id_columns}
+        looked = look(session, looking.source.reader.dialect, relation, "l")
+    if looked is None:
+        return
+    looking.labels = looked
+    outputs = _outputs(looked, dict(relation.columns), wanted, looking)
+    own = looked is not looking.predictions
+    rows = looking.label_rows = count_rows(session, looked.item) if own else None
+    if rows is not None and rows.n == 0:
+        found.warnings.append(_empty(looked, relation))
+    _times(session, looked, relation, looking, rows or Rows(0))
+    _values(session, looked, outputs, looking)
+    if own and looking.predictions is not None:
+        _ids(session, looking, looking.predictions, looked, relation)
+
+
+def _empty(looked: Looked, relation: Relation) -> str:
+    return f"{looked.title} {f'has no row where {relation.where}' if relation.where else 'is empty'}"
+
+
+def _ids(
+    session: Session, looking: _Looking, predictions: Looked, labels: Looked, relation: Relation
+) -> None:
+    """Labels are joined to the predictions of changed panes, predictions to new labels: both by id."""
+    own = looking.model.predictions
+    sides = (
+        (labels, relation, predictions, own, looking.label_rows, "joining labels reads"),
+        (predictions, own, labels, relation, looking.rows, "finding the predictions of new labels reads"),
+    )
+    for looked, mine, other, theirs, rows, cost in sides:
+        if rows is None or rows.n < MANY:
+            continue
+        remedy = missing_id_index(session, looked, mine, other, theirs)
+        if remedy is not None:
+            named = ", ".join(f'"{column}"' for _, column in mine.id_columns)
+            looking.found.warnings.append(_no_index(looked, f"{named} (id)", cost, rows, remedy))
+
+
+def _no_index(looked: Looked, named: str, cost: str, rows: Rows, remedy: str) -> str:
+    return f"{looked.title}: no index on {named} is used: {cost} all {rows} rows; {remedy}"
+
+
+def _outputs(
+    looked: Looked, columns: Mapping[str, str], wanted: Mapping[str, Want], looking: _Looking
+) -> list[_Asked]:
+    outputs: list[_Asked] = []
+    for role, want in wanted.items():
+        if (column := columns.get(role)) is not None:
+            try:
+                ref, unit = looked.ref(column, role), looking.model.reading.unit(role)
+                kind = looked.types[column]
+                outputs.append((casts.output(looked.dialect.name, want, role, ref, kind, unit=unit), want))
+            except SourceError as error:
+                looking.found.faults.append(str(error))
+    return outputs
+
+
+def _features(looked: Looked, looking: _Looking) -> list[_Asked]:
+    outputs: list[_Asked] = []
+    reading, found = looking.model.reading, looking.found
+    for column in reading.segments:
+        if column not in looked.types:
+            hint = nearest(column, looked.types)
+            found.warnings.append(f'{looked.title} has no column "{column}" (segment){hint}')
+    for names, want in ((reading.numeric, Want.NUMBER), (reading.categorical, Want.TEXT)):
+        for name in names:
+            column = feature_column(looking.model, name)
+            if column not in looked.types:
+                hint = nearest(column, looked.types)
+                found.warnings.append(f'{looked.title} has no column "{column}" (feature){hint}')
+                continue
+            try:
+                ref, kind = looked.ref(column, "feature"), looked.types[column]
+                outputs.append((casts.output(looked.dialect.name, want, f"feature:{name}", ref, kind), want))
+            except SourceError as error:
+                found.faults.append(str(error))
+    return outputs
+
+
+def _times(session: Session, looked: Looked, relation: Relation, looking: _Looking, rows: Rows) -> None:
+    for role in ("event_time", "logged_at", "reported_at"):
+        column = relation.column(role)
+        if column is None or column not in looked.types:
+            continue
+        named, found = f'"{column}" ({role})', looking.found
+        try:
+            time = comparable(session, looked, column, role, looking.model.reading)
+        except SourceError as error:
+            found.faults.append(str(error))
+            continue
+        if time.shape is Shape.UNKNOWN:
+            found.warnings.append(
+                f"{looked.title}: {named} holds no time that is understood: every row is read"
+                f"{_unit_hint(role, looking)}"
+            )
+        elif time.shape is Shape.NOTHING and rows.n:
+            found.warnings.append(f"{looked.title}: {named} has no value in any row")
+        elif rows.n >= MANY:
+            found.warnings += _time_index(session, looked, relation, (column, role), time, rows)
+
+
+def _unit_hint(role: str, looking: _Looking) -> str:
+    unit = looking.model.reading.unit(role)
+    if unit is None:
+        return ""
+    other = "leave event_time_unit out" if role == "event_time" else f'say {role}_unit = "none"'
+    return f'; whole numbers in "{unit}" are looked for: of other times {other}'
+
+
+def _time_index(
+    session: Session,
+    looked: Looked,
+    relation: Relation,
+    named: tuple[str, str],
+    time: Comparable,
+    rows: Rows,
+) -> Iterator[str]:
+    column, role = named
+    part = rows_of_partition(session, looked, relation, column)
+    if part is not None and part.n < MANY:
+        return
+    remedy = missing_time_index(session, looked, relation, column, time, leading=part is None)
+    if remedy is not None:
+        cost = _COST[role] if part is None else f"{_COST[role]} whole partitions, the largest with"
+        yield _no_index(looked, f'"{column}" ({role})', cost, part or rows, remedy)
+
+
+def _values(session: Session, looked: Looked, outputs: Iterable[_Asked], looking: _Looking) -> None:
+    """Columns of numbers that hold none, looked at in some rows."""
+    chosen = tuple(output for output, want in outputs if want is Want.NUMBER)
+    if not chosen:
+        return
+    table = session.read(Statement(chosen, f"FROM {looked.item} LIMIT {_SAMPLE}"))
+    for output in chosen:
+        text = _text_in(table[output.name])
+        if text is not None:
+            is_feature = output.name.startswith("feature:")
+            notes = looking.found.warnings if is_feature else looking.found.faults
+            named = looking.model.reading.column(output.name).removeprefix("feature:")
+            role = "feature" if is_feature else output.name
+            notes.append(f'{looked.title}: "{named}" ({role}) is configured as a number, but {text}')
+
+
+def _text_in(column: pa.ChunkedArray) -> str | None:
+    values = numbers(column)
+    there = int(np.sum(~values.missing))
+    return f"none of {there} values looked at is one" if there and not values.finite.any() else None
+
+
+def _records_sample(session: Session, looking: _Looking, now: int) -> None:
+    dialect, looked = looking.source.reader.dialect, looking.predictions
+    if looked is not None:
+        sample = sample_records(session, dialect, looking.model, now)
+        look_at_records(sample, looking.model, now, looked.title, looking.found)
+        odd = odd_times(session, dialect, looking.model, "event_time", now) if sample.newest else None
+        look_at_odd_times(sample, odd, looking.model, looked.title, looking.found)
+
+
+def _times_sample(session: Session, looking: _Looking, now: int) -> None:
+    """Whatever else is wrong: event times that nobody understands are a fault of their own."""
+    looked = looking.predictions
+    if looked is None:
+        return
+    sample = sample_times(session, looking.source.reader.dialect, looking.model, now)
+    if sample is not None:
+        look_at_times(sample, looking.model, now, looked.title, looking.found)
+
+
+def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
+    if looking.labels is None or (looking.rows is not None and looking.rows.n == 0):
+        return
+    sample = sample_labels(session, looking.source.reader.dialect, looking.model, now)
+    if sample is None:
+        looking.found.warnings.append(
+            f"{looking.labels.title}: delays and stale labels were not looked at: without an index on the "
+            "predictions' id that would read them all"
+        )
+    else:
+        look_at_labels(sample, looking.model, looking.labels.title, looking.found)
+        dated = sample.newest and "reported_at" in sample.rows.column_names
+        dialect = looking.source.reader.dialect
+        odd = odd_times(session, dialect, looking.model, "reported_at", now) if dated else None
+        look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.found)
+
+
+def _reference(looking: _Looking, base_dir: Path) -> None:
+    given = looking.model.reference
+    of_the_log = given is not None and given.file is None and given.relation is None
+    if given is None or (of_the_log and looking.found.faults):  # whose faults are known
+        return
+    try:
+        looking.reference = load_reference(looking.model, looking.source, base_dir)
+    except SourceUnavailable:
+        raise
+    except SourceError as error:
+        looking.found.faults.append(str(error))

@@ -1,0 +1,200 @@
+"""How `monitor check` says what it found: lines for people, JSON for programs, an exit code."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from monitor.advice.channels import check_channels
+from monitor.advice.checks import Checked, CheckedModel, Finding, check_tables
+from monitor.advice.explain import Query
+from monitor.config.judgeable import never_judged
+from monitor.config.load import examine
+from monitor.core.clock import to_iso
+from monitor.core.errors import ConfigurationError
+from monitor.core.secrets import SHORTEST
+from monitor.core.text import json_text
+from monitor.show.terminal import say, say_lines
+from monitor.specs.settings import HttpSpec, Settings
+from monitor.specs.urls import filled, has_short_password
+from monitor.web.files import certificate, secrets
+from monitor.web.guard import exposed
+
+
+def run_check(
+    path: Path,
+    environ: Mapping[str, str],
+    now: int,
+    *,
+    offline: bool,
+    strict: bool,
+    explain: bool,
+    form: str,
+) -> int:
+    """Check a configuration and its tables, print what was found; return the exit code.
+
+    Parameters
+    ----------
+    now
+        what lies after it is in the future.
+    form
+        "text" or "json".
+    """
+    try:
+        examined = examine(path, environ)
+        if examined.faults:
+            checked = Checked(tuple(Finding(model, text, placed=True) for model, text in examined.faults))
+            models = 0
+        else:
+            settings = examined.settings
+            checked = _whole(settings, path.parent, now, offline=offline, explain=explain)
+            models = len(settings.models)
+    except ConfigurationError as error:
+        checked, models = Checked(tuple(Finding(None, text) for text in error.faults)), 0
+    if form == "json":
+        say_lines(json_text(as_object(path, checked), indent=2))
+    else:
+        _say(path, checked, models, explain=explain)
+    if checked.faults:
+        return 2
+    return 1 if strict and checked.warnings else 0
+
+
+def _whole(settings: Settings, base: Path, now: int, *, offline: bool, explain: bool) -> Checked:
+    """What is found of a file that has no fault."""
+    checked = Checked()
+    if not offline:
+        checked = check_tables(settings, base, now, explain=explain)
+        checked = replace(checked, faults=(*_of_files(settings.http, base), *checked.faults))
+    of_channels, odd_channels = check_channels(settings)
+    of_settings = [*filter(None, [exposed(settings.http)]), *_of_passwords(settings)]
+    return replace(
+        checked,
+        faults=(*checked.faults, *(Finding(None, text) for text in of_channels)),
+        warnings=(
+            *_of_rules(settings),
+            *(Finding(None, text) for text in of_settings),
+            *checked.warnings,
+            *(Finding(None, text) for text in odd_channels),
+        ),
+    )
+
+
+def as_object(path: Path, checked: Checked) -> dict[str, Any]:
+    """Everything that was found, for JSON."""
+    return {
+        "config": str(path),
+        "faults": [{"model": one.model, "text": one.text} for one in checked.faults],
+        "warnings": [{"model": one.model, "text": one.text} for one in checked.warnings],
+        "models": [_object(model) for model in checked.models],
+    }
+
+
+def explained(model: CheckedModel) -> Iterator[str]:
+    """Lines on what a model costs, and each of its statements with its plan."""
+    yield f'model "{model.name}"'
+    newest = "" if model.newest is None else f", the newest of {to_iso(model.newest)}"
+    labels = "" if model.labels is None else f"; {model.labels} labels"
+    yield f"  rows: {model.rows} predictions{newest}{labels}"
+    yield from _reads(model)
+    held = ", ".join(f"{name} {count:,}" for name, count in model.series.by_group.items() if count)
+    yield f"  series: about {model.series.total:,} of max_series {model.max_series:,} ({held})"
+    for query in model.queries:
+        yield f"  -- each {query.every}: {query.purpose}"
+        yield from _indented(query)
+
+
+def _of_rules(settings: Settings) -> Iterator[Finding]:
+    """Warnings of rules that can never be judged."""
+    for model in settings.models:
+        for rule, reason in never_judged(model):
+            yield Finding(model.name, f'rule "{rule}" can never be judged: {reason}')
+
+
+def _of_passwords(settings: Settings) -> Iterator[str]:
+    """Warnings of passwords that messages may show."""
+    urls = {"store": settings.store_url} | {f"sources.{one.name}": one.url for one in settings.sources}
+    for key, url in urls.items():
+        with suppress(ValueError):  # a file that cannot be read is told of where it is needed
+            if has_short_password(filled(url)):
+                yield (
+                    f"{key}.url: a password of less than {SHORTEST} characters is hidden in URLs alone, "
+                    "not wherever a message quotes it: take a longer one"
+                )
+
+
+def _of_files(http: HttpSpec, base: Path) -> Iterator[Finding]:
+    """Faults of the files that the port needs."""
+    for read in (certificate, secrets):
+        try:
+            read(http, base)
+        except ConfigurationError as error:
+            yield from (Finding(None, text) for text in error.faults)
+
+
+def _reads(model: CheckedModel) -> Iterator[str]:
+    if model.reads is None:
+        yield "  reads: not known: no index finds the rows of the last week, or there are none"
+        return
+    yield (
+        f"  reads: about {counted(round(model.reads.per_cycle), 'row')} a cycle for new predictions "
+        f"({model.reads.per_hour:,.1f} come in an hour)"
+    )
+    if model.reads.per_label is not None:
+        yield f"  reads: about {model.reads.per_label:,.1f} rows again for each new label"
+
+
+def _indented(query: Query) -> Iterator[str]:
+    for line in query.sql.split("\n"):
+        yield f"     {line}"
+    for line in query.plan:
+        yield f"       plan: {line}"
+
+
+def _say(path: Path, checked: Checked, models: int, *, explain: bool) -> None:
+    for warning in checked.warnings:
+        say(f"warning: {warning}", err=True)
+    for fault in checked.faults:
+        say(str(fault), err=True)
+    for line in (line for model in checked.models if explain for line in explained(model)):
+        say(line)
+    if checked.faults:
+        return
+    for model in checked.models:
+        if model.found:
+            numeric, categorical = (_listed(names) for names in (model.numeric, model.categorical))
+            say(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
+    warned = counted(len(checked.warnings), "warning")
+    say(f"{path}: {counted(models, 'model')}, no faults, {warned}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def counted(count: int, word: str) -> str:
+    """A number and its noun."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _object(model: CheckedModel) -> dict[str, Any]:
+    reads = model.reads
+    return {
+        "model": model.name,
+        "numeric": list(model.numeric),
+        "categorical": list(model.categorical),
+        "rows": None if model.rows is None else model.rows.n,
+        "rows_are_more": model.rows is not None and model.rows.more,
+        "labels": None if model.labels is None else model.labels.n,
+        "newest": None if model.newest is None else to_iso(model.newest),
+        "series": dict(model.series.by_group),
+        "max_series": model.max_series,
+        "rows_per_hour": None if reads is None else reads.per_hour,
+        "rows_per_cycle": None if reads is None else reads.per_cycle,
+        "rows_per_label": None if reads is None else reads.per_label,
+        "queries": [
+            {"purpose": one.purpose, "every": one.every, "sql": one.sql, "plan": list(one.plan)}
+            for one in model.queries
+        ],
+    }

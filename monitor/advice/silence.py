@@ -1,0 +1,77 @@
+"""For how long a log was silent in its last weeks: what alerts on one that stopped should bear."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from monitor.advice.samples import sortable
+from monitor.alerts.rules import Base
+from monitor.core.clock import DAY, HOUR, SECOND, format_duration
+from monitor.core.errors import SourceError
+from monitor.sources.source import SqlSource
+from monitor.sources.sql.relations import look
+from monitor.sources.sql.statements import Session
+from monitor.sources.sql.time_columns import comparable
+from monitor.specs.model import ModelSpec
+
+_DAYS = 28
+_SLOT = 8 * HOUR
+
+
+def silence_warnings(model: ModelSpec, source: SqlSource, newest: int | None) -> Iterator[str]:
+    """Warn of rules on the log's age that would have fired though it went on as ever.
+
+    Parameters
+    ----------
+    newest
+        event time.
+    """
+    limits = {
+        rule.name: int(rule.condition.above.amount * SECOND)
+        for rule in model.rules
+        if rule.measure == "log_age" and rule.condition.above and rule.condition.above.base is Base.ONE
+    }
+    if newest is None or not limits:
+        return
+    try:
+        with source.reader.session() as session:
+            silent = longest_silence(session, source, model, newest) * _SLOT
+    except SourceError:
+        return  # said of the table already
+    for name, limit in limits.items():
+        if silent > limit:
+            yield (
+                f"the log was silent for {format_duration(silent)} or longer within its last {_DAYS} days: "
+                f'rule "{name}" fires after {format_duration(limit)}; if that is as it should be, write '
+                f"default_alerts = true, and {_written(name, (silent // DAY + 2) * DAY)}"
+            )
+
+
+def longest_silence(session: Session, source: SqlSource, model: ModelSpec, newest: int) -> int:
+    """Most slots of 8 hours in a row without a record, between some that have any; 0 where no index tells.
+
+    Cost: one row of each slot of 28 days, in one statement.
+    """
+    looked = look(session, source.reader.dialect, model.predictions, "p")
+    event, logged = (
+        comparable(session, looked, column, role, model.reading)
+        for role in ("event_time", "logged_at")
+        if (column := model.predictions.column(role) or model.predictions.column("event_time"))
+    )
+    if not sortable(session, looked, logged):
+        return 0
+    near = event.condition(newest - _DAYS * DAY - model.reading.horizon, newest + DAY)
+    asked = [
+        f"(SELECT count(*) FROM (SELECT 1 AS one FROM {looked.item} WHERE ({near}) AND "
+        f"({logged.condition(newest - at - _SLOT, newest - at)}) LIMIT 1) AS few) AS at{at // _SLOT}"
+        for at in range(0, _DAYS * DAY, _SLOT)
+    ]
+    held = [bool(count) for count in session.rows(f"SELECT {', '.join(asked)}")[0]]
+    runs = [(there, len(list(slots))) for there, slots in groupby([True, *held])]
+    return max((length for there, length in runs[:-1] if not there), default=0)
+
+
+def _written(name: str, limit: int) -> str:
+    return (
+        f'a rule of your own: name = "{name}", measure = "log_age", above = {limit // SECOND}, '
+        'severity = "critical"'
+    )

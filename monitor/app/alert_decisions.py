@@ -1,0 +1,114 @@
+"""Alerts as commands see them, and what people decide of them."""
+
+from collections.abc import Iterable
+
+from monitor.alerts.acceptance import ACCEPTED, ACKNOWLEDGED
+from monitor.alerts.lifecycle import Alert, State, accepted
+from monitor.alerts.rules import Rule
+from monitor.app.model_history import Decision
+from monitor.app.wiring import App
+from monitor.core.clock import to_iso
+from monitor.core.errors import MonitorError
+from monitor.show.alerts import Told
+from monitor.specs.rows import Event
+
+
+def listed(
+    app: App, *, model: str | None = None, history: bool = False, as_of: int | None = None
+) -> list[Told]:
+    """Alerts that are pending or firing, or, with the history, all; each with who has seen it."""
+    names = set(app.names(model)) if model is None or not app.is_history(model) else {model}
+    found = app.store.alerts(model, ended=history, as_of=as_of)
+    seen = app.store.events(model, ACKNOWLEDGED)
+    return [
+        Told(name, alert, _seen_by(name, alert, seen))
+        for name, alert in found
+        if model is not None or name in names or history
+    ]
+
+
+def _seen_by(model: str, alert: Alert, seen: Iterable[Event]) -> str:
+    mine = [
+        one
+        for one in seen
+        if (one.model, one.subject) == (model, str(alert.series)) and one.detail == _since(alert)
+    ]
+    return f"{mine[-1].who}: {mine[-1].why}" if mine else ""
+
+
+def accept(app: App, decision: Decision, until: int | None, *, model: str, **of: str | None) -> str:
+    """Keep that an alert's newest breach is expected; what is then judged, in words.
+
+    Raises
+    ------
+    MonitorError
+        if no alert of the rule stands, or several do, or it is about no window.
+    """
+    alert = _one(app, model, **of)
+    if not alert.series.window:
+        raise MonitorError(
+            f"{model}: {alert.series} is about the log as it is now, no window that could become the new "
+            "normal: silence it in Alertmanager, or give its rule another limit"
+        )
+    spec, end = app.spec(model), alert.breach.window_end
+    window = next((one for one in spec.windows if one.name == alert.series.window), None)
+    seen = app.store.state(spec.name).as_of or 0
+    acceptance = accepted(alert, end if window is None else window.start(end), seen, until)
+    _keep(app, model, alert, ACCEPTED, decision, acceptance.text())
+    then = "for ever" if until is None else f"until {to_iso(until)}"
+    judged = "no breach" if window is None else f"judged against the window that ends {to_iso(end)}"
+    return f"{model}: {alert.series} is {judged} {then}, {_from(spec.rules, alert)}"
+
+
+def _from(rules: Iterable[Rule], alert: Alert) -> str:
+    settled = any(rule.name == alert.series.rule and rule.truth == "settled" for rule in rules)
+    return "from the next window on that settles or is revised" if settled else "from the next cycle on"
+
+
+def acknowledge(app: App, decision: Decision, *, model: str, **of: str | None) -> str:
+    """Keep that somebody looks after an alert.
+
+    Raises
+    ------
+    MonitorError
+        as `accept`.
+    """
+    alert = _one(app, model, **of)
+    _keep(app, model, alert, ACKNOWLEDGED, decision, _since(alert))
+    return (
+        f"{model}: {alert.series}, {alert.state} since {to_iso(alert.since)}: {decision.who} looks after it"
+    )
+
+
+def _one(app: App, model: str, **of: str | None) -> Alert:
+    standing = [
+        alert for _, alert in app.store.alerts(app.spec(model).name) if alert.state is not State.RESOLVED
+    ]
+    wanted = [
+        alert
+        for alert in standing
+        if all(value in (None, getattr(alert.series, key)) for key, value in of.items())
+    ]
+    if len(wanted) == 1:
+        return wanted[0]
+    names = ", ".join(str(alert.series) for alert in wanted or standing) or "none"
+    if wanted:
+        raise MonitorError(f"{len(wanted)} alerts are meant, say which by --subject, --segment: {names}")
+    raise MonitorError(f'no alert of the rule "{of["rule"]}" is pending or firing; those that are: {names}')
+
+
+def _keep(app: App, model: str, alert: Alert, kind: str, decision: Decision, detail: str) -> None:
+    event = Event(
+        model=model,
+        at=decision.at,
+        kind=kind,
+        subject=str(alert.series),
+        who=decision.who,
+        why=decision.why,
+        detail=detail,
+    )
+    app.store.record([event])
+
+
+def _since(alert: Alert) -> str:
+    return f'{{"since": {alert.since}}}'

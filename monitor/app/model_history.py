@@ -1,0 +1,178 @@
+"""Decisions about histories: a renamed model keeps its own, panes are recounted, a model is forgotten."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from monitor.app.run_lock import Held
+from monitor.app.wiring import App, whose
+from monitor.config.messages import listed
+from monitor.core.clock import floor_to, to_iso
+from monitor.core.errors import LeaseLost, MonitorError, StoreError
+from monitor.pipeline.cycle import Tick, run_cycle
+from monitor.pipeline.model import Model
+from monitor.records.pane import Part
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import CycleReport
+from monitor.specs.references import reference_key
+from monitor.specs.rows import Event, WaitingPane
+from monitor.specs.settings import Settings
+
+_ALL_ROWS = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who decided, when (microseconds), and why."""
+
+    at: int
+    who: str
+    why: str = ""
+
+
+def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
+    """Hand over the histories of models that were renamed, all or none; the new names of those that had one.
+
+    Parameters
+    ----------
+    held
+        the run is this process's already; otherwise it is taken, and refused while a daemon has it.
+
+    Raises
+    ------
+    MonitorError
+        if a model has a history under both of its names in one run: nothing is renamed.
+    """
+    due = renamed(app, app.settings)
+    if due and not held:
+        with Held(app):
+            return rename_models(app, at, held=True)
+    try:
+        if due:
+            app.store.rename([(_renamed_event(spec, at), _new_keys(app, spec)) for spec in due])
+    except StoreError:
+        if renamed(app, app.settings):  # else another daemon of the same configuration did it just now
+            raise
+    for spec in due:
+        app.forget(spec.name)
+    return [spec.name for spec in due]
+
+
+def renamed(app: App, settings: Settings) -> list[ModelSpec]:
+    """Models of a configuration whose history stands under their former name.
+
+    Raises
+    ------
+    MonitorError
+        if a model has a history under both of its names in one run.
+    """
+    due = [spec for spec in settings.models if spec.formerly and app.store.runs(spec.formerly)]
+    for spec in due:
+        both = sorted({*app.store.runs(str(spec.formerly))} & {*app.store.runs(spec.name)})
+        if both:
+            raise MonitorError(
+                f'model "{spec.name}": it has a history of its own beside that of "{spec.formerly}" in '
+                f"{listed(both)}: take formerly away, or forget one of them by monitor forget --model NAME"
+            )
+    return due
+
+
+def _renamed_event(spec: ModelSpec, at: int) -> Event:
+    return Event(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly))
+
+
+def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:
+    """Keys of the kept references under the new name: what a reference is made of names its model."""
+    old = reference_key(replace(spec, name=str(spec.formerly)))
+    kept = app.store.reference_keys(str(spec.formerly))
+    return {key: reference_key(spec) + key[len(old) :] for key in kept if key.startswith(old)}
+
+
+def recount(app: App, name: str, start: int, end: int, decision: Decision) -> tuple[int, CycleReport]:
+    """Count the panes that overlap [start, end) again, whole, and measure, as of the model's last cycle.
+
+    The decision is kept as an event before the first pane is counted.
+
+    Returns
+    -------
+    tuple[int, CycleReport]
+        number of the panes, and what the cycle did.
+
+    Raises
+    ------
+    MonitorError
+        if the model has no history yet, or there is no such pane within its horizon.
+    """
+    with app.leased(name) as lease:
+        state = app.store.state(name)
+        if state.as_of is None:
+            raise MonitorError(f'model "{name}": nothing has been counted yet')
+        model, caches = app.prepared(name, state.as_of)
+        starts = _panes(model, start, end, state.as_of)
+        if not starts:
+            span = f"{to_iso(start)} to {to_iso(end)}"
+            raise MonitorError(f'model "{name}": no pane from {span} is stored or within the horizon')
+        _record(app, name, "recounted", decision, panes=len(starts), start=to_iso(start), end=to_iso(end))
+        waiting = [WaitingPane(start=one, part=Part.RECORDS, since=state.as_of) for one in starts]
+        app.store.note_waiting(name, state, waiting, token=lease.token)
+        whole = replace(model, spec=replace(model.spec, recount_rows=_ALL_ROWS))
+        report, _ = run_cycle(whole, caches, Tick(state.as_of, lease))
+        app.forget(name)
+    return len(starts), report
+
+
+def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
+    """Delete the history of a model in every run; how many rows, by table.
+
+    Its configurations, references and events are kept for ever: a model that is configured still begins
+    anew, compared with the same reference.
+
+    Raises
+    ------
+    MonitorError
+        if nothing is kept of it; `LeaseLost` while a cycle of it runs.
+    """
+    if not app.store.runs(name):
+        raise MonitorError(f'nothing is kept of a model "{name}"')
+    with _held_everywhere(app, name):
+        gone = app.store.forget(
+            Event(model=name, at=decision.at, kind="forgotten", who=decision.who, why=decision.why)
+        )
+    app.forget(name)
+    return gone
+
+
+@contextmanager
+def _held_everywhere(app: App, name: str) -> Iterator[None]:
+    """Hold the model's lease in every run in which it has a history."""
+    with ExitStack() as stack:
+        stack.enter_context(app.held(name))
+        for run in {*app.store.runs(name)} - {app.store.run}:
+            store = replace(app.store, run=run)
+            token = store.claim(name, app.owner, app.settings.daemon.lease_ttl)
+            if token is None:
+                raise LeaseLost(
+                    f'another process runs a cycle of this model in the run "{run}" ({whose(store, name)})'
+                )
+            stack.callback(store.release, name, token)
+        yield
+
+
+def _panes(model: Model, start: int, end: int, as_of: int) -> list[int]:
+    pane = model.reading.pane
+    first, last = floor_to(start, pane), min(end, as_of + model.reading.tolerance + 1)
+    stored = {one.start for one in model.store.facts(model.name, first) if one.start < last}
+    return sorted(stored.union(range(max(first, model.oldest_pane(as_of)), last, pane)))
+
+
+def _record(app: App, name: str, kind: str, decision: Decision, **detail: object) -> None:
+    event = Event(
+        model=name,
+        at=decision.at,
+        kind=kind,
+        who=decision.who,
+        why=decision.why,
+        detail=json.dumps(detail),
+    )
+    app.store.record([event])

@@ -1,0 +1,287 @@
+"""Who writes a run's history: one process alone, or the daemons that share it."""
+
+import fcntl
+import os
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Self
+from urllib.parse import quote
+
+import structlog
+
+from monitor.app.wiring import App, whose
+from monitor.core.clock import SECOND
+from monitor.core.errors import StoreError
+from monitor.store.adapter import SqlStore
+from monitor.store.coordination.daemons import WHOLE_RUN, Aside
+
+RETRY = 1.0  # seconds between two looks whether the run is free
+WHY = {
+    Aside.CONFIGURATION: "a daemon of a newer configuration or version has the run",
+    Aside.SCHEMA: "the store was migrated by a newer version: update this daemon",
+    Aside.HELD: "another process has the run for itself",
+}
+
+
+class Held:
+    """The run's history is this process's alone as long as this is open.
+
+    On SQLite an operating system's lock on a file beside the store, which ends with the process; elsewhere
+    a lease, renewed from a thread: a process whose lease was taken over, as after a long sleep of its
+    machine, ends itself.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._lock = lock_of(app.store)
+        self._beating = _Beating(app.settings.daemon.lease_ttl, self._renew)
+        self._token: int | None = None
+        self.lost = False
+
+    def claimed(self) -> bool:
+        """Whether the run is this process's now."""
+        if self._lock is not None:
+            if taken := self._lock.taken():
+                self._app.store.inherit(self._app.owner)
+            return taken
+        if self._token is None:
+            self._token = self._app.store.hold(self._app.owner, self._app.settings.daemon.lease_ttl)
+        return self._token is not None
+
+    def __enter__(self) -> Self:
+        """Take the run, or refuse to share it."""
+        if not self.claimed():
+            store = self._app.store
+            raise StoreError(
+                f'a daemon or a replay has the run "{store.run}" ({whose(store, WHOLE_RUN)}): '
+                "wait, or name another run with --run NAME"
+            )
+        if self._token is not None:
+            self._beating.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Give the run back."""
+        self._beating.stop()
+        if self._lock is not None:
+            self._lock.release()
+        if self._token is not None:
+            self._app.store.release(WHOLE_RUN, self._token)
+
+    def _renew(self) -> bool:
+        assert self._token is not None
+        if self._app.store.renew(WHOLE_RUN, self._token, self._app.settings.daemon.lease_ttl):
+            return True
+        self.lost = True
+        structlog.stdlib.get_logger(__name__).error("another process has taken the run over")
+        os.kill(os.getpid(), signal.SIGTERM)
+        return False
+
+
+class Joined:
+    """The daemon is one of those that share the run, or on SQLite its only one, as long as this is open.
+
+    `generation` is that of its configuration; `before` the as of of each model's last cycle when it came
+    into use, None if a daemon had it before.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._lock = lock_of(app.store)
+        self._config = app.fingerprint
+        self._beating = _Beating(app.settings.daemon.lease_ttl, self._beat)
+        self._joining = threading.RLock()  # our own new generation is no other daemon's
+        self._aside: Aside | None = None
+        self._told: Callable[[Aside | None], None] = lambda _aside: None
+        self.generation = 0
+        self.before: dict[str, int] | None = None
+
+    @property
+    def shared(self) -> bool:
+        """Whether other daemons may share the run."""
+        return self._lock is None
+
+    @property
+    def why(self) -> str | None:
+        """Why no cycles are claimed, as it was seen last; None: they are."""
+        return None if self._aside is None else f"claiming no cycles: {WHY[self._aside]}"
+
+    def listen(self, told: Callable[[Aside | None], None]) -> None:
+        """Have it told why nothing is claimed, None: it is, now and at each change."""
+        self._told = told
+        told(self._aside)
+
+    def joined(self) -> bool:
+        """Whether the run may be shared now; where it is a file, whether it is this process's."""
+        if self._lock is not None and not self._lock.taken():
+            return False
+        return self.renew()
+
+    def renew(self) -> bool:
+        """Join with the configuration of now; False: another process has the run for itself."""
+        ttl = self._app.settings.daemon.lease_ttl
+        with self._joining:
+            self._config = self._app.fingerprint
+            joined = self._app.store.join(self._app.owner, self._config, ttl, alone=self._lock is not None)
+            if joined is not None:
+                self.generation, self.before = joined
+        return joined is not None
+
+    def renew_and_act(self) -> bool:
+        """Join with the configuration of now; whether this daemon may act on it."""
+        return self.renew() and self.aside() is None
+
+    def aside(self) -> Aside | None:
+        """Why nothing may be claimed now, by a look at the store."""
+        with self._joining:
+            aside = self._app.store.aside(self.generation)
+            if self._lock is not None and not self._lock.taken():
+                aside = Aside.HELD
+            if aside is not self._aside:
+                self._aside = aside
+                log = structlog.stdlib.get_logger(__name__)
+                if aside is None:
+                    log.info("claiming cycles again")
+                else:
+                    log.warning("claiming no cycles, serving what others measure", reason=WHY[aside])
+                self._told(aside)
+            return aside
+
+    def __enter__(self) -> Self:
+        """Say again and again that this daemon lives."""
+        self._beating.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Leave."""
+        self._beating.stop()
+        with suppress(StoreError):  # what ends unsaid expires
+            self._app.store.leave(self._app.owner)
+        if self._lock is not None:
+            self._lock.release()
+
+    def _beat(self) -> bool:
+        with self._joining:
+            if self.aside() is not Aside.SCHEMA:  # what is known of other tables' columns may be wrong
+                ttl = self._app.settings.daemon.lease_ttl
+                self._app.store.beat(self._app.owner, self._config, self.generation, ttl)
+        return True
+
+
+class _Beating:
+    """Calls a function each third of a lease from a thread of its own, until it answers False."""
+
+    def __init__(self, ttl: int, beat: Callable[[], bool]) -> None:
+        self._wait = ttl / SECOND / 3
+        self._beat = beat
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._wait):
+            try:
+                if not self._beat():
+                    return
+            except StoreError:
+                continue  # the next third of the lease may find the database again
+
+
+def join_when_free(app: App, received: SimpleQueue[int]) -> Joined | None:
+    """Join the run as soon as no other process has it; None: a signal to end came first.
+
+    Parameters
+    ----------
+    received
+        signals; one to read the configuration again is left for the service that follows.
+    """
+    joined, reread = Joined(app), False
+    log = structlog.stdlib.get_logger(__name__)
+    said = False
+    while not joined.joined():
+        if not said:
+            by = whose(app.store, WHOLE_RUN)
+            log.info("another process has the run, waiting", run=app.store.run, by=by)
+            said = True
+        with suppress(Empty):
+            number = received.get(timeout=RETRY)
+            if number != signal.SIGHUP:
+                log.info("stopped", signal=signal.Signals(number).name)
+                return None
+            reread = True
+    if reread:
+        received.put(signal.SIGHUP)
+    return joined
+
+
+class FileLock:
+    """An exclusive lock on a file, which is made where there is none and stays."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+        self._taking = threading.Lock()
+
+    def taken(self) -> bool:
+        """Take it unless another process has it; whether it is this one's now.
+
+        A file that was deleted or replaced is taken anew: others would take it.
+
+        Raises
+        ------
+        StoreError
+            if the file cannot be made.
+        """
+        with self._taking:
+            return (self._descriptor is not None and self._is_at_path(self._descriptor)) or self._take()
+
+    def _take(self) -> bool:
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StoreError(f"lock {self._path}: {error.strerror or error}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        if not self._is_at_path(descriptor):
+            os.close(descriptor)
+            return False
+        self.release()
+        self._descriptor = descriptor
+        return True
+
+    def _is_at_path(self, descriptor: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(descriptor), self._path.stat())
+        except OSError:
+            return False
+
+    def release(self) -> None:
+        """Let it go."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def lock_of(store: SqlStore) -> FileLock | None:
+    """Lock of a run in a SQLite file; None: the store is shared by leases."""
+    url = store.engine.url
+    if url.get_backend_name() != "sqlite":
+        return None
+    name = url.database or ":memory:"
+    if name == ":memory:":
+        return None
+    return FileLock(Path(f"{name.removeprefix('file:')}.{quote(store.run, safe='')}.lock"))

@@ -1,0 +1,102 @@
+"""What other processes commit is served too: a look at the store every few seconds."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from monitor.app.wiring import App
+from monitor.core.clock import SECOND, format_duration
+from monitor.core.errors import CodecError, StoreError, StoreLost
+
+EVERY = 2.0  # seconds
+PATIENCE = 60.0  # seconds that the store may be silent
+
+
+@dataclass(slots=True)
+class StoreWatch:
+    """Publishes what others have committed, and what could not be published when it was committed.
+
+    Parameters
+    ----------
+    publish
+        hands a model's committed rows to the exposition.
+    followed
+        is told of a model that another process has run.
+    """
+
+    app: App
+    publish: Callable[[str], None]
+    followed: Callable[[str], None] = lambda _name: None
+    _seen: dict[str, tuple[int | None, str, int, bool]] = field(default_factory=dict)
+    _unshown: set[str] = field(default_factory=set)
+    _answered: float = field(default_factory=time.monotonic)
+    _why: str = "it does not answer"
+    _lost: bool = False
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def show(self, name: str) -> None:
+        """Publish a model."""
+        self._unshown.add(name)  # until it is shown: the store may not answer
+        self.publish(name)
+        self._unshown.discard(name)
+
+    def restore(self) -> None:
+        """Publish all models, and follow them from now on."""
+        for name in self.app.names():
+            self._show_if_sound(name)
+        threading.Thread(target=self._run, name="following", daemon=True).start()
+
+    def fault(self) -> str | None:
+        """What is wrong with the store: it is lost, or has not answered for a minute; None: nothing."""
+        silent = time.monotonic() - self._answered
+        if self._lost:
+            return self._why
+        if silent <= PATIENCE:
+            return None
+        return f"the store has not answered for {format_duration(int(silent) * SECOND)}: {self._why}"
+
+    def stop(self) -> None:
+        """Follow no more."""
+        self._ended.set()
+
+    def look(self) -> None:
+        """Publish what is new."""
+        found = self.app.store.progress()
+        for name in self.app.names():
+            now, before = found.get(name), self._seen.get(name)
+            if now is None:
+                continue
+            others = now != before and now[1] != self.app.owner
+            if others or name in self._unshown:
+                self._show_if_sound(name)
+            if others and (before is None or now[0] != before[0]):
+                self.followed(name)
+            self._seen[name] = now
+
+    def _show_if_sound(self, name: str) -> None:
+        """Publish a model; one whose rows are damaged stops no other, and is looked at when they are new."""
+        try:
+            self.show(name)
+        except CodecError as error:
+            self._unshown.discard(name)
+            log = structlog.stdlib.get_logger(__name__)
+            log.warning("what is kept cannot be shown", model=name, reason=str(error))
+
+    def _run(self) -> None:
+        log = structlog.stdlib.get_logger(__name__)
+        while not self._ended.wait(EVERY):
+            try:
+                self.look()
+            except StoreError as error:
+                lost = isinstance(error, StoreLost)
+                if lost and not self._lost:
+                    log.error("the store is lost", reason=str(error))  # noqa: TRY400 -- in one line
+                log.debug("the store does not answer", reason=str(error))
+                self._why, self._lost = str(error), lost
+                continue
+            except Exception:
+                log.exception("what others measured was not served")
+            self._answered, self._lost = time.monotonic(), False

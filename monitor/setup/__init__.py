@@ -1,0 +1,1 @@
+"""What `init` does: survey a database, guess roles, write a configuration."""

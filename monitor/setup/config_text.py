@@ -1,0 +1,263 @@
+"""The configuration that `monitor init` writes: short, each guess with its evidence. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from monitor.core.clock import DAY, to_iso
+from monitor.core.text import double_quoted, readable
+from monitor.setup.guess import Guess, Roles
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What is written.
+
+    Parameters
+    ----------
+    url
+        with places for secrets.
+    looked
+        what was looked at, a sentence.
+    reference
+        first and last moment of the log's range that serves as one; None: none.
+    horizon
+        longer than the default, with the reason.
+    refused
+        columns whose type is not read.
+    nested
+        columns that hold JSON.
+    labels_where
+        condition on the labels.
+    """
+
+    source: str
+    url: str
+    name: str
+    predictions: str
+    labels: str | None
+    roles: Roles
+    looked: str
+    naive: bool = False
+    reference: tuple[int, int] | None = None
+    horizon: tuple[str, str] | None = None
+    refused: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
+    labels_where: str | None = None
+
+
+def config_text(draft: Draft) -> str:
+    """TOML of a draft; a name brings no line of its own, in no comment either."""
+    lines = [
+        f"# Written by `monitor init`: {draft.looked}.",
+        "# Every guess says why; what is not known is commented out. Every key: config.example.toml.",
+        "",
+        *_source(draft),
+        "",
+        *_model(draft),
+        "",
+        *_predictions(draft),
+        *_labels(draft),
+        *_classes(draft.roles),
+        *_reference(draft),
+        *_control(draft.roles),
+        *_serving(draft.roles),
+        "",
+    ]
+    return "\n".join(map(readable, lines))
+
+
+def quoted(text: str) -> str:
+    """Text as TOML writes it, places for secrets excepted."""
+    return double_quoted(text).replace("${", "$${")
+
+
+def missing_roles(roles: Roles) -> list[str]:
+    """Roles that a model cannot do without and that were not found."""
+    wanted = ["id", "event_time"]
+    lacking = [role for role in wanted if role not in roles.predictions]
+    outputs = {"score", "prediction"} & set(roles.predictions)
+    if not outputs and not roles.probabilities:
+        lacking.append("prediction" if roles.task != "binary" else "score")
+    if roles.task == "regression" and "prediction" not in roles.predictions and "prediction" not in lacking:
+        lacking.append("prediction")
+    return lacking
+
+
+def _source(draft: Draft) -> Iterator[str]:
+    yield f"[sources.{draft.source}]"
+    yield f"url = {double_quoted(draft.url)}"
+    if draft.naive:
+        yield '# timezone = "Europe/Vienna"  # FILL IN if times without a zone are not UTC'
+
+
+def _model(draft: Draft) -> Iterator[str]:
+    roles = draft.roles
+    yield "[[models]]"
+    yield f"name = {quoted(draft.name)}"
+    yield f"source = {quoted(draft.source)}"
+    yield _line("task", quoted(roles.task), roles.why_task)
+    if draft.horizon is not None:
+        yield _line("horizon", quoted(draft.horizon[0]), draft.horizon[1])
+    if roles.own_table is not None and "reported_at" not in roles.labels:
+        yield _line(
+            "settle_after", '"7d"', "FILL IN the age from which on labels are complete: no column tells"
+        )
+
+
+def _predictions(draft: Draft) -> Iterator[str]:
+    roles, found = draft.roles, draft.roles.predictions
+    yield "[models.predictions]"
+    yield f"table = {quoted(draft.predictions)}"
+    yield from _guess("id", found.get("id"), "the column, or list of columns, that names a prediction")
+    yield from _guess("event_time", found.get("event_time"), "when the prediction was made")
+    first = found.get("event_time")
+    yield from _guess(
+        "logged_at", found.get("logged_at"), "when a row became visible, if it is logged", first
+    )
+    if roles.task == "binary":
+        yield from _guess("score", found.get("score"), "the column of the score, high for the positive class")
+    if roles.score_range is not None:
+        low, high = roles.score_range
+        yield _line(
+            "score_range", f"[{low:g}, {high:g}]", "FILL IN: valid scores, guessed from those looked at"
+        )
+    yield from _decision(roles)
+    yield from _guess("version", found.get("version"), "the column of the model's version, if it is logged")
+    if draft.refused:
+        yield f"# not read, cast them in a view or in `query`: {', '.join(draft.refused)}"
+    if draft.nested:
+        yield f"# holds JSON: {', '.join(draft.nested)}; instead of table take what is in it out by"
+        yield """# query = "SELECT t.*, (t.body->>'km')::float AS km FROM my_log AS t"  # FILL IN"""
+    yield ""
+
+
+def _decision(roles: Roles) -> Iterator[str]:
+    found = roles.predictions
+    if roles.probabilities:
+        columns = ", ".join(
+            f"{_key(name)} = {quoted(column)}" for name, column in roles.probabilities.items()
+        )
+        yield _line("probabilities", f"{{ {columns} }}", "one column a class, by their names")
+    if "prediction" in found or "score" not in found:
+        if not roles.probabilities or "prediction" in found:
+            yield from _guess("prediction", found.get("prediction"), "the column of the predicted value")
+    else:
+        low, high = roles.score_range or (0.0, 1.0)
+        yield _line("threshold", f"{(low + high) / 2:g}", "FILL IN: positive from this score on; a guess")
+
+
+def _labels(draft: Draft) -> Iterator[str]:
+    roles, found = draft.roles, draft.roles.labels
+    if roles.own_table is None:
+        yield "# [models.labels]           # FILL IN the table of the truth: without it no performance"
+        yield '# table = "labels"'
+        yield '# label = "label"'
+        yield ""
+        return
+    yield "[models.labels]"
+    if roles.own_table and draft.labels is not None:
+        yield f"table = {quoted(draft.labels)}"
+        if draft.labels_where is not None:
+            yield f"where = {quoted(draft.labels_where)}"
+        yield from _guess("id", found.get("id"), "the column that names the prediction")
+    yield from _guess("label", found.get("label"), "the column of the truth")
+    first = roles.predictions.get("event_time")
+    yield from _guess("reported_at", found.get("reported_at"), "when a label became known", first)
+    if "revision" in found:
+        yield from _guess("revision", found.get("revision"), "")
+    yield ""
+
+
+def _classes(roles: Roles) -> Iterator[str]:
+    if not roles.classes or roles.task == "regression":
+        return
+    if roles.task == "binary" and (roles.classes != ("1", "0") or "guess" in roles.why_classes):
+        yield "[models.classes]"
+        yield _line("positive", quoted(roles.classes[0]), roles.why_classes)
+        yield f"negative = {quoted(roles.classes[1])}"
+        yield ""
+    elif roles.task == "multiclass" and not roles.probabilities:
+        yield "[models.classes]"
+        yield _line("values", f"[{', '.join(quoted(name) for name in roles.classes)}]", roles.why_classes)
+        yield ""
+
+
+def _reference(draft: Draft) -> Iterator[str]:
+    roles = draft.roles
+    if draft.reference is None or not (roles.numeric or roles.categorical):
+        yield "# [models.reference]        # FILL IN what to compare with: without it no shift"
+        yield '# file = "training.parquet" # the training data, columns named as above; or a table, a query'
+        return
+    yield "[models.reference]          # the log's own first days; better the training data: file = …"
+    yield f"from = {quoted(_day(draft.reference[0]))}"
+    yield f"to = {quoted(_day(draft.reference[1]))}"
+    yield ""
+    yield "[models.features]           # the other columns; take out what the model is not fed"
+    for key, names in (("numeric", roles.numeric), ("categorical", roles.categorical)):
+        if names:
+            yield from _listed(key, names)
+
+
+def _control(roles: Roles) -> Iterator[str]:
+    if roles.control is None:
+        return
+    guess = roles.predictions["arm"]
+    yield ""
+    yield "[models.control]            # compares both groups; leave it out if it is none"
+    yield _line("arm_column", quoted(guess.column), guess.why)
+    yield f"control_value = {quoted(roles.control[0])}"
+    yield f"treatment_value = {quoted(roles.control[1])}"
+
+
+def _serving(roles: Roles) -> Iterator[str]:
+    if roles.serving is None:
+        return
+    guess, values = roles.serving
+    yield ""
+    yield "# [models.serving]           # FILL IN the values of rows that serve, if others are shadow rows"
+    yield _line("# column", quoted(guess.column), f"{guess.why}; needs predictions.version")
+    yield f"# values = [{', '.join(quoted(value) for value in values)}]"
+
+
+def _guess(key: str, guess: Guess | None, meaning: str, first: Guess | None = None) -> Iterator[str]:
+    """A key and its evidence, or a line to fill in; the unit of an epoch where the first has another."""
+    if guess is None:
+        yield f'# {key} = "…"  # FILL IN: {meaning}'
+        return
+    several = f"[{', '.join(quoted(name) for name in (guess.column, *guess.more))}]"
+    yield _line(key, several if guess.more else quoted(guess.column), guess.why)
+    if first is None and guess.unit is not None:
+        yield _line(f"{key}_unit", quoted(guess.unit), "between 1990 and 2100")
+    elif first is not None and guess.unit != first.unit:
+        yield _line(f"{key}_unit", quoted(guess.unit or "none"), "other than that of the event time")
+
+
+def _listed(key: str, names: tuple[str, ...]) -> Iterator[str]:
+    whole = f"{key} = [{', '.join(quoted(name) for name in names)}]"
+    if len(whole) <= _WIDTH:
+        yield whole
+        return
+    yield f"{key} = ["
+    line = "   "
+    for name in names:
+        if len(line) + len(quoted(name)) > _WIDTH:
+            yield line
+            line = "   "
+        line += f" {quoted(name)},"
+    yield line
+    yield "]"
+
+
+def _line(key: str, value: str, why: str) -> str:
+    plain = " ".join(why.split())
+    return f"{f'{key} = {value}':<26}  # {plain}" if plain else f"{key} = {value}"
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else quoted(name)
+
+
+def _day(us: int) -> str:
+    return to_iso(us)[:10] if us % DAY == 0 else to_iso(us)

@@ -1,0 +1,198 @@
+"""Look at tables that nobody has described yet, and write a first configuration that passes the check."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from monitor.advice.findings import ENOUGH, needed_horizon
+from monitor.advice.inspect import Inspection, inspect_model
+from monitor.advice.report import counted
+from monitor.advice.silence import silence_warnings
+from monitor.config.fill import Filling
+from monitor.config.load import settings_of
+from monitor.core.clock import DAY, floor_to, format_duration
+from monitor.core.errors import ConfigurationError
+from monitor.setup.config_text import Draft, config_text, missing_roles
+from monitor.setup.guess import Guess, Roles
+from monitor.setup.roles import guess_roles
+from monitor.setup.survey import Survey, found_ids, span_of, survey
+from monitor.setup.url_template import source_name, templated
+from monitor.sources import SqlSource, open_source
+from monitor.specs.model import ModelSpec, Relation, SourceSpec
+
+_NESTED = ("json", "jsonb")
+_REFERENCE_DAYS = 28  # more, where these hold fewer rows than
+_REFERENCE_ENOUGH = 2_000
+_REFERENCE_ROWS = 200_000
+_ENOUGH = 2  # days of log that are left beside the reference, at least
+
+
+@dataclass(frozen=True, slots=True)
+class FirstConfig:
+    """A configuration, and what is to be done about it.
+
+    Parameters
+    ----------
+    text
+        TOML.
+    missing
+        roles to fill in before it can be used.
+    faults, warnings
+        what `check` says of it.
+    variables
+        names of environment variables that it needs.
+    """
+
+    text: str
+    missing: tuple[str, ...]
+    faults: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+def first_config(
+    url: str,
+    predictions: str,
+    labels: str | None,
+    name: str | None,
+    environ: Mapping[str, str],
+    now: int,
+    *,
+    labels_where: str | None = None,
+) -> FirstConfig:
+    """Look at tables and write what they seem to be.
+
+    Parameters
+    ----------
+    url
+        of the database; may hold `${NAME}`, its secrets are not written.
+    predictions, labels
+        tables or views.
+    name
+        of the model; None: that of the table.
+    environ
+        environment for `${NAME}`.
+    now
+        what lies after it is in the future.
+    labels_where
+        condition on the labels: the table may be shared by several models.
+
+    Raises
+    ------
+    ConfigurationError
+        if a place in the URL cannot be filled.
+    SourceError
+        if the database does not answer, or there is no such table.
+    """
+    filling = Filling(environ)
+    filled = str(filling.fill(url, ("url",)))
+    if filling.faults:
+        raise ConfigurationError([f"--url: {fault.text}" for fault in filling.faults])
+    name_of_source = source_name(url)
+    written, secrets = templated(url, re.sub(r"\W", "_", name_of_source).upper())
+    source = open_source(SourceSpec(name=name_of_source, url=filled))
+    try:
+        told = None if labels is None else Relation(table=labels, where=labels_where)
+        draft = _draft(source, Relation(table=predictions), told, name, name_of_source, written)
+        missing = missing_roles(draft.roles)
+        if missing:
+            return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
+        checked, model = _check(draft, source, {**environ, **secrets}, now)
+        draft = replace(draft, horizon=_horizon(checked, model))
+        if draft.horizon is not None:
+            checked, _ = _check(draft, source, {**environ, **secrets}, now)
+    finally:
+        source.close()
+    return FirstConfig(config_text(draft), (), checked.faults, checked.warnings, tuple(secrets))
+
+
+def _draft(
+    source: SqlSource, log: Relation, told: Relation | None, name: str | None, of: str, url: str
+) -> Draft:
+    predictions = str(log.table)
+    first = survey(source, log)
+    second = None if told is None else survey(source, told)
+    roles = guess_roles(
+        first,
+        second,
+        lambda own, theirs: None if second is None else found_ids(source, first, second, own, theirs),
+    )
+    return Draft(
+        source=of,
+        url=url,
+        name=re.sub(r"[^A-Za-z0-9_.-]+", "_", name or predictions.rsplit(".", 1)[-1]),
+        predictions=predictions,
+        labels=None if told is None else told.table,
+        roles=roles,
+        looked="; ".join(_looked(one) for one in (first, second) if one is not None),
+        naive=_naive(first, roles),
+        reference=_reference_range(source, first, roles),
+        refused=first.refused,
+        nested=tuple(one.name for one in first.columns if one.type in _NESTED),
+        labels_where=None if told is None else told.where,
+    )
+
+
+def _looked(one: Survey) -> str:
+    return f"{counted(one.looked, 'row')} of {one.rows} in {one.relation.table}"
+
+
+def _naive(one: Survey, roles: Roles) -> bool:
+    guess = roles.predictions.get("event_time")
+    return guess is not None and guess.unit is None and one.column(guess.column).naive
+
+
+def _reference_range(source: SqlSource, one: Survey, roles: Roles) -> tuple[int, int] | None:
+    """Whole days from the log's first on: few enough rows to read at once, at most half of the log."""
+    guess = roles.predictions.get("event_time")
+    if guess is None:
+        return None
+    column = one.column(guess.column)
+    span = span_of(source, one, column, guess.unit)
+    if span is None or span[1] - span[0] < 2 * _ENOUGH * DAY:
+        return None
+    days = int(span[1] - span[0]) // DAY
+    a_day = max(_per_day(one, guess, span), 0.01)
+    wanted = max(_REFERENCE_DAYS, int(_REFERENCE_ENOUGH / a_day))
+    length = min(wanted, days // 2, int(_REFERENCE_ROWS / a_day))
+    start = floor_to(int(span[0]) + DAY - 1, DAY)
+    return (start, start + length * DAY) if length >= 1 else None
+
+
+def _per_day(one: Survey, guess: Guess, span: np.ndarray) -> float:
+    """Rows a day: of the whole log, or, where it was not counted to its end, of the rows looked at."""
+    times = one.column(guess.column).moments(guess.unit)
+    if not one.rows.more or times is None or not times.known.any():
+        return one.rows.n * DAY / float(span[1] - span[0])
+    known = times.us[times.known]
+    return len(known) * DAY / max(float(known.max() - known.min()), 1.0)
+
+
+def _check(
+    draft: Draft, source: SqlSource, environ: Mapping[str, str], now: int
+) -> tuple[Inspection, ModelSpec]:
+    """Read the text as `check` would, and look at the tables by it."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "config.toml"
+        path.write_text(config_text(draft), encoding="utf-8")
+        (model,) = settings_of(path, environ).models
+        found = inspect_model(model, source, Path(directory), now)
+        silent = silence_warnings(model, source, found.newest)
+        return replace(found, warnings=(*found.warnings, *silent)), model
+
+
+def _horizon(checked: Inspection, model: ModelSpec) -> tuple[str, str] | None:
+    """A longer horizon than the default, where labels come late: it should be several times their delay."""
+    if len(checked.delays) < ENOUGH:
+        return None
+    age = max(0, int(np.quantile(checked.delays, model.settled_share, method="inverted_cdf")))
+    wanted = needed_horizon(model, 2 * age)
+    days = int(wanted.removesuffix("d"))
+    if days * DAY <= model.reading.horizon:
+        return None
+    came = format_duration(max(DAY, -(-age // DAY) * DAY))
+    return wanted, f"{model.settled_share:.0%} of {len(checked.delays):,} labels came within {came}"

@@ -1,0 +1,98 @@
+"""A guess and its evidence."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from monitor.setup.survey import Column
+
+MOST_CLASSES = 50
+NAMED_FROM = 10  # rows that hold a value before it is named
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A column and why it is thought to have a role; `unit` of an epoch; `more` columns of an id."""
+
+    column: str
+    why: str
+    unit: str | None = None
+    more: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> set[str]:
+        """All of them."""
+        return {self.column, *self.more}
+
+
+@dataclass(slots=True)
+class Roles:
+    """What was guessed; a role that is not there could not be.
+
+    Parameters
+    ----------
+    predictions, labels
+        guesses by role.
+    own_table
+        labels stand in a table of their own; None: there are none.
+    classes
+        of the label and of the prediction, the most frequent first; binary: (positive, negative).
+    why_task, why_classes
+        evidence.
+    probabilities
+        column by class.
+    control
+        control and treatment value of the arm column.
+    serving
+        column that may tell rows that serve, and its values; it is only hinted at.
+    numeric, categorical
+        what is left and looks like features.
+    """
+
+    task: str
+    why_task: str
+    predictions: dict[str, Guess] = field(default_factory=dict)
+    labels: dict[str, Guess] = field(default_factory=dict)
+    own_table: bool | None = None
+    classes: tuple[str, ...] = ()
+    why_classes: str = ""
+    probabilities: dict[str, str] = field(default_factory=dict)
+    control: tuple[str, str] | None = None
+    serving: tuple[Guess, tuple[str, ...]] | None = None
+    score_range: tuple[float, float] | None = None
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+
+
+def described(column: Column) -> str:
+    """The database's type of a column."""
+    return column.type or "no declared type"
+
+
+def held(column: Column) -> str:
+    """What a column holds, in a few words: its levels, or its ends."""
+    if column.numbers is not None and column.distinct > 8:
+        low, high = ends(column)
+        return f"numbers from {low:g} to {high:g}"
+    named = [name for name, count in column.levels.items() if count >= NAMED_FROM][:4]
+    others = column.distinct - len(named)
+    parts = [f"{name} {column.levels[name] / column.there:.0%}" for name in named]
+    return ", ".join([*parts, f"{others} {'other' if named else 'rare'} values"] if others else parts)
+
+
+def ends(column: Column) -> tuple[float, float]:
+    """Smallest and largest number looked at."""
+    values = column.numbers
+    return (0.0, 0.0) if values is None else (float(values.min()), float(values.max()))
+
+
+def within(column: Column, low: float, high: float) -> bool:
+    """All values are numbers of a range."""
+    values = column.numbers
+    return values is not None and bool((values >= low).all() and (values <= high).all())
+
+
+def round_range(low: float, high: float) -> tuple[float, float]:
+    """Ends in round numbers that leave some room: rows not looked at may lie beyond."""
+    step = 10.0 ** np.floor(np.log10(max(high - low, 1e-9)))
+    return (min(0.0, np.floor(low / step) * step), float(np.ceil(high / step) * step))

@@ -1,0 +1,155 @@
+"""What did the model say, and of what? Classes, outputs, version, arms, features: guessed. Pure."""
+
+from collections.abc import Sequence
+
+from monitor.records.values import canonical
+from monitor.setup.column_names import clearest, rank, rank_or_last
+from monitor.setup.guess import MOST_CLASSES, Guess, Roles, described, ends, held, round_range, within
+from monitor.setup.survey import Column, Survey
+
+_POSITIVE = ("1", "yes", "y", "t", "positive", "pos", "bad", "fraud", "default", "churn", "churned", "late")
+_SERVING = ("shadow", "live", "champion", "challenger", "canary")
+_FEW = 6  # values of a column that tells rows that serve
+_CONTROL = ("control", "ctrl", "holdout", "placebo", "c", "a")
+
+
+def guess_version(survey: Survey, roles: Roles) -> None:
+    """The column of the model's version."""
+    name = clearest("version", [one.name for one in _left(survey, roles) if one.distinct <= 100])
+    if name is not None:
+        column = survey.column(name)
+        roles.predictions["version"] = Guess(name, f"{described(column)}: {held(column)}")
+
+
+def guess_classes(label: Column | None, roles: Roles) -> None:
+    """Classes, and which is the positive one."""
+    if roles.task == "regression" or label is None:
+        return
+    levels = list(label.levels)
+    if roles.task == "multiclass":
+        roles.classes, roles.why_classes = tuple(sorted(levels[:MOST_CLASSES])), "as the labels hold them"
+        return
+    if len(levels) < 2:
+        other = "0" if levels and levels[0] != "0" else "1"
+        levels = [*levels, other]
+    named = [name for name in levels if name.lower() in _POSITIVE]
+    positive = named[0] if len(named) == 1 else levels[-1]
+    negative = next(name for name in levels if name != positive)
+    roles.classes = (positive, negative)
+    roles.why_classes = "by its name" if len(named) == 1 else "a guess: it is the rarer one"
+
+
+def guess_outputs(survey: Survey, label: Column | None, roles: Roles) -> None:
+    """Score, probabilities, prediction."""
+    left = _left(survey, roles)
+    if roles.task == "multiclass":
+        _probabilities(left, roles)
+    if roles.task == "binary":
+        _score(left, roles)
+        left = _left(survey, roles)
+    _prediction(survey, left, label, roles)
+
+
+def _score(left: Sequence[Column], roles: Roles) -> None:
+    numbers = [one for one in left if one.numbers is not None and one.distinct > 2 and one.unit is None]
+    name = clearest("score", [one.name for one in numbers])
+    shares = [one.name for one in numbers if not one.whole and within(one, 0.0, 1.0)]
+    if name is None and len(shares) == 1:
+        name = shares[0]
+    if name is None:
+        return
+    column = next(one for one in left if one.name == name)
+    low, high = ends(column)
+    roles.predictions["score"] = Guess(name, f"{described(column)}: from {low:g} to {high:g}")
+    if not within(column, 0.0, 1.0):
+        roles.score_range = round_range(low, high)
+
+
+def _prediction(survey: Survey, left: Sequence[Column], label: Column | None, roles: Roles) -> None:
+    if roles.task == "regression":
+        candidates = [one for one in left if one.numbers is not None]
+    else:
+        classes = set(roles.classes)
+        candidates = [one for one in left if one.there and set(one.levels) <= classes] if classes else []
+    name = clearest("prediction", [one.name for one in candidates])
+    if name is None and roles.task != "regression" and len(candidates) == 1 and candidates[0].distinct > 1:
+        name = candidates[0].name
+    if name is not None:
+        column = survey.column(name)
+        like = "" if label is None or roles.task == "regression" else ", classes of the label"
+        roles.predictions["prediction"] = Guess(name, f"{described(column)}: {held(column)}{like}")
+
+
+def _probabilities(left: Sequence[Column], roles: Roles) -> None:
+    """One column for each class, named by it behind or before a common part."""
+    shares = {one.name.lower(): one.name for one in left if within(one, 0.0, 1.0)}
+    for common in {
+        name.replace(each.lower(), "*") for name in shares for each in roles.classes if each.lower() in name
+    }:
+        wanted = {each: shares.get(common.replace("*", each.lower())) for each in roles.classes}
+        if len(set(wanted.values())) == len(wanted) and None not in wanted.values():
+            roles.probabilities = {each: name for each, name in wanted.items() if name is not None}
+            return
+
+
+def guess_arm(survey: Survey, roles: Roles) -> None:
+    """The column of control and treatment: one of two values, one of them named as a control is."""
+    for one in _left(survey, roles):
+        if rank("arm", one.name) is None or one.distinct != 2:
+            continue
+        control = [level for level in one.levels if canonical(level).lower() in _CONTROL]
+        if len(control) == 1:
+            other = next(level for level in one.levels if level != control[0])
+            roles.predictions["arm"] = Guess(one.name, f"{described(one)}: {held(one)}")
+            roles.control = (control[0], other)
+            return
+
+
+def guess_serving(survey: Survey, roles: Roles) -> None:
+    """A column that may tell rows that serve from shadow rows."""
+    name = clearest("serving", [one.name for one in _left(survey, roles) if 2 <= one.distinct <= _FEW])
+    if name is not None:
+        column = survey.column(name)
+        roles.serving = Guess(name, held(column)), tuple(column.levels)
+
+
+def guess_features(survey: Survey, roles: Roles) -> None:
+    """What is left and looks like features."""
+    ids = {one.name for one in survey.columns if one.unique and one.numbers is not None and one.whole}
+    times = {one.name for one in survey.columns if one.is_time or _epoch(one)}
+    left = [
+        one
+        for one in _left(survey, roles)
+        if one.name not in ids | times
+        and one.distinct > 1
+        and rank_or_last("id", one.name) > 1
+        and not _output(one)
+    ]
+    roles.numeric = tuple(one.name for one in left if one.kind == "numeric")
+    roles.categorical = tuple(one.name for one in left if one.kind == "categorical")
+
+
+def _output(column: Column) -> bool:
+    """Whether a column's name is that of an output: of another model, perhaps."""
+    return column.numbers is not None and (
+        rank_or_last("score", column.name) < 2 or rank("prediction", column.name) is not None
+    )
+
+
+def _left(survey: Survey, roles: Roles) -> list[Column]:
+    guesses = [*roles.predictions.values(), *(() if roles.own_table else roles.labels.values())]
+    used = {name for guess in guesses for name in guess.columns} | set(roles.probabilities.values())
+    if roles.serving is not None and _tells_shadow(*roles.serving):
+        used.add(roles.serving[0].column)  # neither an output nor a feature
+    return [one for one in survey.columns if one.name not in used and one.there]
+
+
+def _tells_shadow(guess: Guess, levels: Sequence[str]) -> bool:
+    """Whether a column tells rows that serve, by its name or by what it holds."""
+    return rank("serving", guess.column) == 0 or not {level.lower() for level in levels}.isdisjoint(_SERVING)
+
+
+def _epoch(column: Column) -> bool:
+    return column.unit is not None and (
+        rank("event_time", column.name) is not None or rank("logged_at", column.name) is not None
+    )

@@ -1,0 +1,263 @@
+"""Which column has which role? Guessed from names, types and values; each guess says why. Pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from monitor.setup.column_names import clearest, rank, rank_or_last
+from monitor.setup.composite_key import are_unique, guess_key
+from monitor.setup.guess import MOST_CLASSES, Guess, Roles, described, held
+from monitor.setup.outputs import (
+    guess_arm,
+    guess_classes,
+    guess_features,
+    guess_outputs,
+    guess_serving,
+    guess_version,
+)
+from monitor.setup.survey import Column, Survey
+from monitor.sources.sql.casts import has_equality
+
+Matches = Callable[[str, str], tuple[int, int] | None]
+
+
+def guess_roles(predictions: Survey, labels: Survey | None, matches: Matches) -> Roles:
+    """Guess the role of every column.
+
+    Parameters
+    ----------
+    labels
+        None: the truth may stand in the prediction table.
+    matches
+        how many of some labels' ids are found, given the id columns of both tables.
+    """
+    found: dict[str, Guess] = {}
+    truth: dict[str, Guess] = {}
+    if labels is not None:
+        found, truth = _ids(predictions, labels, matches)
+        truth |= _label_times(labels, truth)
+        truth |= _label(labels, truth, [one.name for one in predictions.columns])
+    else:
+        found = _own_id(predictions)
+    found |= _event_times(predictions, found)
+    if labels is None:
+        truth = _truth_beside(predictions, found)
+    label = _label_column(predictions, labels, truth)
+    roles = Roles(*_task(label, predictions, found))
+    roles.predictions, roles.labels = found, truth
+    roles.own_table = None if label is None else labels is not None
+    guess_version(predictions, roles)
+    _id_and_version(predictions, roles)
+    guess_key(predictions, labels, roles)
+    guess_classes(label, roles)
+    guess_serving(predictions, roles)
+    guess_outputs(predictions, label, roles)
+    guess_arm(predictions, roles)
+    guess_features(predictions, roles)
+    return roles
+
+
+def _ids(predictions: Survey, labels: Survey, matches: Matches) -> tuple[dict[str, Guess], dict[str, Guess]]:
+    """The pair of columns whose values meet; among equals the clearest names."""
+    ours, theirs = _id_candidates(predictions), _id_candidates(labels)
+    named = {one.name for one in ours} - {one.name for one in theirs}
+    theirs += [one for one in labels.columns if one.name in named and one.there]  # repeated by corrections
+    best: tuple[float, int, int, Guess, Guess] | None = None
+    for at, own in enumerate(ours[:4]):
+        for other, their in enumerate(theirs[:4]):
+            met = matches(own.name, their.name)
+            share = 0.0 if not met or not met[1] else met[0] / met[1]
+            score = share + (0.5 if own.name.lower() == their.name.lower() else 0.0) + 0.2 * own.unique
+            if best is None or score > best[0]:
+                how = "" if not met else f"; {met[0]} of {met[1]} labels looked at are found by it"
+                mine = Guess(own.name, f"{described(own)}, {_uniqueness(own, predictions)}")
+                best = (score, at, other, mine, Guess(their.name, f"{described(their)}{how}"))
+    if best is None:
+        return _own_id(predictions), {}
+    return {"id": best[3]}, {"id": best[4]}
+
+
+def _own_id(predictions: Survey) -> dict[str, Guess]:
+    candidates = _id_candidates(predictions)
+    if not candidates:
+        return {}
+    own = candidates[0]
+    return {"id": Guess(own.name, f"{described(own)}, {_uniqueness(own, predictions)}")}
+
+
+def _id_candidates(survey: Survey) -> list[Column]:
+    """Columns that may be ids: the unique ones and those named so, the clearest first."""
+    may_be = [
+        one
+        for one in survey.columns
+        if not one.is_time
+        and has_equality(one.type)
+        and (one.numbers is None or one.whole)
+        and one.there
+        and (one.unique or rank("id", one.name) is not None)
+    ]
+    return sorted(may_be, key=lambda one: (not one.unique, rank_or_last("id", one.name)))
+
+
+def _uniqueness(column: Column, survey: Survey) -> str:
+    if column.unique:
+        return f"unique in {survey.looked:,} rows"
+    return f"NOT unique: {column.distinct:,} values in {survey.looked:,} rows; only the first of each counts"
+
+
+def _id_and_version(survey: Survey, roles: Roles) -> None:
+    """An id that two versions share is no fault: records are known by both."""
+    own, version = roles.predictions.get("id"), roles.predictions.get("version")
+    if own is None or version is None or survey.column(own.column).unique:
+        return
+    if are_unique([survey.column(guess.column) for guess in (own, version)]):
+        why = f"{described(survey.column(own.column))}, unique for each {version.column}"
+        roles.predictions["id"] = Guess(own.column, why)
+
+
+def _event_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]:
+    """Event time and `logged_at`: by name; where names do not tell, the earlier one is the event."""
+    times = _times(survey, taken, "event_time")
+    if not times:
+        return {}
+    logged = clearest("logged_at", times)
+    named = [name for name in times if rank("event_time", name) is not None and name != logged] or list(times)
+    first = min(
+        named, key=lambda name: (rank_or_last("event_time", name), _median(survey.column(name), times[name]))
+    )
+    found = {"event_time": _time_guess(survey, first, times[first])}
+    rest = [name for name in times if name != first]
+    later = [
+        name
+        for name in rest
+        if _share_at_least(survey.column(name), times[name], survey.column(first), times[first]) > 0.99
+    ]
+    second = clearest("logged_at", later)
+    if second is not None:
+        found["logged_at"] = _time_guess(survey, second, times[second], f"never before {first}")
+    return found
+
+
+def _label_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]:
+    times = _times(survey, taken, "reported_at")
+    name = clearest("reported_at", times) or next(iter(times), None)
+    return {} if name is None else {"reported_at": _time_guess(survey, name, times[name])}
+
+
+def _times(survey: Survey, taken: Mapping[str, Guess], role: str) -> dict[str, str | None]:
+    """Columns of times with the unit of their epochs; whole numbers only where the name says so too."""
+    used = {guess.column for guess in taken.values()}
+    found: dict[str, str | None] = {}
+    for one in survey.columns:
+        if one.name in used:
+            continue
+        if one.is_time:
+            found[one.name] = None
+        elif one.unit is not None and any(rank(each, one.name) is not None for each in (role, "logged_at")):
+            found[one.name] = one.unit
+    return found
+
+
+def _time_guess(survey: Survey, name: str, unit: str | None, more: str = "") -> Guess:
+    column = survey.column(name)
+    how = (
+        f"whole numbers that are times in {unit}"
+        if unit
+        else ("times without a zone" if column.naive else "times")
+    )
+    index = "indexed" if column.indexed else "NOT indexed"
+    return Guess(name, ", ".join(part for part in (described(column), how, index, more) if part), unit)
+
+
+def _label(survey: Survey, taken: Mapping[str, Guess], predicted: Sequence[str]) -> dict[str, Guess]:
+    """The truth: by its name, by that of a prediction of it, as the only column left or of few values."""
+    used = {guess.column for guess in taken.values()}
+    left = [one for one in survey.columns if one.name not in used and not one.is_time and one.there]
+    revision = next(
+        (one for one in left if one.whole and rank("revision", one.name) is not None and len(left) > 1), None
+    )
+    found = {} if revision is None else {"revision": Guess(revision.name, described(revision))}
+    left = [one for one in left if one is not revision]
+    own = [one for one in left if one.name not in predicted]  # what both tables have joins them
+    few = [one for one in own if one.distinct <= MOST_CLASSES]
+    ways = (
+        (clearest("label", [one.name for one in left]), ""),
+        (
+            next((one.name for one in (*few, *left) if _predicted(one.name, predicted)), None),
+            "named as a prediction is",
+        ),
+        (own[0].name if len(own) == 1 else None, "the only column left"),
+        (few[0].name if len(few) == 1 else None, "the only column of few values"),
+    )
+    for name, how in ways:
+        if name is not None:
+            column = survey.column(name)
+            why = ", ".join(part for part in (described(column), held(column), how) if part)
+            return found | {"label": Guess(name, why)}
+    return found
+
+
+def _predicted(name: str, columns: Sequence[str]) -> bool:
+    """Whether a column's name is that of a prediction of it: pred_NAME, NAME_hat."""
+    near = {f"{head}{name}".lower() for head in ("pred_", "predicted_", "prediction_", "p_", "is_")}
+    near |= {f"{name}{tail}".lower() for tail in ("_pred", "_hat", "_prediction", "_predicted")}
+    return any(column.lower() in near for column in columns)
+
+
+def _truth_beside(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]:
+    """A label in the prediction table: only where its name says so clearly."""
+    used = {guess.column for guess in taken.values()}
+    named = [
+        one.name
+        for one in survey.columns
+        if one.name not in used and not one.is_time and (rank_or_last("label", one.name) <= 1) and one.there
+    ]
+    name = clearest("label", [one for one in named if rank("prediction", one) is None])
+    if name is None:
+        return {}
+    found = {"label": Guess(name, f"{described(survey.column(name))}: {held(survey.column(name))}")}
+    times = [one for one in _times(survey, taken, "reported_at") if rank_or_last("reported_at", one) < 2]
+    return found | ({"reported_at": _time_guess(survey, times[0], None)} if times else {})
+
+
+def _label_column(predictions: Survey, labels: Survey | None, truth: Mapping[str, Guess]) -> Column | None:
+    if "label" not in truth:
+        return None
+    return (predictions if labels is None else labels).column(truth["label"].column)
+
+
+def _task(label: Column | None, predictions: Survey, found: Mapping[str, Guess]) -> tuple[str, str]:
+    if label is None:
+        used = {guess.column for guess in found.values()}
+        name = clearest("prediction", [one.name for one in predictions.columns if one.name not in used])
+        column = None if name is None else predictions.column(name)
+        if column is None or column.distinct == 2:
+            return "binary", "there is no label to tell"
+        return _by_values(column, "prediction")
+    return _by_values(label, "label")
+
+
+def _by_values(column: Column, what: str) -> tuple[str, str]:
+    if column.distinct <= 2:
+        return "binary", f"{what} {column.name} holds {held(column)}"
+    if column.numbers is not None and (not column.whole or column.distinct > MOST_CLASSES):
+        return "regression", f"{what} {column.name} holds {held(column)}"
+    if column.distinct > MOST_CLASSES:
+        return (
+            "multiclass",
+            f"{what} {column.name} holds {column.distinct} different values: are they classes?",
+        )
+    return "multiclass", f"{what} {column.name} holds {held(column)}"
+
+
+def _median(column: Column, unit: str | None) -> float:
+    times = column.moments(unit)
+    return float(np.median(times.us[times.known])) if times is not None and times.known.any() else np.inf
+
+
+def _share_at_least(column: Column, unit: str | None, first: Column, first_unit: str | None) -> float:
+    mine, other = column.moments(unit), first.moments(first_unit)
+    if mine is None or other is None:
+        return 0.0
+    both = mine.known & other.known
+    return float(np.mean(mine.us[both] >= other.us[both])) if both.any() else 0.0

@@ -1,0 +1,215 @@
+"""Which daemons share a run: a row each, and which of their configurations is the newest."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from sqlalchemy import Connection, delete, select, text, union, update
+
+from monitor.core.clock import DAY
+from monitor.core.errors import StoreError
+from monitor.store.coordination import leases
+from monitor.store.statements import database_now, insert, put
+from monitor.store.tables import daemons, models
+from monitor.store.tables import leases as held
+
+WHOLE_RUN = ""  # in place of a model's name: the lease of the one process that has the run for itself
+_KEPT = 30 * DAY  # a configuration that nobody used for so long is new when it comes back
+_SCHEMA = text("SELECT version_num FROM alembic_version")
+
+
+class Aside(StrEnum):
+    """Why a daemon claims nothing."""
+
+    CONFIGURATION = "configuration"
+    SCHEMA = "schema"
+    HELD = "held"
+
+
+def generation_of(config: str, known: Sequence[tuple[str, int, bool]]) -> int:
+    """Generation of a configuration that comes into use.
+
+    It is the newest one, unless it was in use before one that a daemon still uses: an old file that is
+    started again does not displace a newer one, but comes back once nobody uses that.
+
+    >>> generation_of("a", [("a", 1, True)]), generation_of("b", [("a", 1, True)])
+    (1, 2)
+    >>> generation_of("a", [("a", 1, False), ("b", 2, True)])
+    1
+    >>> generation_of("a", [("a", 1, False), ("b", 2, False)])
+    3
+
+    Parameters
+    ----------
+    known
+        configuration, generation, and whether a daemon uses it now.
+    """
+    own = max((generation for one, generation, _ in known if one == config), default=0)
+    newest = max((generation for _, generation, _ in known), default=0)
+    if own and own == newest:
+        return own
+    if own and any(alive and generation > own for _, generation, alive in known):
+        return own
+    return newest + 1
+
+
+def join(
+    connection: Connection, run: str, owner: str, config: str, ttl: int, *, alone: bool
+) -> tuple[int, dict[str, int] | None] | None:
+    """Join a run, unless another process has it for itself.
+
+    Parameters
+    ----------
+    alone
+        the daemon has the run for itself: what is left of others are rows of dead ones, and their leases.
+
+    Returns
+    -------
+    tuple or None
+        generation of the daemon's configuration; of a new one the as of of the last cycle by model: nobody
+        has run a later one by this configuration. None: another process has the run.
+    """
+    _serialized(connection, run)
+    if _is_held(connection, run):
+        return None
+    now = database_now(connection)
+    others = daemons.c.run == run, daemons.c.owner != owner
+    if alone:
+        inherit(connection, run, owner)
+        connection.execute(update(daemons).where(*others, daemons.c.expires_at > now).values(expires_at=now))
+    connection.execute(delete(daemons).where(*others, daemons.c.expires_at < now - _KEPT))
+    known = connection.execute(
+        select(daemons.c.config, daemons.c.generation, daemons.c.expires_at > now).where(daemons.c.run == run)
+    ).all()
+    generation = generation_of(config, [(one, number, bool(alive)) for one, number, alive in known])
+    _put(connection, run, owner, config, generation, ttl)
+    if any(number == generation for _, number, _ in known):
+        return generation, None
+    cycles = select(models.c.model, models.c.as_of).where(models.c.run == run, models.c.as_of.is_not(None))
+    return generation, {row.model: row.as_of for row in connection.execute(cycles)}
+
+
+def inherit(connection: Connection, run: str, owner: str) -> None:
+    """Note who has a run by the lock on its file, and free the cycles of those who had it before: they died.
+
+    A cycle by hand needs no lock: it goes on.
+    """
+    _serialized(connection, run)
+    now, whole = database_now(connection), (held.c.run == run, held.c.model == WHOLE_RUN)
+    before = union(select(daemons.c.owner).where(daemons.c.run == run), select(held.c.owner).where(*whole))
+    died = held.c.run == run, held.c.owner.in_(before), held.c.owner != owner, held.c.expires_at > now
+    connection.execute(update(held).where(*died).values(expires_at=now))
+    connection.execute(update(held).where(*whole).values(owner=owner))
+
+
+def beat(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> None:
+    """Say that a daemon lives, for `ttl` microseconds more."""
+    _put(connection, run, owner, config, generation, ttl)
+
+
+def leave(connection: Connection, run: str, owner: str) -> None:
+    """Say that a daemon has ended; its configuration is remembered."""
+    now = database_now(connection)
+    connection.execute(
+        update(daemons).where(daemons.c.run == run, daemons.c.owner == owner).values(expires_at=now)
+    )
+
+
+def hold(connection: Connection, run: str, owner: str, ttl: int) -> int | None:
+    """Token of the whole run for one process, or None while a daemon or another such process has it."""
+    _serialized(connection, run)
+    alive = select(daemons.c.owner).where(
+        daemons.c.run == run, daemons.c.expires_at > database_now(connection)
+    )
+    if connection.execute(alive.limit(1)).first() is not None:
+        return None
+    return leases.claim(connection, run, WHOLE_RUN, owner, ttl)
+
+
+def holders(connection: Connection, run: str, model: str) -> list[tuple[str, int]]:
+    """Who has a model's lease, or the run, and when that expires unless it is renewed.
+
+    A run in a file is its last owner's: no expiry but that of the file's lock.
+    """
+    now, in_file = database_now(connection), connection.dialect.name == "sqlite"
+    leased = select(held.c.owner, held.c.expires_at).where(
+        held.c.run == run, held.c.model == model, held.c.owner != ""
+    )
+    valid = leased if in_file else leased.where(held.c.expires_at > now)
+    sharing = select(daemons.c.owner, daemons.c.expires_at).where(
+        daemons.c.run == run, daemons.c.expires_at > now
+    )
+    found = connection.execute(valid).all()
+    if not found and model == WHOLE_RUN:
+        found = connection.execute(sharing.order_by(daemons.c.owner)).all()
+    return [(owner, int(expires_at)) for owner, expires_at in found]
+
+
+def aside(connection: Connection, run: str, generation: int, schema: str) -> Aside | None:
+    """Why a daemon claims nothing now; None: it may claim."""
+    if schema_of(connection) != schema:
+        return Aside.SCHEMA
+    newer = select(daemons.c.owner).where(
+        daemons.c.run == run,
+        daemons.c.generation > generation,
+        daemons.c.expires_at > database_now(connection),
+    )
+    if connection.execute(newer.limit(1)).first() is not None:
+        return Aside.CONFIGURATION
+    return Aside.HELD if _is_held(connection, run) else None
+
+
+def progress(connection: Connection, run: str) -> dict[str, tuple[int | None, str, int, bool]]:
+    """As of of the last cycle, last owner, its token, and whether it is released, by model."""
+    found = connection.execute(
+        select(
+            models.c.model,
+            models.c.as_of,
+            held.c.owner,
+            held.c.token,
+            held.c.expires_at <= database_now(connection),
+        )
+        .outerjoin(held, (held.c.run == models.c.run) & (held.c.model == models.c.model))
+        .where(models.c.run == run)
+    )
+    return {
+        model: (as_of, owner or "", token or 0, bool(released))
+        for model, as_of, owner, token, released in found
+    }
+
+
+def schema_of(connection: Connection) -> str:
+    """Version of the store's tables."""
+    return str(connection.execute(_SCHEMA).scalar_one())
+
+
+def require_schema(connection: Connection, schema: str) -> None:
+    """Refuse to write into tables of another version.
+
+    Raises
+    ------
+    StoreError
+        if the store was migrated meanwhile.
+    """
+    found = schema_of(connection)
+    if found != schema:
+        raise StoreError(f"the store was migrated to version {found}, this process knows {schema}: update it")
+
+
+def _put(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> None:
+    now = int(connection.execute(select(database_now(connection))).scalar_one())
+    row = {"run": run, "owner": owner, "config": config, "generation": generation, "expires_at": now + ttl}
+    put(connection, daemons, [row])
+
+
+def _serialized(connection: Connection, run: str) -> None:
+    """Let no other process join or take the run until the end of the transaction."""
+    statement = insert(connection, held).values(run=run, model=WHOLE_RUN, owner="", token=0, expires_at=0)
+    locked = statement.on_conflict_do_update(index_elements=["run", "model"], set_={"token": held.c.token})
+    connection.execute(locked)
+
+
+def _is_held(connection: Connection, run: str) -> bool:
+    taken = select(held.c.owner).where(
+        held.c.run == run, held.c.model == WHOLE_RUN, held.c.expires_at > database_now(connection)
+    )
+    return connection.execute(taken).first() is not None

@@ -1,0 +1,42 @@
+"""The latest measurements: what exposition, `monitor show` and a restart read."""
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, delete, select
+
+from monitor.measures.rows import MeasurementRow
+from monitor.store.measurements.columns import columns_of, row_of, values_of
+from monitor.store.statements import write_many
+from monitor.store.tables import current
+
+
+def replace(
+    connection: Connection, run: str, model: str, as_of: int, rows: Sequence[MeasurementRow], *, whole: bool
+) -> None:
+    """Put the rows in place of the model's current ones; not whole: of those that no window has."""
+    replaced = delete(current).where(current.c.run == run, current.c.model == model)
+    connection.execute(replaced if whole else replaced.where(current.c.window == ""))
+    write_many(connection, current, [values_of(run, model, as_of, row) for row in rows])
+
+
+def read(
+    connection: Connection, run: str, model: str | None, measures: Collection[str] | None
+) -> list[tuple[str, int, MeasurementRow]]:
+    """(model, as of, row) of one model or of all, of some measures or of all, in the order of the key."""
+    given = {"run": run, "model": model, "measures": None if measures is None else sorted(measures)}
+    asked = {name: value for name, value in given.items() if value is not None}
+    found = connection.execute(_query(tuple(asked)), asked).all()
+    return [(row[0], row[1], row_of(row[2:])) for row in found]
+
+
+@lru_cache(maxsize=4)
+def _query(asked: tuple[str, ...]) -> Select[Any]:
+    conditions = {
+        "run": current.c.run == bindparam("run"),
+        "model": current.c.model == bindparam("model"),
+        "measures": current.c.measure.in_(bindparam("measures", expanding=True)),
+    }
+    query = select(current.c.model, current.c.as_of, *columns_of(current))
+    return query.where(*(conditions[name] for name in asked)).order_by(*current.primary_key)

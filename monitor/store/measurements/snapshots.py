@@ -1,0 +1,228 @@
+"""Kept measurements: append-only, each with its provenance. The revision of a window is its rank by as of."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    CompoundSelect,
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    func,
+    null,
+    select,
+    tuple_,
+    union,
+)
+
+from monitor.measures.rows import MeasurementRow
+from monitor.specs.rows import Provenance
+from monitor.store.measurements.columns import columns_of, is_sure_or_absent, key_of, row_of, values_of
+from monitor.store.statements import add, write_many
+from monitor.store.tables import alerts, provenance, snapshots
+
+Kept = tuple[str, int, MeasurementRow]
+
+_WHOLE_PERFORMANCE = (
+    select(*(null() if column is snapshots.c.detail else column for column in columns_of(snapshots)))
+    .where(
+        snapshots.c.run == bindparam("run"),
+        snapshots.c.model == bindparam("model"),
+        snapshots.c.window == bindparam("window"),
+        snapshots.c.window_end.in_(bindparam("ends", expanding=True)),
+        snapshots.c.segment == "",
+        snapshots.c.version == "",
+        snapshots.c.truth != "",
+        snapshots.c.against == "",
+    )
+    .order_by(snapshots.c.window_end, snapshots.c.as_of, snapshots.c.truth)
+)
+
+
+def append(
+    connection: Connection, run: str, model: str, behind: Provenance, rows: Sequence[MeasurementRow]
+) -> None:
+    """Keep rows as of `behind.as_of`, and what stood behind them; what is kept already stays as it is."""
+    newest = (behind.newest_logged_at, behind.newest_reported_at)
+    add(
+        connection,
+        provenance,
+        [
+            {
+                "run": run,
+                "model": model,
+                "as_of": int(behind.as_of),
+                "grid": behind.grid,
+                "reference": behind.reference,
+                "config": behind.config,
+                "code": behind.code,
+                "rows_read": int(behind.rows_read),
+                "newest_logged_at": newest[0],
+                "newest_reported_at": newest[1],
+            }
+        ],
+    )
+    as_of = int(behind.as_of)
+    write_many(connection, snapshots, [values_of(run, model, as_of, row) for row in rows], keep=True)
+
+
+def prune(connection: Connection, run: str, model: str, since: int, before: int) -> None:
+    """Delete what was kept before a moment and is no first and no last revision.
+
+    They are so by window, stratum, measure, subject and truth: what a window settled with is the first of its
+    truth. Nor goes what was kept as an alert fired or ended, or what it was judged by last. Cost: one scan of
+    the windows that end at or after `since`.
+    """
+    names = ("window", "window_end", "version", "segment", "truth", "measure", "subject", "against")
+    key = [snapshots.c[name] for name in names]
+    mine = (snapshots.c.run == run, snapshots.c.model == model)
+    as_of = snapshots.c.as_of
+    ranked = (
+        select(
+            *key,
+            as_of,
+            func.min(as_of).over(partition_by=key).label("first"),
+            func.max(as_of).over(partition_by=key).label("last"),
+        )
+        .where(*mine, snapshots.c.window_end >= since, snapshots.c.window_end <= before)
+        .subquery()
+    )
+    found = ranked.c
+    between = select(*(found[name] for name in names), found.as_of).where(
+        found.as_of < before,
+        found.as_of > found.first,
+        found.as_of < found.last,
+        found.as_of.not_in(_cited(run, model)),
+    )
+    connection.execute(delete(snapshots).where(*mine, tuple_(*key, as_of).in_(between)))
+
+
+def _cited(run: str, model: str) -> CompoundSelect[tuple[int]]:
+    """As of that alerts speak of."""
+    moments = (alerts.c.since, alerts.c.fired_at, alerts.c.resolved_at, alerts.c.judged_at)
+    mine = (alerts.c.run == run, alerts.c.model == model)
+    return union(*(select(moment).where(*mine, moment.is_not(None)) for moment in moments))
+
+
+def last_kept(
+    connection: Connection, run: str, model: str, window: str, ends: Sequence[int]
+) -> dict[tuple[int, str, str], MeasurementRow]:
+    """Newest whole-model performance rows of the given ends with an interval or a reason, without details."""
+    wanted = {"run": run, "model": model, "window": window, "ends": [int(end) for end in ends]}
+    found = connection.execute(_WHOLE_PERFORMANCE, wanted)
+    newest = {key_of(row): row for row in found}
+    return {key: row_of(row) for key, row in newest.items() if is_sure_or_absent(row)}
+
+
+def history(connection: Connection, run: str, filters: dict[str, str], as_of: int | None) -> list[Kept]:
+    """(model, as of, row) of the kept rows, by key and revision.
+
+    Parameters
+    ----------
+    filters
+        column → value; the whole is the empty text in version and segment.
+    as_of
+        None: all revisions. Else only the newest at or before it; truth is no part of the key here,
+        so that a settled row takes the place of the provisional ones before it.
+    """
+    chosen = [snapshots.c.run == run, *(snapshots.c[name] == value for name, value in filters.items())]
+    query = select(snapshots.c.model, snapshots.c.as_of, *columns_of(snapshots)).where(*chosen)
+    if as_of is not None:
+        query = _newest(query, as_of)
+    key = (
+        "model",
+        "window",
+        "window_end",
+        "version",
+        "segment",
+        "measure",
+        "subject",
+        "against",
+        "as_of",
+        "truth",
+    )
+    names = query.selected_columns
+    found = connection.execute(query.order_by(*(names[name] for name in key)))
+    return [(model, kept, row_of(rest)) for model, kept, *rest in found]
+
+
+def of_measures(
+    connection: Connection, run: str, model: str, measures: Iterable[str], span: tuple[int, int], size: int
+) -> Iterator[tuple[int, MeasurementRow]]:
+    """(as of, row) of some measures that were kept within a span, in the order of as of, without details."""
+    columns = (null() if column is snapshots.c.detail else column for column in columns_of(snapshots))
+    query = select(snapshots.c.as_of, *columns).where(
+        snapshots.c.run == run,
+        snapshots.c.model == model,
+        snapshots.c.measure.in_(list(measures)),
+        snapshots.c.as_of.between(*span),
+    )
+    order = (snapshots.c.as_of, *(column for column in snapshots.primary_key if column.name != "as_of"))
+    found = connection.execution_options(yield_per=size).execute(query.order_by(*order))
+    for as_of, *row in found:
+        yield as_of, row_of(row)
+
+
+def stream(
+    connection: Connection,
+    run: str,
+    filters: dict[str, str],
+    *,
+    ends: tuple[int | None, int | None],
+    as_of: int | None,
+    size: int,
+) -> Iterator[Sequence[Sequence[Any]]]:
+    """(model, as of, columns of a row) of the kept rows, `size` at a time, never all in memory.
+
+    Parameters
+    ----------
+    ends
+        bounds (after, up to) of the windows' ends.
+    filters, as_of
+        as in `history`.
+    """
+    after, until = ends
+    chosen = [snapshots.c.run == run, *(snapshots.c[name] == value for name, value in filters.items())]
+    chosen += [] if after is None else [snapshots.c.window_end > after]
+    chosen += [] if until is None else [snapshots.c.window_end <= until]
+    query = select(snapshots.c.model, snapshots.c.as_of, *columns_of(snapshots)).where(*chosen)
+    query = query if as_of is None else _newest(query, as_of)
+    names = query.selected_columns
+    key = [names[column.name] for column in snapshots.primary_key if column.name != "run"]
+    found = connection.execution_options(yield_per=size).execute(query.order_by(*key))
+    yield from found.partitions()
+
+
+def _newest(query: Select[tuple[object, ...]], as_of: int) -> Select[tuple[object, ...]]:
+    key = ("model", "window", "window_end", "version", "segment", "measure", "subject", "against")
+    rank = func.rank().over(
+        partition_by=[snapshots.c[name] for name in key], order_by=snapshots.c.as_of.desc()
+    )
+    ranked = query.add_columns(rank.label("revision_rank")).where(snapshots.c.as_of <= as_of).subquery()
+    kept = [column for column in ranked.c if column.name != "revision_rank"]
+    return select(*kept).where(ranked.c.revision_rank == 1)
+
+
+def provenances(connection: Connection, run: str, model: str | None) -> list[tuple[str, Provenance]]:
+    """(model, provenance) of the kept rows, by model and as of."""
+    query = select(provenance).where(provenance.c.run == run)
+    if model is not None:
+        query = query.where(provenance.c.model == model)
+    found = connection.execute(query.order_by(provenance.c.model, provenance.c.as_of))
+    return [
+        (
+            name,
+            Provenance(
+                as_of=as_of,
+                grid=grid,
+                reference=reference,
+                config=config,
+                code=code,
+                rows_read=rows_read,
+                newest_logged_at=logged,
+                newest_reported_at=reported,
+            ),
+        )
+        for _, name, as_of, grid, reference, config, code, rows_read, logged, reported in found
+    ]

@@ -1,0 +1,221 @@
+"""What `check` says beyond faults: queries with their plans, reads, series; as lines and as JSON."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result
+from serving import Bench, Database, create_tables, labels, model, predictions
+
+from monitor.advice.cost import expected_reads
+from monitor.advice.series import expected_series
+from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.exposition.selection import expose
+from monitor.pipeline.cycle import Tick, run_cycle
+from monitor.records.reading import Reading, Task
+from monitor.specs.model import ModelSpec, Relation
+from monitor.states.strata import Stratum
+
+START, END = from_iso("2024-03-01"), from_iso("2024-03-11")
+OPTIONS = 'every = "1h"\nwindows = ["1d"]\nhorizon = "20d"\nsettle_after = "1d"\nresamples = 20'
+ENGINES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(params=ENGINES)
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+    """Ten days of a log, ten rows an hour, all of them labelled."""
+    postgres = request.param == "postgresql"
+    url = request.getfixturevalue("postgres_url") if postgres else f"sqlite:///{tmp_path / 'log.db'}"
+    bench = Bench(tmp_path, Database(url), f"sqlite:///{tmp_path / 'monitor.db'}")
+    rows = predictions(2_400, START, END)
+    create_tables(bench.database)
+    bench.database.run(
+        "CREATE INDEX by_time ON predictions (event_time)",
+        "CREATE INDEX by_log ON predictions (logged_at)",
+        "CREATE INDEX by_id ON predictions (id)",
+        "CREATE INDEX of_label ON labels (id)",
+        "CREATE INDEX by_report ON labels (reported_at)",
+    )
+    bench.database.insert("predictions", rows)
+    bench.database.insert("labels", labels(rows, end=END + DAY))
+    bench.configure(model(options=OPTIONS))
+    return bench
+
+
+def check(bench: Bench, *arguments: str) -> Result:
+    return bench.monitor("check", *arguments)
+
+
+def test_explain_shows_rows_reads_series_and_every_query_with_its_plan(bench: Bench) -> None:
+    done = check(bench, "--explain")
+
+    assert done.exit_code == 0, done.stderr
+    text = done.stdout
+    assert "  rows: 2,400 predictions, the newest of 2024-03-10T23:54:00Z; 2,400 labels\n" in text
+    assert "  reads: about 20 rows a cycle for new predictions (10.0 come in an hour)\n" in text
+    assert re.search(
+        r"series: about \d+ of max_series 2,000 \(whole model \d+, bounds \d+, features \d+\)", text
+    )
+    for purpose in (
+        "each cycle: rows logged since the last cycle",
+        "each cycle: labels reported since the last cycle",
+        "each cycle: rows of the newest panes",
+        "each cycle: outputs and labels of scattered panes",
+        "each audit: labels without a prediction",
+    ):
+        assert f"  -- {purpose}\n" in text
+    assert text.count("plan: ") > text.count("  -- each")
+    assert re.search("by_log|by_time", text)
+
+
+def test_explain_reads_no_row_of_the_log(bench: Bench) -> None:
+    """The plans are those of the statements that cycles run: the same text, asked for with EXPLAIN."""
+    done = json.loads(check(bench, "--explain", "--format", "json").stdout)
+
+    (found,) = done["models"]
+    cycle = [query for query in found["queries"] if query["every"] == "cycle"]
+    assert all(query["sql"].startswith(("SELECT", "WITH")) and query["plan"] for query in cycle)
+    assert all("event_time" in query["sql"] for query in found["queries"])
+
+
+def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
+    done = check(bench, "--format", "json")
+
+    found = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert (found["faults"], found["warnings"]) == ([], [])
+    assert found["models"][0] | {"series": {}} == {
+        "model": "late",
+        "numeric": ["amount"],
+        "categorical": ["group"],
+        "rows": 2_400,
+        "rows_are_more": False,
+        "labels": 2_400,
+        "newest": "2024-03-10T23:54:00Z",
+        "series": {},
+        "max_series": 2_000,
+        "rows_per_hour": None,
+        "rows_per_cycle": None,
+        "rows_per_label": None,
+        "queries": [],
+    }
+
+
+def test_json_holds_faults_of_the_file_and_of_tables(bench: Bench) -> None:
+    bench.configure(model(options=OPTIONS).replace('score = "score"', 'score = "scores"'))
+    tables = check(bench, "--format", "json")
+    bench.configure(model(options="windws = 1"))
+    file = check(bench, "--format", "json", "--offline")
+
+    assert (tables.exit_code, file.exit_code) == (2, 2)
+    assert json.loads(tables.stdout)["faults"] == [
+        {
+            "model": "late",
+            "text": f'table "{table}" has no column "scores" (score); did you mean "score"?',
+        }
+        for table in ("predictions", "reference")
+    ]
+    assert "unknown key" in json.loads(file.stdout)["faults"][0]["text"]
+
+
+def test_more_series_than_max_series_are_warned_of(bench: Bench) -> None:
+    bench.configure(model(options=f"{OPTIONS}\nmax_series = 20"))
+
+    done = check(bench, "--strict")
+
+    assert done.exit_code == 1
+    assert re.fullmatch(
+        r'warning: model "late": about \d+ series \(.*\), more than max_series = 20: features are given up '
+        "first, then strata, then bounds; fewer windows, segments or features help\n",
+        done.stderr,
+    )
+
+
+def test_a_source_that_does_not_answer_is_one_fault_for_all_its_models(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path / 'none.db'}"), f"sqlite:///{tmp_path / 'm.db'}")
+    bench.configure(model("one"), model("two"))
+
+    done = check(bench)
+
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith('source "log" (of "one", "two"): ')
+    assert "there is no file" in line
+
+
+def test_the_expected_series_are_those_of_a_cycle(bench: Bench) -> None:
+    bench.configure(model(options=OPTIONS.replace('"1d"]', '"1d", "7d"]')))
+    with bench.app() as app:
+        monitored, caches = app.prepared("late")
+        run_cycle(monitored, caches, Tick(END + HOUR))
+        _, rows = run_cycle(monitored, caches, Tick(END + 5 * DAY))
+        exposed = expose(monitored.spec, END + 5 * DAY, rows)
+        expected = expected_series(monitored.spec, monitored.counting, [])
+    reasons = sum(count for _, count in exposed.absent)
+
+    assert len(exposed.series) <= expected.total
+    assert expected.total - len(exposed.series) <= 3 * reasons + len(rows) // 4
+
+
+def test_rows_read_again_for_a_label_follow_the_rule_of_waiting() -> None:
+    spec = ModelSpec(
+        name="m",
+        source="s",
+        reading=Reading(task=Task.BINARY, labelled=True, horizon=60 * DAY),
+        predictions=Relation(table="p", columns=(("logged_at", "at"),)),
+    )
+    at_once = np.full(1_000, HOUR // 2, np.int64)
+    spread = np.sort(np.linspace(0, 59 * DAY, 1_000).astype(np.int64))
+
+    quick = expected_reads(spec, 4_000, 1.0, at_once, HOUR)
+    slow = expected_reads(spec, 4_000, 1.0, spread, 55 * DAY)
+    unknown = expected_reads(spec, 4_000, 1.0, at_once[:5], None)
+    looked_back = expected_reads(replace(spec, predictions=Relation(table="p")), 4_000, 1.0, at_once, HOUR)
+
+    assert (quick.per_hour, quick.per_cycle, quick.per_label) == (4_000, 8_000, 1.0)
+    assert slow.per_label is not None
+    assert 40 < slow.per_label <= 200
+    assert unknown.per_label is None
+    assert looked_back.per_cycle == 49 * 4_000  # panes of two days: nothing tells which rows are new
+
+
+def test_strata_have_series_of_their_own() -> None:
+    from monitor.records.reference import counting_without_reference
+    from monitor.windows.ends import Window
+
+    reading = Reading(
+        task=Task.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0), labelled=True
+    )
+    spec = ModelSpec(
+        name="m",
+        source="s",
+        reading=reading,
+        predictions=Relation(table="p"),
+        windows=(Window("1d", DAY, HOUR),),
+    )
+
+    none, one = (
+        expected_series(spec, counting_without_reference(reading), strata)
+        for strata in ([], [Stratum(version="v1")])
+    )
+
+    assert none.by_group["strata"] == 0
+    assert one.by_group["strata"] > 5
+    assert one.by_group["whole model"] == none.by_group["whole model"]
+
+
+@pytest.mark.parametrize("offline", [(), ("--offline",)])
+def test_rules_that_can_never_be_judged_are_warned_of(bench: Bench, offline: tuple[str, ...]) -> None:
+    rule = '[[models.alerts]]\nname = "fewer"\nmeasure = "volume_ratio"\nbelow = 0.5\n'
+    bench.configure(model(options=OPTIONS.replace('["1d"]', '["14d"]')), rule)
+
+    done = check(bench, *offline)
+
+    assert done.exit_code == 0
+    warned = (
+        'warning: model "late": rule "fewer" can never be judged: the earlier weeks lie beyond the horizon'
+    )
+    assert warned in done.stderr

@@ -1,0 +1,399 @@
+"""What a look at some rows tells: each oddity is said once, with its figures; sound tables are silent."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flight_models import (
+    AS_OF,
+    COLUMNS,
+    LABEL_COLUMNS,
+    LABELS,
+    READING,
+    START,
+    grouped,
+    iso,
+    model_of,
+    rows_of,
+)
+from source_databases import Database
+
+from monitor.advice.inspect import Inspection, inspect_model
+from monitor.core.clock import DAY, HOUR, MINUTE
+from monitor.specs.model import ModelSpec, Relation
+from monitor.windows.ends import Window
+
+WEEK = Window("7d", 7 * DAY, DAY)
+
+
+def labels_of(n: int, delay: int, **columns: list[Any]) -> list[tuple[Any, ...]]:
+    usual: dict[str, list[Any]] = {
+        "flight": list(range(n)),
+        "was_late": [at % 2 for at in range(n)],
+        "reported_at": [iso(START + at * MINUTE + delay) for at in range(n)],
+        "revision": [0] * n,
+    }
+    return list(zip(*(usual | columns).values(), strict=True))
+
+
+def look(
+    database: Database,
+    directory: Path,
+    *,
+    model: ModelSpec | None = None,
+    labels: list[tuple[Any, ...]] | None = None,
+    columns: dict[str, str] | None = None,
+    now: int = AS_OF,
+    **changed: list[Any],
+) -> Inspection:
+    n = len(next(iter(changed.values()))) if changed else 100
+    database.create("predictions", COLUMNS | (columns or {}), rows_of(n, **changed))
+    database.create("labels", LABEL_COLUMNS, labels_of(n, DAY) if labels is None else labels)
+    return inspect_model(model or model_of(), database.source(), directory, now)
+
+
+def test_classes_that_never_occur_and_those_that_are_not_configured_are_told(
+    database: Database, tmp_path: Path
+) -> None:
+    found = look(database, tmp_path, labels=labels_of(100, DAY, was_late=[2, *[0] * 99]))
+
+    assert found.warnings == (
+        (
+            'table "labels": of the 100 newest labels none is of the class "1" in "label" (label); '
+            'it holds "0" 99.0%, 1 other value'
+        ),
+        (
+            'table "labels": of the 100 newest labels 1.0% are of no configured class ("0", "1") in "label" '
+            '(label); it holds "0" 99.0%, 1 other value'
+        ),
+    )
+
+
+def test_labels_without_a_prediction_are_told(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, labels=labels_of(100, DAY, flight=list(range(50, 150))))
+
+    assert found.warnings == (
+        (
+            'table "labels": of the 100 newest labels 50.0% have no prediction: are "flight" (labels) and '
+            '"id" (predictions) the same ids, or are predictions deleted earlier?'
+        ),
+    )
+
+
+def test_labels_that_come_after_the_horizon_are_stale(database: Database, tmp_path: Path) -> None:
+    delays = [70 * DAY if at % 10 == 0 else DAY for at in range(100)]
+    reported = [iso(START + at * MINUTE + delay) for at, delay in enumerate(delays)]
+
+    found = look(database, tmp_path, labels=labels_of(100, DAY, reported_at=reported), now=AS_OF + 90 * DAY)
+
+    assert found.warnings == (
+        (
+            'table "labels": of the 100 newest labels 10.0% come later than the horizon (60d) after their '
+            'prediction: these are stale and never counted; horizon = "70d" would hold 99% of them'
+        ),
+    )
+
+
+def test_a_horizon_too_short_for_the_longest_window_to_settle_is_told(
+    database: Database, tmp_path: Path
+) -> None:
+    model = replace(model_of(reading=replace(READING, horizon=12 * DAY)), windows=(WEEK,), settled_share=0.95)
+
+    short = look(database, tmp_path, model=model, labels=labels_of(200, 8 * DAY), id=list(range(200)))
+
+    assert short.settling == 8 * DAY
+    assert short.warnings == (
+        (
+            'table "labels": of the 200 newest labels 95% come within 8d: the horizon (12d) is shorter than '
+            'the longest window (7d) and that age together, so this window may never settle: horizon = "15d"'
+        ),
+    )
+
+
+def test_labels_before_their_predictions_are_told(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, labels=labels_of(100, -DAY))
+
+    assert [warning.partition(": are")[0] for warning in found.warnings] == [
+        'table "labels": of the 100 newest labels 100.0% were reported before their prediction was made'
+    ]
+
+
+def test_scores_out_of_range_are_told(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, score=[0.5] * 90 + [50.0] * 10)
+
+    assert found.warnings == (
+        (
+            'table "predictions": of the 100 newest rows 10.0% have a score outside score_range [0, 1] '
+            "(they go from 0.5 to 50): such a score is invalid"
+        ),
+    )
+
+
+def test_repeated_and_missing_ids_are_told(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, id=[None] * 10 + [*range(45)] * 2, labels=[(0, 1, iso(START + DAY), 0)])
+
+    first, second = found.warnings
+    assert first.startswith('table "predictions": of the 100 newest rows 10.0% have no id ("id")')
+    assert second.startswith('table "predictions": of the 100 newest rows 50.0% repeat an id ("id")')
+
+
+def test_times_in_the_future_ask_for_the_unit_or_the_zone(database: Database, tmp_path: Path) -> None:
+    reading = replace(READING, time_units=(("event_time", "s"),))
+    seconds = START // 1_000_000
+    wrong = [(seconds + 60 * at) * 1_000 for at in range(100)]
+    model = model_of(reading=replace(reading, time_units=(("event_time", "ms"),)), labels=None)
+
+    ahead = look(
+        database,
+        tmp_path,
+        model=model,
+        columns={"event_time": "bigint"},
+        event_time=[at * 1_000 for at in wrong],
+    )
+
+    (warning,) = ahead.warnings
+    assert "100.0% lie in the future" in warning
+    assert warning.endswith("is event_time_unit right?")
+
+
+@pytest.mark.parametrize("odd", ["n/a 12", "never", "", "03/11/2024"])
+def test_some_times_that_are_none_are_a_warning(database: Database, tmp_path: Path, odd: str) -> None:
+    times = [iso(START + at * MINUTE) for at in range(99)]
+
+    found = look(database, tmp_path, event_time=[*times, odd], labels=[])
+
+    shape = "".join("0" if letter.isdigit() else letter for letter in odd)
+    assert found.faults == ()
+    assert found.warnings == (
+        'table "labels" is empty',
+        (
+            'table "predictions": 1 row holds no time that is understood in "event_time" (event_time), '
+            f'as in "{shape}" (digits as 0): left out'
+        ),
+    )
+
+
+@pytest.mark.parametrize("odd", ["n/a 12", "never"])
+def test_some_times_of_reports_that_are_none_are_a_warning(
+    database: Database, tmp_path: Path, odd: str
+) -> None:
+    labels = [(at, at % 2, iso(START + DAY), 0) for at in range(60)] + [(60, 1, odd, 0)]
+
+    found = look(database, tmp_path, labels=labels)
+
+    assert found.faults == ()
+    (warning,) = [one for one in found.warnings if "reported_at" in one]
+    assert warning.startswith('table "labels": 1 row holds no time that is understood in "reported_at" ')
+    assert warning.endswith(": taken as reported with their events")
+
+
+def test_reports_of_another_format_are_a_fault(database: Database, tmp_path: Path) -> None:
+    labels = [(at, at % 2, iso(START + DAY) if at > 20 else "03/11/2024 10:00:00", 0) for at in range(100)]
+
+    found = look(database, tmp_path, labels=labels)
+
+    (fault,) = found.faults
+    assert fault.startswith('table "labels": column "reported_at" mixes formats of time: ')
+
+
+def test_a_condition_that_no_row_meets_is_told(database: Database, tmp_path: Path) -> None:
+    model = model_of(labels=None)
+    model = replace(model, predictions=replace(model.predictions, where="score > 7"))
+
+    found = look(database, tmp_path, model=model)
+
+    assert found.warnings == ('table "predictions" has no row where score > 7',)
+
+
+def test_times_of_another_format_are_a_fault_as_cycles_will_find(database: Database, tmp_path: Path) -> None:
+    times = [iso(START + at * MINUTE) for at in range(80)]
+
+    found = look(database, tmp_path, event_time=[*times, *["03/11/2024 10:00:00"] * 20], labels=[])
+
+    (fault,) = found.faults
+    assert fault.startswith('table "predictions": column "event_time" mixes formats of time: ')
+
+
+def test_arms_that_never_occur_are_told(database: Database, tmp_path: Path) -> None:
+    columns = COLUMNS | {"group": "text"}
+    rows = [(*row, "test") for row in rows_of(100)]
+    database.create("predictions", columns, rows)
+    model = model_of(reading=grouped(), labels=None)
+    model = replace(
+        model, predictions=replace(model.predictions, columns=(*model.predictions.columns, ("arm", "group")))
+    )
+
+    found = inspect_model(model, database.source(), tmp_path, AS_OF)
+
+    assert found.warnings == tuple(
+        f'table "predictions": of the 100 newest rows none has {key} in "group"; it holds "test" 100.0%'
+        for key in ('control_value "control"', 'treatment_value "treatment"')
+    )
+    assert found.strata["arm"] == ("test",)
+
+
+@pytest.mark.parametrize("engine", ["postgres-adbc", "sqlite-adbc"])
+def test_ids_of_another_type_need_an_index_on_what_they_are_compared_as(
+    make_database: Any, tmp_path: Path, engine: str
+) -> None:
+    database = make_database(engine)
+    database.create("predictions", COLUMNS, rows_of(10_000))
+    database.create(
+        "labels",
+        LABEL_COLUMNS | {"flight": "text"},
+        labels_of(10_000, DAY, flight=[str(at) for at in range(10_000)]),
+    )
+    source = database.source()
+
+    before = inspect_model(model_of(), source, tmp_path, AS_OF)
+    told = [warning.partition("run: ")[2] for warning in before.warnings if "run: " in warning]
+    database.run(*(line.replace(" CONCURRENTLY", "") for line in told))
+    after = inspect_model(model_of(), source, tmp_path, AS_OF)
+
+    assert len(told) == 5
+    assert not [warning for warning in after.warnings if "no index" in warning]
+
+
+def test_a_view_is_told_apart_from_the_table_behind_it(sqlite_database: Database, tmp_path: Path) -> None:
+    sqlite_database.create("log", COLUMNS, rows_of(10_000))
+    sqlite_database.run("CREATE VIEW predictions AS SELECT * FROM log")
+
+    found = inspect_model(model_of(labels=None), sqlite_database.source(), tmp_path, AS_OF)
+
+    assert len(found.warnings) == 2
+    assert all(warning.endswith("make one in the table behind the view") for warning in found.warnings)
+
+
+def test_a_partitioned_table_gets_no_concurrent_index(postgres_database: Database, tmp_path: Path) -> None:
+    typed = ", ".join(f'"{name}" {kind}' for name, kind in COLUMNS.items())
+    postgres_database.run(
+        f'CREATE TABLE predictions ({typed}) PARTITION BY RANGE ("id")',
+        "CREATE TABLE part PARTITION OF predictions FOR VALUES FROM (0) TO (1000000)",
+        "INSERT INTO predictions SELECT n, '2013-03-01 00:00', '2013-03-01 00:01', 0.5, n % 2, 1, 'AA' "
+        "FROM generate_series(1, 10000) AS n",
+    )
+
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, AS_OF)
+
+    (event, _) = (warning for warning in found.warnings if "no index" in warning)
+    assert 'run: CREATE INDEX "predictions_event_time_idx" ON "predictions" (' in event
+
+
+def test_labels_in_the_prediction_table_tell_of_delays_too(database: Database, tmp_path: Path) -> None:
+    columns = COLUMNS | {"truth": "bigint", "known_at": "text"}
+    rows = [(*row, 1, iso(START + at * MINUTE + 3 * DAY)) for at, row in enumerate(rows_of(100))]
+    database.create("predictions", columns, rows)
+    labels = replace(LABELS, table=None, columns=(("label", "truth"), ("reported_at", "known_at")))
+
+    found = inspect_model(model_of(labels=labels), database.source(), tmp_path, AS_OF)
+
+    assert found.settling == 3 * DAY
+    assert [warning.partition(" labels ")[2][:24] for warning in found.warnings] == [
+        'none is of the class "0"'
+    ]
+
+
+def test_features_that_often_hold_no_number_or_nothing_are_told(database: Database, tmp_path: Path) -> None:
+    temps = [str(at) if at % 3 else "warm" for at in range(99)]
+    rows = rows_of(99, temp=temps, carrier=[None] * 99)
+    database.create("predictions", COLUMNS | {"temp": "text"}, rows)
+
+    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
+
+    assert found.faults == ()
+    assert found.warnings == (
+        (
+            'table "predictions": of the 99 newest rows 33.3% hold no number in the numeric feature "temp": '
+            "these are invalid"
+        ),
+        'table "predictions": of the 99 newest rows none has a value of the feature "carrier"',
+    )
+
+
+@pytest.mark.parametrize(("ready", "told"), [(HOUR // 4, True), (6 * HOUR, False)])
+def test_a_nightly_load_wants_windows_that_wait_for_it(
+    database: Database, tmp_path: Path, ready: int, *, told: bool
+) -> None:
+    events = [START + at * HOUR for at in range(24 * 4)]
+    nights = [at // DAY * DAY + DAY + 4 * HOUR for at in events]
+    rows = rows_of(96, event_time=[iso(at) for at in events], logged_at=[iso(at) for at in nights])
+    database.create("predictions", COLUMNS, rows)
+    model = replace(model_of(labels=None), ready_after=ready)
+
+    found = inspect_model(model, database.source(), tmp_path, AS_OF)
+
+    assert (
+        found.warnings
+        == (
+            (
+                'table "predictions": of the 96 newest rows all come by 4 loads, each at least 5h after its '
+                "newest event: windows are first measured 15m after their end, without them; "
+                'reading.ready_after = "8h" waits'
+            ),
+        )
+        * told
+    )
+
+
+def test_an_index_that_begins_with_the_id_finds_no_times(database: Database, tmp_path: Path) -> None:
+    epochs = [START // 1_000_000 + at for at in range(10_000)]
+    typed = ", ".join(f'"{name}" bigint' for name in ("leg", "time"))
+    database.run(f'CREATE TABLE predictions ({typed}, score double precision, PRIMARY KEY (leg, "time"))')
+    database.create("filled", {"leg": "bigint", "time": "bigint"}, [(at, at) for at in epochs])
+    database.run('INSERT INTO predictions SELECT leg, "time", 0.5 FROM filled')
+    columns = (("id", "leg"), ("id:1", "time"), ("event_time", "time"), ("score", "score"))
+    reading = replace(READING, time_units=(("event_time", "s"),), numeric=(), categorical=(), labelled=False)
+    model = model_of(labels=None, predictions=Relation(table="predictions", columns=columns), reading=reading)
+
+    before = inspect_model(model, database.source(), tmp_path, AS_OF)
+    (told,) = (warning.partition("run: ")[2] for warning in before.warnings if "no index" in warning)
+    database.run(told.replace(" CONCURRENTLY", ""))
+    after = inspect_model(model, database.source(), tmp_path, AS_OF)
+
+    how = "CREATE INDEX CONCURRENTLY" if database.postgres else "CREATE INDEX"
+    assert told.replace("`", '"') == f'{how} "predictions_time_idx" ON "predictions" ("time");'
+    assert (before.faults, after.warnings) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("timestamp", '"time"'),
+        ("timestamptz", "event_time_2"),
+        ("timestamp", "date_trunc('day', event_time)"),
+        ("timestamptz", "(event_time IS NULL)"),
+    ],
+)
+def test_names_and_expressions_like_the_event_time_do_not_begin_with_it(
+    postgres_database: Database, tmp_path: Path, kind: str, key: str
+) -> None:
+    columns = COLUMNS | {"event_time": kind}
+    postgres_database.create("predictions", columns, rows_of(10_000))
+    for name in ("time", "event_time_2"):
+        postgres_database.run(f'ALTER TABLE predictions ADD COLUMN "{name}" bigint')
+    shown = key if key.startswith(("(", '"')) else f"({key})" if "(" in key else key
+    postgres_database.run(f"CREATE INDEX ON predictions ({shown}, event_time)")
+    model = model_of(labels=None)
+
+    before = inspect_model(model, postgres_database.source(), tmp_path, AS_OF)
+    postgres_database.run(f"CREATE INDEX ON predictions (event_time, {shown})")
+    after = inspect_model(model, postgres_database.source(), tmp_path, AS_OF)
+
+    assert [1 for one in before.warnings if 'no index on "event_time"' in one] == [1]
+    assert not [one for one in after.warnings if 'no index on "event_time"' in one]
+
+
+def test_an_index_counts_through_a_view_that_renames_its_column(
+    postgres_database: Database, tmp_path: Path
+) -> None:
+    postgres_database.create("log", COLUMNS | {"event_time": "timestamptz"}, rows_of(10_000))
+    postgres_database.run(
+        'ALTER TABLE log RENAME COLUMN event_time TO "made At"',
+        'CREATE INDEX ON log ("made At")',
+        'CREATE VIEW predictions AS SELECT *, "made At" AS event_time FROM log',
+    )
+
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, AS_OF)
+
+    assert not [one for one in found.warnings if 'no index on "event_time"' in one]

@@ -1,0 +1,224 @@
+"""What `check` is told of tables: every fault at once, with the nearest name."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from flight_models import AS_OF, COLUMNS, LABEL_COLUMNS, READING, START, iso, model_of, rows_of
+from source_databases import Database
+
+from monitor.advice.inspect import inspect_model
+from monitor.core.clock import DAY
+from monitor.core.errors import SourceUnavailable
+from monitor.sources import open_source
+from monitor.sources.indexes import Rows
+from monitor.specs.model import ReferenceSpec, Relation, SourceSpec
+
+
+def test_sound_tables_have_no_faults(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", COLUMNS, rows_of(100))
+    database.create("labels", LABEL_COLUMNS, [(1, 1, iso(START + DAY), 0)])
+
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
+
+    assert (found.faults, found.warnings, found.rows) == ((), (), Rows(100))
+    assert list(found.columns) == list(COLUMNS)
+
+
+def test_every_missing_column_is_named_at_once(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", {f"{name}_": kind for name, kind in COLUMNS.items()})
+    database.create("labels", {f"{name}_": kind for name, kind in LABEL_COLUMNS.items()})
+
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
+
+    for name in (
+        "id",
+        "event_time",
+        "logged_at",
+        "score",
+        "late",
+        "flight",
+        "was_late",
+        "reported_at",
+        "revision",
+    ):
+        assert any(
+            f'no column "{name}"' in fault and f'did you mean "{name}_"' in fault for fault in found.faults
+        )
+    assert len(found.faults) == 9
+    assert {
+        f'table "predictions" has no column "{name}" (feature); did you mean "{name}_"?'
+        for name in ("temp", "carrier")
+    } <= set(found.warnings)
+
+
+def test_missing_tables_are_all_named(database: Database, tmp_path: Path) -> None:
+    database.create("prediction", COLUMNS)
+
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
+
+    assert found.faults == (
+        'there is no table or view "predictions"; did you mean "prediction"?',
+        'there is no table or view "labels"',
+    )
+    assert found.rows is None
+
+
+def test_empty_tables_are_warned_of(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", COLUMNS)
+    database.create("labels", LABEL_COLUMNS)
+
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
+
+    assert found.faults == ()
+    assert found.warnings == ('table "predictions" is empty', 'table "labels" is empty')
+
+
+def test_numbers_that_are_texts_are_told(database: Database, tmp_path: Path) -> None:
+    columns = COLUMNS | {"score": "text", "temp": "text"}
+    database.create("predictions", columns, rows_of(5, score=["high"] * 5, temp=["warm"] * 5))
+    database.create("labels", LABEL_COLUMNS, [(1, 1, iso(START), 0)])
+
+    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
+
+    told = "is configured as a number, but none of 5 values looked at is one"
+    assert found.faults == (f'table "predictions": "score" (score) {told}',)
+    assert found.warnings == (f'table "predictions": "temp" (feature) {told}',)
+
+
+def test_times_that_are_none_are_told(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", COLUMNS, rows_of(3, event_time=["soon 7"] * 3, logged_at=[None] * 3))
+
+    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
+
+    assert found.faults == (
+        (
+            'table "predictions": of the 3 first rows 100.0% hold no time that is understood in "event_time" '
+            '(event_time), as in "soon 0" (digits as 0): nothing can be counted'
+        ),
+    )
+    assert found.warnings == (
+        'table "predictions": "event_time" (event_time) holds no time that is understood: every row is read',
+        'table "predictions": "logged_at" (logged_at) has no value in any row',
+    )
+
+
+def test_integers_without_a_unit_are_told(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", COLUMNS | {"event_time": "bigint"}, rows_of(3, event_time=[1, 2, 3]))
+
+    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
+
+    assert len(found.faults) == 1
+    assert "say their unit" in found.faults[0]
+
+
+def test_the_index_to_make_is_told_where_it_matters_and_helps(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", COLUMNS, rows_of(10_000))
+    reports = [(at, at % 2, iso(START + at * 60_000_000 + DAY), 0) for at in range(10_000)]
+    database.create("labels", LABEL_COLUMNS, reports)
+    source = database.source()
+
+    before = inspect_model(model_of(), source, tmp_path, AS_OF)
+    told = [match[1] for warning in before.warnings if (match := re.search("run: (.*;)$", warning))]
+    database.run(*(line.replace(" CONCURRENTLY", "") for line in told))  # which no transaction may do
+    after = inspect_model(model_of(), source, tmp_path, AS_OF)
+
+    assert [warning.partition(" is used")[0] for warning in before.warnings] == [
+        'table "predictions": no index on "event_time" (event_time)',
+        'table "predictions": no index on "logged_at" (logged_at)',
+        'table "labels": no index on "reported_at" (reported_at)',
+        'table "labels": no index on "flight" (id)',
+        'table "predictions": no index on "id" (id)',
+    ]
+    assert (after.faults, after.warnings) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "key", ["PRIMARY KEY (id, event_time)", "UNIQUE (event_time, id)", "CHECK (id >= 0)"]
+)
+@pytest.mark.parametrize("many", [False, True])
+def test_partitions_by_time_need_no_index_on_it_until_they_are_large(
+    postgres_database: Database, tmp_path: Path, key: str, *, many: bool
+) -> None:
+    days = (0, 7, 20) if many else (0, 4, 8, 12, 20)
+    columns = COLUMNS | {"event_time": "timestamptz"}
+    typed = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+    postgres_database.run(f"CREATE TABLE predictions ({typed}, {key}) PARTITION BY RANGE (event_time)")
+    for at, (first, last) in enumerate(pairwise(days)):
+        bounds = f"FROM ('{iso(START + first * DAY)}') TO ('{iso(START + last * DAY)}')"
+        postgres_database.run(f"CREATE TABLE p{at} PARTITION OF predictions FOR VALUES {bounds}")
+    postgres_database.create("filled", columns, rows_of(21_000))
+    postgres_database.run("INSERT INTO predictions SELECT * FROM filled")
+
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, AS_OF)
+
+    told = [one for one in found.warnings if '"event_time"' in one]
+    assert len(told) == (many and key.startswith("CHECK"))
+    cost = "each cycle reads whole partitions, the largest with all 10,920 rows; run: "
+    assert all(cost in one for one in told)
+
+
+def test_texts_where_a_unit_is_inherited_get_a_hint_and_no_index_of_casts(
+    database: Database, tmp_path: Path
+) -> None:
+    epochs = [START // 1_000_000 + at for at in range(10_000)]
+    columns = COLUMNS | {"event_time": "bigint", "logged_at": "text"}
+    database.create("predictions", columns, rows_of(10_000, event_time=epochs))
+    reading = replace(READING, time_units=(("event_time", "s"), ("logged_at", "s")))
+
+    found = inspect_model(model_of(labels=None, reading=reading), database.source(), tmp_path, AS_OF)
+
+    told = [one for one in found.warnings if '"logged_at"' in one]
+    assert told[0] == (
+        'table "predictions": "logged_at" (logged_at) holds no time that is understood: every row is read; '
+        'whole numbers in "s" are looked for: of other times say logged_at_unit = "none"'
+    )
+    assert not any("CREATE INDEX" in one for one in told)
+
+
+def test_small_tables_need_no_index(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", COLUMNS, rows_of(9_999))
+
+    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
+
+    assert found.warnings == ()
+
+
+def test_types_that_cannot_be_read_are_told(postgres_database: Database, tmp_path: Path) -> None:
+    postgres_database.create("predictions", COLUMNS | {"score": "money", "temp": "integer[]"})
+
+    found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, AS_OF)
+
+    assert [fault.split(",")[0] for fault in found.faults] == [
+        'column "score" (score) has the type money',
+        'column "temp" (feature:temp) has the type integer[]',
+    ]
+
+
+def test_labels_in_the_prediction_table_are_looked_at_there(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", COLUMNS, rows_of(3))
+
+    found = inspect_model(
+        model_of(labels=Relation(columns=(("label", "lates"),))), database.source(), tmp_path, AS_OF
+    )
+
+    assert found.faults == ('table "predictions" has no column "lates" (label); did you mean "late"?',)
+
+
+def test_a_reference_that_is_not_there_is_a_fault(database: Database, tmp_path: Path) -> None:
+    database.create("predictions", COLUMNS, rows_of(3))
+    model = replace(model_of(labels=None), reference=ReferenceSpec(file="none.parquet"))
+
+    found = inspect_model(model, database.source(), tmp_path, AS_OF)
+
+    assert [fault.startswith("there is no reference file") for fault in found.faults] == [True]
+
+
+@pytest.mark.parametrize("reader", ["adbc", "fetchmany"])
+def test_a_database_that_does_not_answer_is_said(tmp_path: Path, reader: str) -> None:
+    source = open_source(SourceSpec(name="source", url=f"sqlite:///{tmp_path}/none.db"), reader=reader)
+
+    with pytest.raises(SourceUnavailable, match="there is no file"):
+        inspect_model(replace(model_of(), reading=READING), source, tmp_path, AS_OF)

@@ -1,0 +1,32 @@
+"""The lock on a run's file: it holds as long as its file is at its path."""
+
+from pathlib import Path
+
+from monitor.app.run_lock import FileLock
+
+
+def test_a_lock_whose_file_was_deleted_is_taken_anew(tmp_path: Path) -> None:
+    path = tmp_path / "live.lock"
+    first, second = FileLock(path), FileLock(path)
+    assert first.taken()
+    path.unlink()
+
+    again = first.taken()
+    other = second.taken()
+    first.release()
+
+    assert (again, other) == (True, False)
+    assert second.taken()
+    second.release()
+
+
+def test_a_lock_whose_file_was_deleted_is_lost_to_who_took_it_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "live.lock"
+    first, second = FileLock(path), FileLock(path)
+    assert first.taken()
+    path.unlink()
+
+    assert second.taken()
+    assert not first.taken()
+    second.release()
+    first.release()

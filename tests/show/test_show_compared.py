@@ -1,0 +1,142 @@
+"""What `monitor show` says of values against another moment, and what stands behind them."""
+
+from dataclasses import replace
+
+import pytest
+
+from monitor.core.interval import Interval
+from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.show.details import explained, with_details
+from monitor.show.plain import Shown
+from monitor.show.table import as_table
+
+CELLS = ("cell", "expected", "actual", "contribution")
+THEN = Detail(FIGURES, ((0.731, 0.72, 0.74, 5000),))
+FALL = Detail(SEGMENTS, (("town=b", -0.019, 0.5, 0.73, 0.3, 0.28), ("town=a", -0.002, 0.7, None, 0.2, 0.0)))
+
+
+def row(
+    measure: str,
+    value: float | Reason,
+    subject: str = "",
+    *,
+    against: str = "",
+    interval: Interval | None = None,
+    detail: Detail | None = None,
+    truth: Truth = Truth.SETTLED,
+) -> MeasurementRow:
+    measured = (
+        Measurement.absent(value, n=900)
+        if isinstance(value, Reason)
+        else Measurement(value=value, n=900, interval=interval, detail=detail)
+    )
+    return MeasurementRow(
+        window="7d",
+        window_end=0,
+        truth=truth,
+        version=None,
+        segment=None,
+        measure=measure,
+        subject=subject,
+        measurement=measured,
+        against=against,
+    )
+
+
+def shown(*rows: MeasurementRow) -> list[Shown]:
+    return [("late", 0, one) for one in rows]
+
+
+PERFORMANCE = shown(
+    row("accuracy", -0.021, against="reference", interval=Interval(-0.03, -0.012), detail=THEN),
+    row("accuracy", Reason.NOT_COUNTED, against="28d"),
+    row("segment_contribution", -0.019, against="reference", detail=FALL),
+    row("roc_auc", 0.8, detail=Detail(("x", "y"), tuple((at / 40, at / 40) for at in range(41)))),
+    row("accuracy", 0.71, interval=Interval(0.7, 0.72)),
+)
+SHIFT = shown(
+    *(
+        row(measure, value, f"feature:f{at}", truth=Truth.NONE, against=against, detail=detail)
+        for at in range(5)
+        for against, factor in (("", 1.0), ("previous", 2.0))
+        for measure, value, detail in (
+            ("stability_index", factor * at / 10, Detail(CELLS, ((f"[{at}, ∞)", 0.1, 0.2, 0.07),))),
+            ("stability_index_critical", 0.01, None),
+        )
+    )
+)
+
+
+def line_of(text: str, start: str) -> str:
+    (found,) = (line.strip() for line in text.splitlines() if line.strip().startswith(start))
+    return found
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_what_a_value_is_compared_with_stands_in_its_note(*, everything: bool) -> None:
+    text = as_table(PERFORMANCE, everything=everything)
+
+    accuracy = line_of(text, "accuracy")
+    assert accuracy.split()[1:5] == ["0.71", "[0.7,", "0.72]", "900"]
+    note = "reference 0.731: -0.021 [-0.03, -0.012]; 28d (not_counted)"
+    assert accuracy.endswith(note)
+    assert line_of(text, "segment_contribution").endswith("against reference: town=b")
+
+
+def test_shift_against_an_earlier_window_stands_beside_that_against_the_reference() -> None:
+    text = as_table(shown(*(one for _, _, one in SHIFT if one.subject == "feature:f4")))
+
+    assert line_of(text, "stability_index  ").endswith("previous 0.8")
+
+
+def test_one_measure_has_its_comparisons_in_a_note_too() -> None:
+    later = [(model, as_of + 1, one) for model, as_of, one in PERFORMANCE]
+
+    text = as_table([one for one in [*PERFORMANCE, *later] if one[2].measure == "accuracy"])
+
+    told = [line for line in text.splitlines() if "0.71" in line]
+    assert len(told) == 2
+    assert all("reference 0.731" in line for line in told)
+
+
+def test_a_comparison_without_its_value_is_a_line_of_its_own() -> None:
+    _, _, compared = PERFORMANCE[0]
+    figure = replace(THEN, rows=((0.731, None, None, 5000),))
+    bare = replace(compared, measurement=Measurement(value=0.02, n=9, detail=figure))
+
+    assert line_of(as_table(shown(bare)), "accuracy").endswith("against reference 0.731: +0.02")
+
+
+def test_families_have_headings_where_there_are_several() -> None:
+    headings = [line.strip() for line in as_table([*PERFORMANCE, *SHIFT]).splitlines()]
+
+    assert [line for line in headings if line in ("performance", "shift")] == ["shift", "performance"]
+    assert "shift" not in [line.strip() for line in as_table(SHIFT).splitlines()]
+
+
+def test_the_fall_is_explained_first_then_the_most_shifted_subjects_and_the_curves() -> None:
+    text = explained([*PERFORMANCE, *SHIFT])
+
+    titles = [line.strip() for line in text.splitlines() if line.startswith("  ") and line[2] != " "]
+    assert titles == [
+        "stability_index feature:f4: 0.4, critical value 0.01",
+        "stability_index feature:f3: 0.3, critical value 0.01",
+        "stability_index feature:f2: 0.2, critical value 0.01",
+        "stability_index feature:f4: 0.8, critical value 0.01, against previous",
+        "stability_index feature:f3: 0.6, critical value 0.01, against previous",
+        "stability_index feature:f2: 0.4, critical value 0.01, against previous",
+        "segment_contribution: -0.019, against reference",
+        "roc_auc: 0.8",
+    ]
+    assert line_of(text, "town=a").split() == ["town=a", "-0.002", "0.7", "-", "0.2", "0"]
+    assert line_of(text, "…") == "… 29 more: --format json"
+    assert "0.731" not in text
+
+
+def test_without_any_detail_it_says_so() -> None:
+    plain = shown(row("accuracy", 0.71))
+
+    assert explained(plain) == "there is no detail behind these values"
+    assert with_details(plain) == f"{as_table(plain)}\n\n{explained(plain)}"

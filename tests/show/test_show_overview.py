@@ -1,0 +1,75 @@
+"""What `monitor show` says where nothing is asked for: the headlines, and how much more there is."""
+
+from dataclasses import replace
+
+from monitor.core.measurement import Measurement
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.show.plain import Shown
+from monitor.show.table import as_table
+
+
+def shown(
+    measure: str, value: float, subject: str = "", *, segment: str | None = None, truth: Truth = Truth.NONE
+) -> Shown:
+    row = MeasurementRow(
+        window="7d",
+        window_end=0,
+        truth=truth,
+        version=None,
+        segment=segment,
+        measure=measure,
+        subject=subject,
+        measurement=Measurement(value=value, n=10),
+    )
+    return "late", 0, row
+
+
+ROWS = [
+    shown("records", 10),
+    shown("stability_index", 0.1, "score"),
+    *(shown("stability_index", at / 10, f"feature:f{at}") for at in range(9)),
+    *(shown("missing_rate", 0.0, f"feature:f{at}") for at in range(9)),
+    shown("duplicate_rows", 0),
+    shown("accuracy", 0.9, truth=Truth.SETTLED),
+    shown("relative_accuracy", 1.2, truth=Truth.SETTLED),
+    *(shown("base_rate", at / 10, f"class:c{at}", truth=Truth.SETTLED) for at in range(5)),
+    *(shown("accuracy", 0.8, segment=f"group={name}", truth=Truth.SETTLED) for name in "ab"),
+]
+
+
+def words(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines() if line]
+
+
+def test_headlines_of_the_whole_and_the_most_shifted_features_are_shown_first() -> None:
+    lines = words(as_table(ROWS, everything=False))
+
+    assert [line[:2] for line in lines if line[0] == "stability_index"] == [
+        ["stability_index", "score"],
+        *(["stability_index", f"feature:f{at}"] for at in (6, 7, 8)),
+    ]
+    assert [line[1] for line in lines if line[0] == "base_rate"] == ["class:c2", "class:c3", "class:c4"]
+    assert [line[0] for line in lines if "accuracy" in line[0]] == ["accuracy"]
+    assert [" ".join(line) for line in lines if line[0] == "…"] == [
+        "… 13 more: --all",
+        "… 3 more: --all",
+        "… 2 more: --all",
+    ]
+
+
+def test_everything_is_shown_where_it_is_asked_for() -> None:
+    lines = words(as_table(ROWS))
+
+    measured = [line for line in lines if line[0] != "late," and len(line) > 1]
+    assert len(measured) == len(ROWS) + 1
+    assert not any("--all" in line for line in lines)
+
+
+def test_comparisons_that_go_on_stand_before_the_windows_under_a_heading_of_their_own() -> None:
+    model, as_of, row = shown("control_p_value_always_valid", 0.5, truth=Truth.SETTLED)
+
+    text = as_table([*ROWS, (model, as_of, replace(row, window="cumulative"))])
+
+    headings = [line for line in text.splitlines() if line.startswith("late, ")]
+    assert headings[0] == "late, cumulative to 1970-01-01T00:00:00Z, settled, as of 1970-01-01T00:00:00Z"
+    assert len(headings) > 1
