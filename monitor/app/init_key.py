@@ -9,7 +9,7 @@ import pyarrow as pa
 from monitor.app.init_guess import Guess, Roles, described
 from monitor.app.init_words import rank, rank_or_last
 from monitor.core.clock import DAY
-from monitor.sources.sql.casts import has_equality
+from monitor.sources.sql.statements import has_equality
 from monitor.sources.survey import Column, Survey
 
 _MOST = 6  # columns of which pairs and triples are tried

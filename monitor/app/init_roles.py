@@ -15,7 +15,7 @@ from monitor.app.init_outputs import (
     guess_version,
 )
 from monitor.app.init_words import clearest, rank, rank_or_last
-from monitor.sources.sql.casts import has_equality
+from monitor.sources.sql.statements import has_equality
 from monitor.sources.survey import Column, Survey
 
 Matches = Callable[[str, str], tuple[int, int] | None]
