@@ -42,6 +42,10 @@ class Clickhouse(Columnar):
         except Exception as error:
             raise DatabaseError(sql, None, error) from error
 
+    def is_of_driver(self, error: Exception) -> bool:
+        """What runs in this process raises errors that its own dialect does not know."""
+        return type(error).__module__.startswith(_EMBEDDED)
+
     def micros(self, column: str) -> str:
         """Microseconds of a timestamp."""
         return f"toUnixTimestamp64Micro({column})"

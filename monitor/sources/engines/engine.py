@@ -314,6 +314,10 @@ class Engine(Protocol):
         lost = error.connection_invalidated or isinstance(error, OperationalError)
         return Trouble.NO_ANSWER if lost else None
 
+    def is_of_driver(self, error: Exception) -> bool:  # noqa: ARG002
+        """Whether an error is one of the driver that SQLAlchemy does not know as such."""
+        return False
+
     def may_quote(self, error: BaseException) -> bool:  # noqa: ARG002
         """Whether a message of an error without a state may quote what stands in a row."""
         return False

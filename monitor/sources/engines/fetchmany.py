@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, DBAPIError, SQLAlchemyError
 
 from monitor.core.clock import SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
@@ -69,7 +69,12 @@ class FetchmanySession:
 
     def _run(self, sql: str, *, stream_results: bool = False) -> sa.CursorResult[Any]:
         options = {"no_parameters": True, "stream_results": stream_results}
-        return self.connection.exec_driver_sql(sql, execution_options=options)
+        try:
+            return self.connection.exec_driver_sql(sql, execution_options=options)
+        except Exception as error:
+            if self.engine.is_of_driver(error):
+                raise DatabaseError(sql, None, error) from error
+            raise
 
 
 class FetchmanyReader:
