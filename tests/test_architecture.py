@@ -1,6 +1,8 @@
 """The guide values and the manners of the layers, read from the source."""
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -196,3 +198,56 @@ def test_caches_are_changed_in_their_own_file_alone() -> None:
     }
 
     assert changed == set()
+
+
+ENGINES = re.compile(
+    r"\b(sqlite|postgres(ql)?|mysql|mariadb|duckdb|chdb|clickhouse(db)?|spark)\b", re.IGNORECASE
+)
+ASKS_THE_ENGINE = {"sources", "pipeline", "app", "setup", "advice"}
+NAMES_ENGINES = {  # for another reason than to decide something
+    Path("app/demo.py"): "URLs of the demo's own files",
+    Path("app/run_lock.py"): "the store's file",
+    Path("app/wiring.py"): "the store's file",
+}
+
+
+def code_strings(tree: ast.Module) -> Iterator[ast.Constant]:
+    """List the texts of the code: no docstrings."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    yield from (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+    )
+
+
+def test_an_engine_is_named_in_its_own_file_alone() -> None:
+    named = {
+        (path, node.lineno, node.value)
+        for path, tree in TREES.items()
+        if layer_of(path) in ASKS_THE_ENGINE and path.parts[:2] != ("sources", "engines")
+        for node in code_strings(tree)
+        if ENGINES.search(str(node.value)) and path not in NAMES_ENGINES
+    }
+    asked = {
+        (path, name)
+        for path, tree in TREES.items()
+        if layer_of(path) in ASKS_THE_ENGINE and path.parts[:2] != ("sources", "engines")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and (name := ast.unparse(node.func).split(".")[-1]).startswith("is_")
+        if ENGINES.search(name.replace("_", " ")) or name == "is_columnar"
+    }
+
+    assert named == set()
+    assert asked == set()
+
+
+def test_a_room_holds_at_most_15_files() -> None:
+    rooms = Counter(path.parent for path in TREES)
+
+    assert {room: files for room, files in rooms.items() if files > 15} == {}

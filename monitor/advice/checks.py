@@ -243,9 +243,9 @@ def _reads(model: ModelSpec, source: SqlSource, found: Inspection) -> ExpectedRe
     count: Callable[..., Rows | None]
     for count in (traffic, label_traffic):
         with reader.session() as session:
-            rows, span = count(session, reader.dialect, model, newest, _RECENT), _RECENT
+            rows, span = count(session, reader.engine, model, newest, _RECENT), _RECENT
             if rows is not None and rows.more:
-                rows, span = count(session, reader.dialect, model, newest, HOUR), HOUR
+                rows, span = count(session, reader.engine, model, newest, HOUR), HOUR
         counted.append(0.0 if rows is None else rows.n * HOUR / span)
     per_hour, labels = counted
     if per_hour == 0:

@@ -13,9 +13,9 @@ from monitor.core.secrets import hide
 from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.records.rows import Batches
-from monitor.sources.engines.engine import Dialect
+from monitor.sources.engines.engine import Engine, Reader
 from monitor.sources.source import SqlSource
-from monitor.sources.sql.statements import Reader, Session, Statement
+from monitor.sources.sql.statements import Session, Statement
 from monitor.specs.model import ModelSpec
 from monitor.specs.reads import (
     audit_ranges,
@@ -33,7 +33,6 @@ class Plan:
 
     sql: str
     rows: tuple[tuple[Any, ...], ...]
-    dialect: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Planned:
     """A session that asks for plans instead of rows; small questions about the tables are passed on."""
 
     session: Session
-    dialect: str
+    engine: Engine
     found: list[Plan]
 
     def read(self, statement: Statement) -> pa.Table:
@@ -70,9 +69,8 @@ class Planned:
         self.session.settle(sql)
 
     def _note(self, sql: str) -> None:
-        asked = "EXPLAIN QUERY PLAN" if self.dialect == "sqlite" else "EXPLAIN"
-        plan = self.session.rows(f"{asked} {sql}")
-        self.found.append(Plan(sql, tuple(plan), self.dialect))
+        plan = self.session.rows(f"{self.engine.explain} {sql}")
+        self.found.append(Plan(sql, tuple(plan)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +91,15 @@ class _PlanReader:
     found: list[Plan] = field(default_factory=list)
 
     @property
-    def dialect(self) -> Dialect:
-        """How the engine writes names."""
-        return self.reader.dialect
+    def engine(self) -> Engine:
+        """The engine whose plans they are."""
+        return self.reader.engine
 
     @contextmanager
     def session(self) -> Iterator[Planned]:
         """Session of the real reader."""
         with self.reader.session() as session:
-            yield Planned(session, self.reader.dialect.name, self.found)
+            yield Planned(session, self.reader.engine, self.found)
 
     def close(self) -> None:
         """Close the connections that are kept."""
@@ -198,11 +196,5 @@ def _queries(step: _Step, source: SqlSource) -> Iterator[Query]:
     planning = _PlanReader(source.reader)
     step.run(source.planning(planning))
     for plan in planning.found:
-        lines = tuple(hide(_line(plan.dialect, row)) for row in plan.rows)
+        lines = tuple(hide(source.reader.engine.plan_line(row)) for row in plan.rows)
         yield Query(step.purpose, step.every, hide(plan.sql), lines)
-
-
-def _line(dialect: str, row: tuple[Any, ...]) -> str:
-    if dialect == "sqlite":
-        return str(row[3])
-    return str(row[0]) if len(row) == 1 else " | ".join("" if part is None else str(part) for part in row)

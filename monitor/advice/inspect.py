@@ -31,11 +31,10 @@ from monitor.sources.indexes import (
 )
 from monitor.sources.reference import load_reference
 from monitor.sources.source import SqlSource
-from monitor.sources.sql import casts
-from monitor.sources.sql.casts import Want
-from monitor.sources.sql.relations import Looked, look, nearest
+from monitor.sources.sql.names import nearest
+from monitor.sources.sql.relations import Looked, look
 from monitor.sources.sql.scan import feature_column, has_own_table, of_challenger, outcome
-from monitor.sources.sql.statements import Output, Session, Statement
+from monitor.sources.sql.statements import Output, Session, Statement, Want
 from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import ModelSpec, Relation
@@ -156,11 +155,11 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
 
 def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
     """Warn of a configured value of rows that serve that does not occur, as far as can be read."""
-    dialect = source.reader.dialect
+    engine = source.reader.engine
     try:
         with source.reader.session() as session:
-            title = look(session, dialect, model.predictions, "p").title
-            sample = sample_records(session, dialect, model, now)
+            title = look(session, engine, model.predictions, "p").title
+            sample = sample_records(session, engine, model, now)
     except SourceError:
         return ()
     return tuple(serving_warnings(sample, model.reading, title))
@@ -169,7 +168,7 @@ def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
 def _predictions(session: Session, looking: _Looking) -> None:
     model, found = looking.model, looking.found
     reading, relation = model.reading, model.predictions
-    looked = looking.predictions = look(session, looking.source.reader.dialect, relation, "p")
+    looked = looking.predictions = look(session, looking.source.reader.engine, relation, "p")
     wanted = {role: Want.TEXT for role, _ in relation.id_columns}
     wanted |= {"event_time": Want.TIME, "logged_at": Want.TIME, "version": Want.TEXT}
     wanted |= {"score": Want.NUMBER, "prediction": outcome(reading), "arm": Want.TEXT, "serving": Want.TEXT}
@@ -195,7 +194,7 @@ def _labels(session: Session, looking: _Looking) -> None:
     looked = looking.predictions
     if has_own_table(relation):
         wanted |= {role: Want.TEXT for role, _ in relation.id_columns}
-        looked = look(session, looking.source.reader.dialect, relation, "l")
+        looked = look(session, looking.source.reader.engine, relation, "l")
     if looked is None:
         return
     looking.labels = looked
@@ -243,9 +242,8 @@ def _outputs(
     for role, want in wanted.items():
         if (column := columns.get(role)) is not None:
             try:
-                ref, unit = looked.ref(column, role), looking.model.reading.unit(role)
-                kind = looked.types[column]
-                outputs.append((casts.output(looked.dialect.name, want, role, ref, kind, unit=unit), want))
+                unit = looking.model.reading.unit(role)
+                outputs.append((looked.output(want, role, column, unit=unit), want))
             except SourceError as error:
                 looking.found.faults.append(str(error))
     return outputs
@@ -266,8 +264,7 @@ def _features(looked: Looked, looking: _Looking) -> list[_Asked]:
                 found.warnings.append(f'{looked.title} has no column "{column}" (feature){hint}')
                 continue
             try:
-                ref, kind = looked.ref(column, "feature"), looked.types[column]
-                outputs.append((casts.output(looked.dialect.name, want, f"feature:{name}", ref, kind), want))
+                outputs.append((looked.output(want, f"feature:{name}", column), want))
             except SourceError as error:
                 found.faults.append(str(error))
     return outputs
@@ -344,11 +341,11 @@ def _text_in(column: pa.ChunkedArray) -> str | None:
 
 
 def _records_sample(session: Session, looking: _Looking, now: int) -> None:
-    dialect, looked = looking.source.reader.dialect, looking.predictions
+    engine, looked = looking.source.reader.engine, looking.predictions
     if looked is not None:
-        sample = sample_records(session, dialect, looking.model, now)
+        sample = sample_records(session, engine, looking.model, now)
         look_at_records(sample, looking.model, now, looked.title, looking.found)
-        odd = odd_times(session, dialect, looking.model, "event_time", now) if sample.newest else None
+        odd = odd_times(session, engine, looking.model, "event_time", now) if sample.newest else None
         look_at_odd_times(sample, odd, looking.model, looked.title, looking.found)
 
 
@@ -357,7 +354,7 @@ def _times_sample(session: Session, looking: _Looking, now: int) -> None:
     looked = looking.predictions
     if looked is None:
         return
-    sample = sample_times(session, looking.source.reader.dialect, looking.model, now)
+    sample = sample_times(session, looking.source.reader.engine, looking.model, now)
     if sample is not None:
         look_at_times(sample, looking.model, now, looked.title, looking.found)
 
@@ -365,7 +362,7 @@ def _times_sample(session: Session, looking: _Looking, now: int) -> None:
 def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
     if looking.labels is None or (looking.rows is not None and looking.rows.n == 0):
         return
-    sample = sample_labels(session, looking.source.reader.dialect, looking.model, now)
+    sample = sample_labels(session, looking.source.reader.engine, looking.model, now)
     if sample is None:
         looking.found.warnings.append(
             f"{looking.labels.title}: delays and stale labels were not looked at: without an index on the "
@@ -374,8 +371,8 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
     else:
         look_at_labels(sample, looking.model, looking.labels.title, looking.found)
         dated = sample.newest and "reported_at" in sample.rows.column_names
-        dialect = looking.source.reader.dialect
-        odd = odd_times(session, dialect, looking.model, "reported_at", now) if dated else None
+        engine = looking.source.reader.engine
+        odd = odd_times(session, engine, looking.model, "reported_at", now) if dated else None
         look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.found)
 
 

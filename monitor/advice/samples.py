@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from monitor.core.clock import DAY
-from monitor.sources.engines.engine import Dialect
+from monitor.sources.engines.engine import Engine
 from monitor.sources.indexes import MANY, Rows, count_rows
-from monitor.sources.sql import casts
-from monitor.sources.sql.casts import Want
 from monitor.sources.sql.ids import same_id
-from monitor.sources.sql.relations import Looked, has_index, look
+from monitor.sources.sql.relations import Looked, look
 from monitor.sources.sql.scan import (
     feature_outputs,
     has_own_table,
@@ -19,7 +17,7 @@ from monitor.sources.sql.scan import (
     look_labels,
     prediction_outputs,
 )
-from monitor.sources.sql.statements import Output, Session, Statement
+from monitor.sources.sql.statements import Output, Session, Statement, Want
 from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import ModelSpec
@@ -53,9 +51,9 @@ class Sample:
         return f"the {self.n:,} {'newest' if self.newest else 'first'}"
 
 
-def sample_records(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample:
+def sample_records(session: Session, engine: Engine, model: ModelSpec, now: int) -> Sample:
     """Newest predictions up to now; some, where all lie in the future."""
-    looked = look(session, dialect, model.predictions, "p")
+    looked = look(session, engine, model.predictions, "p")
     column = str(model.predictions.column("event_time"))
     time = comparable(session, looked, column, "event_time", model.reading)
     order = _newest_first(session, looked, time, now)
@@ -66,9 +64,9 @@ def sample_records(session: Session, dialect: Dialect, model: ModelSpec, now: in
     return Sample(session.read(Statement(outputs, f"FROM {_some(looked, '')}")), newest=False)
 
 
-def sample_times(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample | None:
+def sample_times(session: Session, engine: Engine, model: ModelSpec, now: int) -> Sample | None:
     """The times alone of the newest predictions; None without a column of event times."""
-    types = look(session, dialect, model.predictions, "p").types
+    types = look(session, engine, model.predictions, "p").types
     roles = ("event_time", "logged_at")
     columns = tuple(pair for pair in model.predictions.columns if pair[0] in roles and pair[1] in types)
     if "event_time" not in dict(columns):
@@ -84,10 +82,10 @@ def sample_times(session: Session, dialect: Dialect, model: ModelSpec, now: int)
         categorical=(),
     )
     predictions = replace(model.predictions, columns=columns)
-    return sample_records(session, dialect, replace(model, predictions=predictions, reading=reading), now)
+    return sample_records(session, engine, replace(model, predictions=predictions, reading=reading), now)
 
 
-def odd_times(session: Session, dialect: Dialect, model: ModelSpec, role: str, now: int) -> pa.Table | None:
+def odd_times(session: Session, engine: Engine, model: ModelSpec, role: str, now: int) -> pa.Table | None:
     """Some of the times of `role` that are none and sort beside all that are, as `n/a` does.
 
     None where the column holds no such texts, or looking for them would read a large table whole.
@@ -97,28 +95,27 @@ def odd_times(session: Session, dialect: Dialect, model: ModelSpec, role: str, n
     role
         event_time, or reported_at of a model that has it.
     """
-    looked, column = look(session, dialect, model.predictions, "p"), model.predictions.column(role)
+    looked, column = look(session, engine, model.predictions, "p"), model.predictions.column(role)
     if role == "reported_at" and model.labels is not None:
-        looked, column = look_labels(session, dialect, model.labels, looked), model.labels.column(role)
+        looked, column = look_labels(session, engine, model.labels, looked), model.labels.column(role)
     column = str(column)
     time = comparable(session, looked, column, role, model.reading)
     beside = time.odd_near((now - model.reading.horizon, now))
     if time.shape is not Shape.TEXT or beside is None or not sortable(session, looked, time):
         return None
-    ref, kind = looked.ref(column, role), looked.types[column]
-    output = casts.output(dialect.name, Want.TIME, role, ref, kind, unit=None)
+    output = looked.output(Want.TIME, role, column)
     return session.read(Statement((output,), f"FROM {_some(looked, f'WHERE {beside}')}"))
 
 
-def sample_labels(session: Session, dialect: Dialect, model: ModelSpec, now: int) -> Sample | None:
+def sample_labels(session: Session, engine: Engine, model: ModelSpec, now: int) -> Sample | None:
     """Newest labels with the event times of their predictions, `found` 1 where there is one.
 
     None where finding the predictions would read a large table whole.
     """
     if model.labels is None:
         return None
-    looked = look(session, dialect, model.predictions, "p")
-    labels = look_labels(session, dialect, model.labels, looked)
+    looked = look(session, engine, model.predictions, "p")
+    labels = look_labels(session, engine, model.labels, looked)
     column, order = model.labels.column("reported_at"), None
     if column is not None:
         time = comparable(session, labels, column, "reported_at", model.reading)
@@ -134,22 +131,20 @@ def sample_labels(session: Session, dialect: Dialect, model: ModelSpec, now: int
     return Sample(session.read(Statement(outputs, body)), order is not None)
 
 
-def traffic(session: Session, dialect: Dialect, model: ModelSpec, newest: int, span: int) -> Rows | None:
+def traffic(session: Session, engine: Engine, model: ModelSpec, newest: int, span: int) -> Rows | None:
     """Predictions of the last `span` up to the newest one; None where no index finds them."""
-    looked = look(session, dialect, model.predictions, "p")
+    looked = look(session, engine, model.predictions, "p")
     column = str(model.predictions.column("event_time"))
     time = comparable(session, looked, column, "event_time", model.reading)
     return _within(session, looked, time, newest, span)
 
 
-def label_traffic(
-    session: Session, dialect: Dialect, model: ModelSpec, newest: int, span: int
-) -> Rows | None:
+def label_traffic(session: Session, engine: Engine, model: ModelSpec, newest: int, span: int) -> Rows | None:
     """Labels reported in the last `span` up to the newest one; None where no index finds them."""
     if model.labels is None or (column := model.labels.column("reported_at")) is None:
         return None
-    looked = look(session, dialect, model.predictions, "p")
-    labels = look_labels(session, dialect, model.labels, looked)
+    looked = look(session, engine, model.predictions, "p")
+    labels = look_labels(session, engine, model.labels, looked)
     return _within(
         session, labels, comparable(session, labels, column, "reported_at", model.reading), newest, span
     )
@@ -168,11 +163,10 @@ def _within(session: Session, looked: Looked, time: Comparable, newest: int, spa
 
 def _joined(looked: Looked, model: ModelSpec) -> Sequence[Output]:
     column = str(model.predictions.column("event_time"))
-    ref, unit = looked.ref(column, "event_time"), model.reading.unit("event_time")
-    time = casts.output(looked.dialect.name, Want.TIME, "event_time", ref, looked.types[column], unit=unit)
+    time = looked.output(Want.TIME, "event_time", column, unit=model.reading.unit("event_time"))
     there = f"CASE WHEN {looked.ref(str(model.predictions.column('id')), 'id')} IS NULL THEN 0 ELSE 1 END"
-    kind = {"postgresql": "integer", "spark": "int"}.get(looked.dialect.name, "")
-    return (time, casts.output(looked.dialect.name, Want.NUMBER, "found", f"({there})", kind))
+    found = looked.engine.output(Want.NUMBER, "found", f"({there})", looked.engine.integer)
+    return (time, found)
 
 
 def _newest_first(session: Session, looked: Looked, time: Comparable, now: int) -> str | None:
@@ -186,7 +180,7 @@ def sortable(session: Session, looked: Looked, time: Comparable) -> bool:
     """Whether the newest rows of a column of times are found without reading a large table whole."""
     if time.shape in (Shape.UNKNOWN, Shape.NOTHING):
         return False
-    if has_index(session, looked.dialect, looked.item, time.condition(0, 1)):
+    if looked.engine.has_index(session, looked.item, time.condition(0, 1)):
         return True
     return not count_rows(session, looked.item, most=_SORTED).more
 
@@ -195,6 +189,6 @@ def _cheap_join(session: Session, looked: Looked, model: ModelSpec) -> bool:
     """Whether predictions are found by id without reading a large table."""
     own = looked.ref(str(model.predictions.column("id")), "id")
     same = f"{own} = (SELECT {own} FROM {looked.item} LIMIT 1)"
-    if has_index(session, looked.dialect, looked.item, same):
+    if looked.engine.has_index(session, looked.item, same):
         return True
     return not count_rows(session, looked.item, most=5 * _SORTED).more

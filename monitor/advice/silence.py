@@ -51,7 +51,7 @@ def longest_silence(session: Session, source: SqlSource, model: ModelSpec, newes
 
     Cost: one row of each slot of 28 days, in one statement.
     """
-    looked = look(session, source.reader.dialect, model.predictions, "p")
+    looked = look(session, source.reader.engine, model.predictions, "p")
     event, logged = (
         comparable(session, looked, column, role, model.reading)
         for role in ("event_time", "logged_at")

@@ -10,7 +10,7 @@ from monitor.core.clock import DAY
 from monitor.setup.column_names import rank, rank_or_last
 from monitor.setup.guess import Guess, Roles, described
 from monitor.setup.survey import Column, Survey
-from monitor.sources.sql.casts import has_equality
+from monitor.sources.sql.statements import has_equality
 
 _MOST = 6  # columns of which pairs and triples are tried
 

@@ -16,7 +16,7 @@ from monitor.setup.outputs import (
     guess_version,
 )
 from monitor.setup.survey import Column, Survey
-from monitor.sources.sql.casts import has_equality
+from monitor.sources.sql.statements import has_equality
 
 Matches = Callable[[str, str], tuple[int, int] | None]
 

@@ -18,11 +18,9 @@ from monitor.records.values import canonical, numbers
 from monitor.sources.features import Candidate, kind_of
 from monitor.sources.indexes import Rows, count_rows, declared_key
 from monitor.sources.source import SqlSource
-from monitor.sources.sql import casts
-from monitor.sources.sql.casts import Want
 from monitor.sources.sql.ids import same_id
-from monitor.sources.sql.relations import Looked, has_index, look
-from monitor.sources.sql.statements import Session, Statement
+from monitor.sources.sql.relations import Looked, look
+from monitor.sources.sql.statements import Session, Statement, Want, has_equality
 from monitor.specs.model import Relation
 
 LOOKED_AT = 5_000
@@ -163,15 +161,13 @@ def survey(source: SqlSource, relation: Relation) -> Survey:
         if there is no such table; the message names the nearest one.
     """
     with source.reader.session() as session:
-        looked = look(session, source.reader.dialect, relation, "t")
+        looked = look(session, source.reader.engine, relation, "t")
         read = dict(_readable(looked))
         rows = count_rows(session, looked.item)
         key = declared_key(session, looked, relation)
         columns = _sample(session, looked, read, f"LIMIT {LOOKED_AT}")
         indexed = {
-            name
-            for name, kind in read.items()
-            if casts.has_equality(kind) and _indexed(session, looked, name)
+            name for name, kind in read.items() if has_equality(kind) and _indexed(session, looked, name)
         }
         times = [column for column in columns if column.is_time and column.name in indexed]
         if times and len(columns[0].texts) == LOOKED_AT:
@@ -199,8 +195,8 @@ def found_ids(
     first = replace(predictions.relation, columns=(("id", own),))
     second = replace(labels.relation, columns=(("id", theirs),))
     with source.reader.session() as session:
-        there = look(session, source.reader.dialect, first, "p")
-        here = look(session, source.reader.dialect, second, "l")
+        there = look(session, source.reader.engine, first, "p")
+        here = look(session, source.reader.engine, second, "l")
         ref = here.ref(theirs, "id")
         some = f"(SELECT DISTINCT {ref} FROM {here.item} WHERE {ref} IS NOT NULL LIMIT {_FOUND_OF}) AS l"
         of = int(session.rows(f"SELECT count(*) AS n FROM {some}")[0][0])
@@ -214,7 +210,7 @@ def span_of(source: SqlSource, predictions: Survey, column: Column, unit: str | 
     ends = [column]
     if column.indexed:
         with source.reader.session() as session:
-            looked = look(session, source.reader.dialect, predictions.relation, "t")
+            looked = look(session, source.reader.engine, predictions.relation, "t")
             ref = looked.ref(column.name, "time")
             read = {column.name: looked.types[column.name]}
             for order in ("ASC", "DESC"):
@@ -230,7 +226,7 @@ def _readable(looked: Looked) -> Iterator[tuple[str, str]]:
         if not name:
             continue  # a configuration cannot name it
         with suppress(SourceError):
-            casts.output(looked.dialect.name, Want.VALUE, name, looked.ref(name, "column"), kind)
+            looked.output(Want.VALUE, name, name)
             yield name, kind
 
 
@@ -243,7 +239,7 @@ def _sample(session: Session, looked: Looked, read: dict[str, str], chosen: str)
 
 def _sampled(session: Session, looked: Looked, read: dict[str, str], chosen: str) -> Sequence[Column]:
     outputs = [
-        casts.output(looked.dialect.name, want, f"{want.value}:{name}", looked.ref(name, "column"), kind)
+        looked.output(want, f"{want.value}:{name}", name)
         for name, kind in read.items()
         for want in (Want.VALUE, Want.TEXT)
     ]
@@ -258,6 +254,6 @@ def _indexed(session: Session, looked: Looked, name: str) -> bool:
     ref = looked.ref(name, "column")
     condition = f"{ref} = (SELECT {ref} FROM {looked.item} LIMIT 1)"
     try:
-        return has_index(session, looked.dialect, looked.item, condition)
+        return looked.engine.has_index(session, looked.item, condition)
     except SourceError:
         return False

@@ -6,32 +6,8 @@ from monitor.core.clock import format_duration
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble, without_quotes
 from monitor.core.secrets import hide
 from monitor.sources.address import Address
-from monitor.sources.engines.mysql import unreachable_code
 
-# connection, resources, operator, system, account, no such database
-_UNREACHABLE = ("08", "53", "57", "58", "28", "3D000")
-_DATA = "22"
-_TIMEOUT = "57014"
-_CONFLICT = ("40001", "40P01")  # a standby's recovery cancels a statement; deadlock
-_MYSQL = {1969: Trouble.TIMEOUT, 3024: Trouble.TIMEOUT, 1213: Trouble.CONFLICT}
-
-
-def trouble_of_state(sqlstate: str | None) -> Trouble | None:
-    """What an SQLSTATE says of a database that cannot serve us now; None: it can, the statement is wrong."""
-    match sqlstate:
-        case None:
-            return None
-        case _ if sqlstate == _TIMEOUT:
-            return Trouble.TIMEOUT
-        case _ if sqlstate in _CONFLICT:
-            return Trouble.CONFLICT
-        case _:
-            return Trouble.NO_ANSWER if sqlstate.startswith(_UNREACHABLE) else None
-
-
-def trouble_of_mysql(code: int) -> Trouble | None:
-    """What a number of MySQL's or MariaDB's errors says of a database that cannot serve us now."""
-    return _MYSQL.get(code, Trouble.NO_ANSWER if unreachable_code(code) else None)
+_DATA = "22"  # of SQLSTATE
 
 
 def unavailable(
@@ -70,13 +46,10 @@ def refused(address: Address, error: BaseException) -> SourceError:
 
 
 def _may_quote_values(address: Address, error: BaseException) -> bool:
-    """Whether a message may quote what stands in a row, as "invalid input syntax: …" does.
-
-    PostgreSQL's errors in mid-stream reach us without their SQLSTATE.
-    """
+    """Whether a message may quote what stands in a row, as "invalid input syntax: …" does."""
     original = getattr(error, "orig", None) or error
     state = getattr(original, "sqlstate", None)
-    if state is None and address.dialect == "postgresql":
+    if state is None and address.engine.may_quote(error):
         return True
     of_data = any(kind.__name__ == "DataError" for kind in type(original).__mro__)
     return of_data or (state or "").startswith(_DATA)

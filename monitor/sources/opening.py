@@ -1,17 +1,21 @@
-"""Opening the source that a specification describes."""
+"""Opening the source that a specification describes: which engine its URL asks for, and how rows are read."""
+
+from sqlalchemy import URL
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from monitor.core.errors import SourceError
-from monitor.sources.address import Address, How, address_of
-from monitor.sources.engines.adbc import PostgresReader, SqliteReader
+from monitor.sources.address import Address, How, url_of
+from monitor.sources.engines.engine import Reader
 from monitor.sources.engines.fetchmany import FetchmanyReader
+from monitor.sources.engines.schemes import counting, engine_of, scheme_of, with_arrow
+from monitor.sources.engines.spark import CLUSTER
 from monitor.sources.engines.spark_cluster import SparkReader
 from monitor.sources.meter import UNUSED, Meter, Usage
 from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source import SqlSource
 from monitor.sources.spark_source import SparkSource
-from monitor.sources.sql.pushed import ENGINES
-from monitor.sources.sql.statements import Reader
 from monitor.specs.model import SourceSpec
+from monitor.specs.urls import has_files
 
 
 def open_source(
@@ -38,23 +42,74 @@ def open_source(
         if the URL cannot be used, or not with this engine.
     """
     meter = Meter(spec.max_rows_per_second, spent)
-    if spec.engine == "spark":
+    if spec.engine == CLUSTER:
         return SparkSource(SparkReader(spec), meter)
     address = address_of(spec.url, store_url=store_url, reader=reader)
     if spec.engine != "sql":
         return SqlSource(_reader(spec, address), meter)
-    if address.dialect not in ENGINES:
+    if not address.engine.counts:
         raise SourceError(
-            f'{address.shown}: engine = "sql" is for {", ".join(ENGINES)}: got {address.dialect}'
+            f'{address.shown}: engine = "sql" is for {", ".join(counting())}: got {address.engine.name}'
         )
     return PushedSource(_reader(spec, address), meter)
 
 
+def address_of(url: str, *, store_url: str | None = None, reader: str | None = None) -> Address:
+    """Take a SQLAlchemy URL apart.
+
+    Parameters
+    ----------
+    store_url
+        our own database: a file that is also the store is read without ADBC, whose own library would drop
+        the locks of the other one.
+    reader
+        "adbc" or "fetchmany" to choose; so does ``?reader=fetchmany`` in the URL.
+
+    Raises
+    ------
+    SourceError
+        if the text is no database URL, none of a source, or ADBC was asked for where it has no driver.
+    """
+    parsed = _parse(url)
+    asked = reader or parsed.query.get("reader")
+    parsed = parsed.difference_update_query(["reader"])
+    shown = parsed.set(query={}).render_as_string(hide_password=True)
+    engine = engine_of(parsed)
+    if fault := engine.fault_of(parsed):
+        raise SourceError(f"{shown}: {fault}")
+    file = engine.file_of(parsed)
+    if asked is None:
+        shared = file is not None and store_url is not None and file == _file_of(_parse(store_url))
+        asked = How.ADBC if engine.has_arrow and not shared else How.FETCHMANY
+    if asked not in tuple(How) or (asked == How.ADBC and not engine.has_arrow):
+        raise SourceError(
+            f'{shown}: the reader is "adbc" ({", ".join(with_arrow())}) or "fetchmany": got "{asked}"'
+        )
+    return Address(parsed, shown, How(str(asked)), engine, file, url if has_files(url) else "")
+
+
 def _reader(spec: SourceSpec, address: Address) -> Reader:
-    if address.how is How.FETCHMANY:
-        return FetchmanyReader(spec, address)
-    return (
-        SqliteReader(spec, address, address.file)
-        if address.file is not None
-        else PostgresReader(spec, address)
-    )
+    if address.how is How.ADBC:
+        return address.engine.reader(spec, address)
+    return FetchmanyReader(spec, address, scheme_of(address.url).extra)
+
+
+def _file_of(url: URL) -> object:
+    return engine_of(url).file_of(url)
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = url_of(url)
+    except ValueError as error:
+        raise SourceError(f"the URL of a source: {error}") from None
+    parsed = parsed.set(drivername=scheme_of(parsed).means or parsed.drivername)
+    try:
+        parsed.get_dialect()
+    except NoSuchModuleError:
+        shown, extra = parsed.set(query={}).render_as_string(hide_password=True), scheme_of(parsed).extra
+        hint = f": install monitor[{extra}]" if extra else ""
+        raise SourceError(f'{shown}: no kind of database is called "{parsed.drivername}"{hint}') from None
+    except (ArgumentError, ValueError):
+        raise SourceError("the URL of a source is no database URL: dialect://user@host/name") from None
+    return parsed

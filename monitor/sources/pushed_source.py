@@ -16,10 +16,11 @@ from monitor.records.ids import with_one_id
 from monitor.records.pane import CountedPanes, PanePart, Part
 from monitor.records.rows import MOST_VERSIONS, Rows, serves_of, version_name
 from monitor.records.values import Categories, categories, texts
+from monitor.sources.engines.engine import Reader
 from monitor.sources.source import SqlSource
 from monitor.sources.sql.pushed import Pushed, pushed, unpushed
 from monitor.sources.sql.relations import look
-from monitor.sources.sql.statements import Reader, Session
+from monitor.sources.sql.statements import Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.counters import Counters
@@ -82,7 +83,7 @@ class PushedSource(SqlSource):
         """Why records of a model are read, and counted here."""
         return self._retries.run(
             lambda session: unpushed(
-                model, look(session, self.reader.dialect, model.predictions, "p"), counting
+                model, look(session, self.reader.engine, model.predictions, "p"), counting
             )
         )
 
@@ -135,7 +136,7 @@ def _counted(
     panes: Ints,
     as_of: int,
 ) -> CountedPanes | None:
-    looked = look(session, source.reader.dialect, model.predictions, "p")
+    looked = look(session, source.reader.engine, model.predictions, "p")
     if unpushed(model, looked, counting) is not None:
         return None
     rows = pushed(session, looked, model, ranges, counting, panes=panes, as_of=as_of)
@@ -154,7 +155,7 @@ def _counted(
     if any(sum(one.version is not None for one in strata_of) > MOST_VERSIONS for strata_of in strata):
         raise _Unusual  # the rarest versions of a pane are told by all of its rows
     moments = session.read(rows.moments())
-    if not source.reader.dialect.one_snapshot:
+    if not source.reader.engine.one_snapshot:
         compared.require(moments, one_more=alone and session.read(rows.repeats()).num_rows > 0)
     missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column)
     return CountedPanes(_parts(strata, moments, counting, panes), moments.num_rows, missing)

@@ -12,11 +12,10 @@ from monitor.records.reading import Reading
 from monitor.sources import features, history
 from monitor.sources.features import Candidate
 from monitor.sources.source import SqlSource
-from monitor.sources.sql import casts
-from monitor.sources.sql.casts import Want
-from monitor.sources.sql.relations import look, nearest
+from monitor.sources.sql.names import nearest
+from monitor.sources.sql.relations import look
 from monitor.sources.sql.scan import feature_column, outcome
-from monitor.sources.sql.statements import Kind, Output, Session, Statement
+from monitor.sources.sql.statements import Kind, Output, Session, Statement, Want
 from monitor.specs.model import ModelSpec, Relation
 from monitor.specs.protocols import Source
 
@@ -113,11 +112,11 @@ def _from_relation(model: ModelSpec, source: Source, relation: Relation) -> tupl
 def _read_relation(
     session: Session, source: SqlSource, model: ModelSpec, relation: Relation, table: Mapping[str, str]
 ) -> tuple[pa.Table, Reading]:
-    looked = look(session, source.reader.dialect, relation, "f")
+    looked = look(session, source.reader.engine, relation, "f")
 
     def output(role: str, want: Want, column: str) -> Output:
         ref = looked.ref(column, role.partition(":")[0])
-        return casts.output(looked.dialect.name, want, role, ref, looked.types[column])
+        return looked.engine.output(want, role, ref, looked.types[column])
 
     roles = [
         output(role, want, column)

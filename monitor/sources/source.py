@@ -15,18 +15,18 @@ from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
 from monitor.sources import retries
 from monitor.sources.counted import counted
-from monitor.sources.engines.engine import Dialect
+from monitor.sources.engines.engine import Engine, Reader
 from monitor.sources.meter import Meter, MeteredSession, Usage
 from monitor.sources.retries import Retries
 from monitor.sources.sql import changes, scan
 from monitor.sources.sql.changes import Wanted
 from monitor.sources.sql.relations import look
-from monitor.sources.sql.statements import Reader, Session
+from monitor.sources.sql.statements import Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
 
 T = TypeVar("T")
-ReadChanged = Callable[[Session, Dialect, ModelSpec, Wanted], Batches]
+ReadChanged = Callable[[Session, Engine, ModelSpec, Wanted], Batches]
 
 
 class SqlSource:
@@ -68,8 +68,7 @@ class SqlSource:
         """One read-only transaction, once what was delivered before is paid for: see `Reader.session`."""
         self._meter.wait()
         with self._meter.heard(), self.reader.session() as session:
-            paced = self.reader.dialect.name == "sqlite"  # elsewhere a timeout of the statement runs on
-            yield MeteredSession(session, self._meter, whole=whole, paced=paced)
+            yield MeteredSession(session, self._meter, whole=whole, paced=self.reader.engine.paced)
 
     def changed_records(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         """`event_time` (and `logged_at`) of rows logged from `since` on, within event-time bounds."""
@@ -81,16 +80,16 @@ class SqlSource:
 
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""
-        dialect = self.reader.dialect
+        engine = self.reader.engine
         return self._retries.ranges(
-            lambda session, some: scan.read_records(session, dialect, model, some), ranges, model.reading
+            lambda session, some: scan.read_records(session, engine, model, some), ranges, model.reading
         )
 
     def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """The same predictions without features, joined (outer) with their labels."""
-        dialect = self.reader.dialect
+        engine = self.reader.engine
         return self._retries.ranges(
-            lambda session, some: scan.read_labelled(session, dialect, model, some), ranges, model.reading
+            lambda session, some: scan.read_labelled(session, engine, model, some), ranges, model.reading
         )
 
     def counted(
@@ -108,30 +107,30 @@ class SqlSource:
 
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
         """Whether visible rows have event times within the bounds."""
-        dialect = self.reader.dialect
-        return self._retries.run(lambda session: changes.has_rows(session, dialect, model, as_of, bounds))
+        engine = self.reader.engine
+        return self._retries.run(lambda session: changes.has_rows(session, engine, model, as_of, bounds))
 
     def orphans(self, model: ModelSpec, bounds: Range) -> int | None:
         """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""
-        dialect = self.reader.dialect
-        return self._retries.run(lambda session: changes.count_orphans(session, dialect, model, bounds))
+        engine = self.reader.engine
+        return self._retries.run(lambda session: changes.count_orphans(session, engine, model, bounds))
 
     def strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
-        dialect = self.reader.dialect
-        return self._retries.run(lambda session: changes.count_strays(session, dialect, model, as_of, bounds))
+        engine = self.reader.engine
+        return self._retries.run(lambda session: changes.count_strays(session, engine, model, as_of, bounds))
 
     def repeated_ids(self, model: ModelSpec, *, as_of: int, bounds: Range) -> int:
         """Ids (with their version) that stand in more than one pane within event-time bounds."""
-        dialect = self.reader.dialect
+        engine = self.reader.engine
         return self._retries.run(
-            lambda session: changes.count_repeated(session, dialect, model, as_of, bounds)
+            lambda session: changes.count_repeated(session, engine, model, as_of, bounds)
         )
 
     def columns(self, model: ModelSpec) -> Mapping[str, str]:
         """Names and database types of the prediction table's columns."""
-        dialect = self.reader.dialect
-        return self._retries.run(lambda session: look(session, dialect, model.predictions, "p").types)
+        engine = self.reader.engine
+        return self._retries.run(lambda session: look(session, engine, model.predictions, "p").types)
 
     def planning(self, reader: Reader) -> "SqlSource":
         """A source that asks another reader the same: one whose sessions ask for plans."""
@@ -152,18 +151,18 @@ class SqlSource:
         nothing finds a slice without reading all rows, they come as one stream, which cannot be tried again
         once a part of it has been handed on, and takes as long as its rows take to be added up.
         """
-        span, dialect = wanted.bounds, self.reader.dialect
+        span, engine = wanted.bounds, self.reader.engine
         known = (model.name, read_changed.__name__)
         most = self.slice_rows or retries.ROWS
         recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
         width = span[1] - span[0] if recent else self._width.get(known, HOUR)
 
         def read(session: Session, piece: Range) -> Batches:
-            return read_changed(session, dialect, model, wanted.of(piece))
+            return read_changed(session, engine, model, wanted.of(piece))
 
         def found(session: Session) -> bool:
             labels = read_changed is changes.read_changed_labels
-            return changes.finds_slices(session, dialect, model, span, labels=labels)
+            return changes.finds_slices(session, engine, model, span, labels=labels)
 
         if width < span[1] - span[0] and not self._retries.run(found):
             with self.session() as session:

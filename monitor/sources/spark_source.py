@@ -8,11 +8,11 @@ from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.shipped import job_text, parts_of
+from monitor.sources.engines.engine import Reader
 from monitor.sources.engines.spark_cluster import SparkReader
 from monitor.sources.meter import Meter
 from monitor.sources.source import SqlSource
 from monitor.sources.sql import scan
-from monitor.sources.sql.statements import Reader
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
 
@@ -42,7 +42,7 @@ class SparkSource(SqlSource):
         self._meter.wait()
         with self._cluster.session() as session, self._meter.timed() as read:
             look = scan.labelled_scan if labels else scan.record_scan
-            wanted = look(session, self.reader.dialect, model, ranges)
+            wanted = look(session, self.reader.engine, model, ranges)
             names = [output.name for output in wanted.outputs]
             job = job_text(counting, names, labels=labels, panes=panes, as_of=as_of)
             table = session.counted(wanted, counting.reading, panes.tolist(), job)

@@ -10,7 +10,7 @@ from odd_passwords import WORDS, odd_passwords, traces
 
 from monitor.core.errors import ConfigurationError, SourceError, StoreError
 from monitor.core.secrets import hide
-from monitor.sources.address import address_of
+from monitor.sources.opening import address_of
 from monitor.specs.urls import fault_of, filled, in_url, learn_secrets
 from monitor.store.connections import parsed
 

@@ -8,8 +8,8 @@ from sqlalchemy.exc import DataError
 
 from monitor.core.clock import SECOND
 from monitor.core.errors import Trouble
-from monitor.sources.address import address_of
 from monitor.sources.failures import refused, unavailable
+from monitor.sources.opening import address_of
 
 POSTGRES = address_of("postgresql://ann@db.example/log")
 SQLITE = address_of("sqlite:///log.db")

@@ -18,9 +18,9 @@ from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.reference import reference_of
 from monitor.sources import SqlSource
-from monitor.sources.engines.engine import Dialect
+from monitor.sources.engines.engine import Engine, Reader
 from monitor.sources.reference import load_reference
-from monitor.sources.sql.statements import Reader, Session, Statement
+from monitor.sources.sql.statements import Session, Statement
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation
 
 N = 200
@@ -34,8 +34,8 @@ class Conflicting:
     read: list[bool] = field(default_factory=list)
 
     @property
-    def dialect(self) -> Dialect:
-        return self.reader.dialect
+    def engine(self) -> Engine:
+        return self.reader.engine
 
     @contextmanager
     def session(self) -> Iterator[Session]:

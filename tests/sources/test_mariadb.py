@@ -24,7 +24,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.records.times import parse_times
 from monitor.sources import open_source
-from monitor.sources.sql.relations import has_index, look
+from monitor.sources.sql.relations import look
 from monitor.sources.sql.time_columns import comparable
 from monitor.specs.model import SourceSpec
 
@@ -247,9 +247,9 @@ def test_an_index_is_seen(mariadb_database: Database, where: str | None) -> None
 
     def seen() -> bool:
         with source.reader.session() as session:
-            looked = look(session, source.reader.dialect, relation, "p")
+            looked = look(session, source.reader.engine, relation, "p")
             time = comparable(session, looked, "event_time", "event_time", READING)
-            return has_index(session, looked.dialect, looked.item, time.condition(START, START + HOUR))
+            return looked.engine.has_index(session, looked.item, time.condition(START, START + HOUR))
 
     before = seen()
     mariadb_database.run("CREATE INDEX by_time ON predictions (event_time)")

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -15,8 +15,8 @@ from monitor.records.counting import VOLUME
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
 from monitor.sources import PushedSource, SqlSource
-from monitor.sources.engines.engine import Dialect
-from monitor.sources.sql.statements import Reader, Session, Statement
+from monitor.sources.engines.engine import Engine, Reader
+from monitor.sources.sql.statements import Session, Statement
 from monitor.states.strata import WHOLE
 
 N = 120
@@ -37,8 +37,11 @@ class Disturbed:
     one_snapshot: bool = True
 
     @property
-    def dialect(self) -> Dialect:
-        return replace(self.reader.dialect, one_snapshot=self.one_snapshot)
+    def engine(self) -> Engine:
+        if self.one_snapshot:
+            return self.reader.engine
+        kind = type("Moving", (type(self.reader.engine),), {"one_snapshot": False})
+        return cast("Engine", kind(self.reader.engine.name, self.reader.engine.preparer))
 
     @contextmanager
     def session(self) -> Iterator[Session]:

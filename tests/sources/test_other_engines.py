@@ -9,12 +9,16 @@ import pyarrow as pa
 import pytest
 from flight_models import COLUMNS, LABEL_COLUMNS, READING, START, counted, iso, model_of, rows_of
 from source_databases import Database, whole
+from sqlalchemy import make_url
+from sqlalchemy.exc import DBAPIError
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
-from monitor.core.errors import SourceError
+from monitor.core.errors import SourceError, Trouble
 from monitor.records.rows import Batches
 from monitor.sources import SqlSource
 from monitor.sources.engines.fetchmany import FetchmanyReader, batch
+from monitor.sources.engines.generic import GenericSql
+from monitor.sources.engines.schemes import engine_of
 from monitor.sources.sql.relations import Looked
 from monitor.sources.sql.statements import Kind, Output, Statement, concat
 from monitor.sources.sql.time_columns import comparable
@@ -28,10 +32,17 @@ def database(make_database: Callable[[str], Database]) -> Database:
     return make_database("sqlite-fetchmany")
 
 
+class Another(GenericSql):
+    """An engine that nobody knows, but for what its driver's errors mean."""
+
+    def trouble(self, error: DBAPIError) -> Trouble | None:
+        return engine_of(make_url("sqlite://")).trouble(error)
+
+
 def disguised(database: Database) -> SqlSource:
     source = database.source()
     assert isinstance(source.reader, FetchmanyReader)
-    source.reader.dialect = replace(source.reader.dialect, name="another")
+    source.reader.engine = Another("another", source.reader.engine.preparer)
     return source
 
 
@@ -115,8 +126,8 @@ class Values:
     ],
 )
 def test_times_are_compared_as_their_values_are(database: Database, value: object, shape: Shape) -> None:
-    dialect = replace(database.source().reader.dialect, name="another")
-    looked = Looked("p", '"t" AS p', 'table "t"', {"at": ""}, dialect)
+    engine = GenericSql("another", database.source().reader.engine.preparer)
+    looked = Looked("p", '"t" AS p', 'table "t"', {"at": ""}, engine)
 
     assert comparable(Values(value), looked, "at", "event_time", READING).shape is shape
     assert comparable(Values(), looked, "at", "event_time", READING).shape is Shape.NOTHING

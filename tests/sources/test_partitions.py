@@ -14,10 +14,10 @@ from source_databases import Database, whole
 from monitor.core.clock import DAY, HOUR
 from monitor.records.rows import Batches
 from monitor.sources import SqlSource, retries
-from monitor.sources.address import address_of
-from monitor.sources.engines.engine import Dialect
+from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.fetchmany import FetchmanyReader, FetchmanySession
 from monitor.sources.history import read_history
+from monitor.sources.opening import address_of
 from monitor.sources.sql.statements import Session, Statement
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 
@@ -40,8 +40,8 @@ class Recording:
     seen: list[str] = field(default_factory=list)
 
     @property
-    def dialect(self) -> Dialect:
-        return self.reader.dialect
+    def engine(self) -> Engine:
+        return self.reader.engine
 
     @contextmanager
     def session(self) -> Iterator[Session]:

@@ -16,7 +16,8 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.records.rows import Batches
 from monitor.sources import SqlSource, open_source, retries
-from monitor.sources.failures import trouble_of_mysql, trouble_of_state
+from monitor.sources.engines.engine import trouble_of_state
+from monitor.sources.engines.mysql import trouble_of_number
 from monitor.sources.retries import PAUSES, Retries, halved
 from monitor.specs.model import SourceSpec
 
@@ -176,7 +177,7 @@ def test_an_sqlstate_says_whether_a_second_try_may_help(state: str | None, expec
 def test_errors_of_mysql_say_whether_a_second_try_may_help() -> None:
     codes = [1969, 1213, 2006, 1146]
 
-    assert [trouble_of_mysql(code) for code in codes] == [
+    assert [trouble_of_number(code) for code in codes] == [
         Trouble.TIMEOUT,
         Trouble.CONFLICT,
         Trouble.NO_ANSWER,

@@ -13,7 +13,7 @@ from source_databases import Database
 from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceUnavailable
 from monitor.sources import SqlSource, open_source
-from monitor.sources.engines import adbc, fetchmany
+from monitor.sources.engines import adbc, mysql
 from monitor.specs import deadlines
 from monitor.specs.model import SourceSpec
 
@@ -28,7 +28,7 @@ KINDS = [
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (deadlines, adbc, fetchmany):
+    for module in (deadlines, adbc, mysql):
         monkeypatch.setattr(module, "CONNECTED", 1.0)
     monkeypatch.setitem(deadlines._OPTIONS, "connect_timeout", "2")
 

@@ -16,8 +16,8 @@ from monitor.core.errors import SourceUnavailable, Trouble
 from monitor.pipeline.changes.dirty import ChangedRows, _added_up, _Span
 from monitor.records.rows import Batches, dated
 from monitor.sources import SqlSource, retries
-from monitor.sources.engines.engine import Dialect
-from monitor.sources.sql.statements import Reader, Session, Statement
+from monitor.sources.engines.engine import Engine, Reader
+from monitor.sources.sql.statements import Session, Statement
 from monitor.specs.model import ModelSpec, Relation
 
 N = 3_000  # minutes: 50 hours
@@ -41,8 +41,8 @@ class Noting:
     read: list[str] = field(default_factory=list)
 
     @property
-    def dialect(self) -> Dialect:
-        return self.reader.dialect
+    def engine(self) -> Engine:
+        return self.reader.engine
 
     @contextmanager
     def session(self) -> Iterator[Session]:

@@ -7,10 +7,9 @@ import pytest
 from monitor.core.errors import SourceError
 from monitor.sources import open_source
 from monitor.sources.engines import spark
-from monitor.sources.engines.engine import dialect_of_spark
+from monitor.sources.engines.schemes import engine_of_cluster
 from monitor.sources.engines.spark_cluster import SparkReader
-from monitor.sources.sql.casts import Want, output
-from monitor.sources.sql.statements import Kind
+from monitor.sources.sql.statements import Kind, Want
 from monitor.specs.model import Relation, SourceSpec
 
 
@@ -27,7 +26,7 @@ def spec(url: str) -> SourceSpec:
     ],
 )
 def test_a_name_with_a_slash_is_a_path_of_parquet_files(relation: Relation, expected: str) -> None:
-    assert dialect_of_spark().relation(relation, "p") == expected
+    assert engine_of_cluster().relation(relation, "p") == expected
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,7 @@ def test_a_name_with_a_slash_is_a_path_of_parquet_files(relation: Relation, expe
     ],
 )
 def test_a_column_is_cast_to_what_its_role_needs(want: Want, kind: str, sql: str, becomes: Kind) -> None:
-    found = output("spark", want, "role", "p.x", kind)
+    found = engine_of_cluster().output(want, "role", "p.x", kind)
 
     assert (found.sql, found.kind) == (sql, becomes)
 
@@ -59,7 +58,7 @@ def test_a_column_is_cast_to_what_its_role_needs(want: Want, kind: str, sql: str
 )
 def test_a_type_that_is_not_read_is_refused_by_name(want: Want, kind: str) -> None:
     with pytest.raises(SourceError, match=rf"column x \(role\) has the type {kind.replace('(', '.')}"):
-        output("spark", want, "role", "p.x", kind)
+        engine_of_cluster().output(want, "role", "p.x", kind)
 
 
 def test_microseconds_are_told_by_spark_where_it_has_a_type_for_them() -> None:
@@ -71,9 +70,11 @@ def test_microseconds_are_told_by_spark_where_it_has_a_type_for_them() -> None:
 
 
 def test_ids_of_different_types_are_compared_as_texts() -> None:
-    assert spark.alike("int", "decimal(10,0)")
-    assert spark.alike("string", "varchar(3)")
-    assert not spark.alike("string", "bigint")
+    same = engine_of_cluster().same_id
+
+    assert same("p.x", "l.x", "int", "decimal(10,0)") == "l.x = p.x"
+    assert same("p.x", "l.x", "string", "varchar(3)") == "l.x = p.x"
+    assert same("p.x", "l.x", "string", "bigint") == "CAST(l.x AS STRING) = CAST(p.x AS STRING)"
 
 
 def test_a_url_that_is_no_clusters_is_refused() -> None:

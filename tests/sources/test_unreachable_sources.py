@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.sources import SqlSource, open_source
-from monitor.sources.engines import adbc, fetchmany
+from monitor.sources.engines import adbc, fetchmany, sqlite
 from monitor.specs.model import Relation, SourceSpec
 
 WEEK = [(START, START + 7 * DAY)]
@@ -66,8 +66,7 @@ def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path, reader: str) 
 def test_a_locked_file_is_unavailable_until_it_is_released(
     sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adbc, "_BUSY_TIMEOUT_MS", 50)
-    monkeypatch.setattr(fetchmany, "_BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(sqlite, "_BUSY_TIMEOUT_MS", 50)
     sqlite_database.create("predictions", COLUMNS, rows_of(10))
     source, file = sqlite_database.source(), sqlite_database.url.removeprefix("sqlite:///")
 
@@ -225,12 +224,14 @@ def test_a_file_that_is_also_the_store_is_not_read_by_adbc(tmp_path: Path) -> No
     assert isinstance(
         open_source(spec, store_url=f"sqlite:///{tmp_path}/x/../both.db").reader, fetchmany.FetchmanyReader
     )
-    assert isinstance(open_source(spec, store_url=f"sqlite:///{tmp_path}/other.db").reader, adbc.SqliteReader)
+    assert isinstance(
+        open_source(spec, store_url=f"sqlite:///{tmp_path}/other.db").reader, sqlite.SqliteReader
+    )
 
 
 def test_the_url_chooses_the_reader(tmp_path: Path) -> None:
     readers = {
-        f"sqlite:///{tmp_path}/a.db": adbc.SqliteReader,
+        f"sqlite:///{tmp_path}/a.db": sqlite.SqliteReader,
         f"sqlite:///{tmp_path}/a.db?reader=fetchmany": fetchmany.FetchmanyReader,
         "postgresql://h/d": adbc.PostgresReader,
         "postgresql+psycopg://h/d": adbc.PostgresReader,
@@ -258,11 +259,11 @@ def test_a_url_that_cannot_be_used_is_refused(url: str, reader: str | None, told
 
 
 def test_the_uri_of_libpq_keeps_what_was_given() -> None:
-    from monitor.sources.address import libpq_uri
+    from monitor.sources.engines.adbc import _libpq_uri
 
     given = make_url("postgresql+psycopg://ann:p%40ss@h:5433/d?sslmode=require&application_name=mine")
 
-    assert libpq_uri(given) == (
+    assert _libpq_uri(given) == (
         "postgresql://ann:p%40ss@h:5433/d?application_name=mine&connect_timeout=10&sslmode=require"
     )
 

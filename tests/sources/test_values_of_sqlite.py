@@ -7,12 +7,13 @@ from unittest.mock import patch
 import adbc_driver_sqlite.dbapi
 import pyarrow as pa
 import pytest
+from sqlalchemy import URL
 
 from monitor.sources.engines import sqlite_typing
 from monitor.sources.engines.adbc import AdbcSession
-from monitor.sources.sql import casts
-from monitor.sources.sql.casts import Want
-from monitor.sources.sql.statements import Kind, Output, Statement
+from monitor.sources.engines.schemes import engine_of
+from monitor.sources.engines.sqlite import _options
+from monitor.sources.sql.statements import Kind, Output, Statement, Want
 
 COLUMNS = {"number": "REAL", "texts": "TEXT", "at": "INTEGER", "when": "REAL", "id": "BIGINT"}
 WANTED = {
@@ -34,7 +35,7 @@ def read(tmp_path: Path) -> Callable[[list[str]], tuple[pa.Table, int]]:
                 declared = ", ".join(f'"{name}" {kind}' for name, kind in COLUMNS.items())
                 cursor.execute(f"CREATE TABLE t ({declared})")
                 cursor.execute(f"INSERT INTO t VALUES {', '.join(rows)}")
-            session = AdbcSession(connection, "sqlite", batch_rows=3)
+            session = AdbcSession(connection, 3, _options, by_value=True)
             with patch.object(sqlite_typing, "guarded", wraps=sqlite_typing.guarded) as asked:
                 table = session.read(Statement(tuple(map(output, WANTED)), "FROM t AS p"))
         return table, asked.call_count
@@ -45,7 +46,8 @@ def read(tmp_path: Path) -> Callable[[list[str]], tuple[pa.Table, int]]:
 def output(name: str) -> Output:
     """What a role of the column's name reads."""
     want, unit = WANTED[name]
-    return casts.output("sqlite", want, name, f'p."{name}"', COLUMNS[name].lower(), unit=unit)
+    engine = engine_of(URL.create("sqlite"))
+    return engine.output(want, name, f'p."{name}"', COLUMNS[name].lower(), unit)
 
 
 PLAIN = "(1.5, '2.5', 3, 4.0, 5)"

@@ -1,29 +1,28 @@
-"""Rows through ADBC into Arrow: SQLite files and PostgreSQL. No value becomes a Python object."""
+"""Rows through ADBC into Arrow, where no value becomes a Python object; PostgreSQL's pool of connections."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import adbc_driver_manager
 import pyarrow as pa
-from sqlalchemy import exc, pool
+from sqlalchemy import URL, exc, pool
 
 from monitor.core.clock import SECOND
-from monitor.core.errors import SourceError, SourceUnavailable, Trouble
+from monitor.core.errors import Trouble
 from monitor.records.rows import Batches
-from monitor.sources.address import Address, libpq_uri, sqlite_uri
+from monitor.sources.address import Address
 from monitor.sources.engines import sqlite_typing
-from monitor.sources.engines.engine import Dialect, dialect_of
-from monitor.sources.failures import refused, trouble_of_state, unavailable
+from monitor.sources.engines.engine import Engine, trouble_of_state
+from monitor.sources.failures import refused, unavailable
 from monitor.sources.sql.statements import Statement
 from monitor.specs.deadlines import CONNECTED, MARK, answered_within, end_marked, libpq_options, within
 from monitor.specs.model import SourceSpec
 
-_BUSY_TIMEOUT_MS = 10_000
-_SMALL = 1_000  # rows of a batch of a small query: SQLite's driver makes room for all of them
+_SMALL = 1_000  # rows of a batch of a small query: drivers make room for all of them
 _BYTES_A_ROW = 200  # of a batch in memory: PostgreSQL's batches are asked for by size
 _LOST = (
     adbc_driver_manager.AdbcStatusCode.IO,
@@ -38,56 +37,63 @@ class AdbcSession:
 
     Parameters
     ----------
+    options
+        of a statement whose batches have about so many rows, as its driver takes them.
     bounded
         ends the connection where the driver waits longer than it may; around each call that waits.
+    by_value
+        a column has values of several types, as SQLite's have: see `sqlite_typing`.
     """
 
     connection: Any
-    dialect: str
     batch_rows: int
+    options: Callable[[str, int], dict[str, str]]
     bounded: Callable[[], AbstractContextManager[None]] = nullcontext
+    by_value: bool = False
 
     def read(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
-        if self.dialect == "sqlite":
-            return sqlite_typing.read(statement, self._fetch)
-        table = self._fetch(statement.text())
+        if self.by_value:
+            return sqlite_typing.read(statement, self.fetch)
+        table = self.fetch(statement.text())
         return table.rename_columns([output.name for output in statement.outputs])
 
     def batches(self, statement: Statement) -> Batches:
         """Rows of a statement, about `batch_rows` at a time."""
-        if self.dialect == "sqlite":
-            yield from sqlite_typing.batches(statement, self._stream)
+        if self.by_value:
+            yield from sqlite_typing.batches(statement, self.stream)
             return
         names = [output.name for output in statement.outputs]
-        for table in self._stream(statement.text()):
+        for table in self.stream(statement.text()):
             yield table.rename_columns(names)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query."""
-        table = self._fetch(sql, _SMALL)
+        table = self.fetch(sql, _SMALL)
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def described(self, sql: str) -> dict[str, object]:
         """Names and Arrow types of a query's columns."""
-        return {field.name: field.type for field in self._fetch(sql, _SMALL).schema}
+        return {field.name: field.type for field in self.fetch(sql, _SMALL).schema}
 
     def settle(self, sql: str) -> None:
         """Run a statement without rows."""
-        with _driver_errors(), self.bounded(), self.connection.cursor() as cursor:
+        with driver_errors(), self.bounded(), self.connection.cursor() as cursor:
             cursor.execute(sql)
 
-    def _fetch(self, sql: str, rows: int | None = None) -> pa.Table:
-        with _driver_errors(), self.bounded(), self.connection.cursor() as cursor:
-            cursor.adbc_statement.set_options(**self._options(sql, rows or self.batch_rows))
+    def fetch(self, sql: str, rows: int | None = None) -> pa.Table:
+        """Result as the driver types it; `rows`: of a batch."""
+        with driver_errors(), self.bounded(), self.connection.cursor() as cursor:
+            cursor.adbc_statement.set_options(**self.options(sql, rows or self.batch_rows))
             cursor.execute(sql)
             return cursor.fetch_arrow_table()
 
-    def _stream(self, sql: str) -> Batches:
-        with _driver_errors(), ExitStack() as stack:
+    def stream(self, sql: str) -> Batches:
+        """Result batch by batch, the first of them empty."""
+        with driver_errors(), ExitStack() as stack:
             cursor = self.connection.cursor()
             stack.callback(self._closed, cursor)
-            cursor.adbc_statement.set_options(**self._options(sql, self.batch_rows))
+            cursor.adbc_statement.set_options(**self.options(sql, self.batch_rows))
             with self.bounded():
                 cursor.execute(sql)
             reader = cursor.fetch_record_batch()
@@ -103,64 +109,25 @@ class AdbcSession:
         with self.bounded():
             cursor.close()
 
-    def _options(self, sql: str, rows: int) -> dict[str, str]:
-        if self.dialect == "sqlite":
-            return {"adbc.sqlite.query.batch_rows": str(rows)}
-        copied = not sql.startswith("EXPLAIN")  # COPY takes queries only
-        return {
-            "adbc.postgresql.batch_size_hint_bytes": str(rows * _BYTES_A_ROW),
-            "adbc.postgresql.use_copy": "true" if copied else "false",
-        }
 
-
-class SqliteReader:
-    """A SQLite file, opened anew and read-only for every session."""
-
-    def __init__(self, spec: SourceSpec, address: Address, file: Path) -> None:
-        self.dialect: Dialect = dialect_of(address.url)
-        self._file, self._address, self._batch_rows = file, address, spec.batch_rows
-
-    @contextmanager
-    def session(self) -> Iterator[AdbcSession]:
-        """Open the file; close it in any case."""
-        if not self._file.is_file():
-            raise SourceUnavailable(f"{self._address.shown}: there is no file {self._file}")
-        import adbc_driver_sqlite.dbapi  # a second, where pandas is installed: not before it is needed
-
-        try:
-            connection = adbc_driver_sqlite.dbapi.connect(sqlite_uri(self._file), autocommit=True)
-        except adbc_driver_manager.Error as error:
-            raise unavailable(self._address, error) from error
-        with connection:
-            session = AdbcSession(connection, "sqlite", self._batch_rows)
-            try:
-                session.rows(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-                session.settle("BEGIN")
-                yield session
-                session.settle("COMMIT")
-            except adbc_driver_manager.Error as error:
-                raise self._failure(session, error) from error
-
-    def close(self) -> None:
-        """Nothing is kept open."""
-
-    def _failure(self, session: AdbcSession, error: adbc_driver_manager.Error) -> SourceError:
-        """Locked, no database, or a statement that it refuses: asked of the file, not of the message."""
-        with suppress(adbc_driver_manager.Error):
-            session.settle("ROLLBACK")
-        try:
-            session.rows("PRAGMA busy_timeout = 0")
-            session.rows("SELECT count(*) AS tables FROM sqlite_master")
-        except adbc_driver_manager.Error as again:
-            return unavailable(self._address, again)
-        return refused(self._address, error)
+@contextmanager
+def driver_errors() -> Iterator[None]:
+    """Arrow's errors as the driver's: a stream that breaks off does not tell its driver's own."""
+    try:
+        yield
+    except TimeoutError as error:
+        silent = adbc_driver_manager.AdbcStatusCode.TIMEOUT
+        raise adbc_driver_manager.OperationalError(str(error), status_code=silent) from error
+    except (pa.ArrowException, OSError) as error:
+        unknown = adbc_driver_manager.AdbcStatusCode.UNKNOWN
+        raise adbc_driver_manager.OperationalError(str(error), status_code=unknown) from error
 
 
 class PostgresReader:
     """PostgreSQL; connections are pooled, every session is one read-only transaction."""
 
     def __init__(self, spec: SourceSpec, address: Address) -> None:
-        self.dialect: Dialect = dialect_of(address.url)
+        self.engine: Engine = address.engine
         self._address, self._batch_rows = address, spec.batch_rows
         self._timeout, self._most = spec.statement_timeout, spec.max_connections
         self._limit = answered_within(spec.statement_timeout)
@@ -200,8 +167,8 @@ class PostgresReader:
         url = self._address.now()
         options = libpq_options(url.query)
         end = partial(end_marked, int(options[MARK]))
-        with _driver_errors(), within(self._limit, end):
-            uri = libpq_uri(url.update_query_dict(options))
+        with driver_errors(), within(self._limit, end):
+            uri = _libpq_uri(url.update_query_dict(options))
             connection = adbc_driver_postgresql.dbapi.connect(uri, autocommit=True)
         connection.end = end
         return connection
@@ -226,26 +193,13 @@ class PostgresReader:
     def _settled(self, connection: pool.PoolProxiedConnection) -> AdbcSession:
         def session(seconds: float) -> AdbcSession:
             bounded = partial(within, seconds, connection.end)
-            return AdbcSession(connection, "postgresql", self._batch_rows, bounded)
+            return AdbcSession(connection, self._batch_rows, _postgres_options, bounded)
 
         begun = session(CONNECTED)
         begun.settle("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         begun.settle(f"SET LOCAL statement_timeout = {self._timeout * 1000 // SECOND}")
         begun.settle("SET LOCAL TIME ZONE 'UTC'")
         return session(self._limit)
-
-
-@contextmanager
-def _driver_errors() -> Iterator[None]:
-    """Arrow's errors as the driver's: a stream that breaks off does not tell its driver's own."""
-    try:
-        yield
-    except TimeoutError as error:
-        silent = adbc_driver_manager.AdbcStatusCode.TIMEOUT
-        raise adbc_driver_manager.OperationalError(str(error), status_code=silent) from error
-    except (pa.ArrowException, OSError) as error:
-        unknown = adbc_driver_manager.AdbcStatusCode.UNKNOWN
-        raise adbc_driver_manager.OperationalError(str(error), status_code=unknown) from error
 
 
 def _answers(session: AdbcSession) -> bool:
@@ -256,3 +210,28 @@ def _answers(session: AdbcSession) -> bool:
     except adbc_driver_manager.Error:
         return False
     return True
+
+
+def _postgres_options(sql: str, rows: int) -> dict[str, str]:
+    copied = not sql.startswith("EXPLAIN")  # COPY takes queries only
+    return {
+        "adbc.postgresql.batch_size_hint_bytes": str(rows * _BYTES_A_ROW),
+        "adbc.postgresql.use_copy": "true" if copied else "false",
+    }
+
+
+def _libpq_uri(url: URL) -> str:
+    """URI for libpq: no driver name, an application name, everything encoded as libpq reads it.
+
+    SQLAlchemy leaves spaces as they are, at which libpq refuses a URI and quotes it, or writes them as +,
+    which means itself to libpq.
+    """
+    query = {"application_name": "monitor", "connect_timeout": "10", **url.query}
+    values = {name: (value,) if isinstance(value, str) else value for name, value in sorted(query.items())}
+    pairs = (f"{quote(name, safe='')}={quote(one, safe='')}" for name in values for one in values[name])
+    account = "" if url.username is None else quote(url.username, safe="")
+    account += "" if url.password is None else f":{quote(url.password, safe='')}"
+    host = f"[{url.host}]" if ":" in (url.host or "") else url.host or ""
+    port = "" if url.port is None else f":{url.port}"
+    name = "" if url.database is None else quote(url.database, safe="")
+    return f"postgresql://{account}{'@' if account else ''}{host}{port}/{name}?{'&'.join(pairs)}"

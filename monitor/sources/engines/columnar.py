@@ -1,17 +1,15 @@
-"""What DuckDB and ClickHouse do in their own way: types, casts, results in Arrow, settings."""
+"""What column stores have in common: types, casts, results in Arrow. Times of a session are in UTC."""
 
-from typing import Any
+from typing import ClassVar, Protocol
 
 import pyarrow as pa
-from sqlalchemy.exc import DatabaseError
 
-from monitor.core.errors import SourceError
-from monitor.sources.sql.statements import TYPES, Kind, Output, Statement
+from monitor.sources.engines.engine import Engine, refusal
+from monitor.sources.sql.statements import TYPES, Kind, Output, Session, Statement, Want
+from monitor.sources.sql.time_ranges import Comparable
+from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near, utc
+from monitor.specs.model import Relation
 
-DUCKDB = "duckdb"
-EXTRAS = {DUCKDB: "duckdb", "chdb": "chdb", "clickhousedb": "clickhouse"}
-CLICKHOUSE = ("chdb", "clickhousedb")  # in this process; a server
-_LONGEST = {"max_query_size": 2**24, "max_ast_elements": 2**20, "max_expanded_ast_elements": 2**22}
 _WHOLE = (
     *("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
@@ -23,27 +21,57 @@ _NUMBERS = (
 _TEXTS = ("varchar", "enum", "uuid", "string", "fixedstring", "enum8", "enum16")
 _INSTANTS = ("timestamp with time zone", "datetime", "datetime64")
 _NAIVE = ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "date", "date32")
+_TIMES = (*_INSTANTS, *_NAIVE)
 _WRAPPERS = ("nullable(", "lowcardinality(")
 
 
-def is_columnar(dialect: str) -> bool:
-    """Whether a dialect is that of a column store."""
-    return dialect == DUCKDB or is_clickhouse(dialect)
+class Columnar(Engine, Protocol):
+    """A column store: it skips parts of a table by their bounds, and casts as its engine says."""
 
+    counts: ClassVar[bool] = True
+    skips_by_bounds: ClassVar[bool] = True
 
-def is_clickhouse(dialect: str) -> bool:
-    """Whether a dialect is that of ClickHouse, in this process or on a server."""
-    return dialect in CLICKHOUSE
+    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+        """Types as the driver describes them."""
+        described = self.described(session, relation)
+        return {
+            name: str(code[0] if isinstance(code, tuple) else code).lower()
+            for name, code in described.items()
+        }
 
+    def cast(self, ref: str, kind: Kind) -> str:
+        """A cast to text, a double or a whole number that keeps NULL."""
+        ...
 
-def settings(dialect: str) -> tuple[str, ...]:
-    """Statements that make a session's times UTC, and what is not there NULL, as it is everywhere else."""
-    if dialect == DUCKDB:
-        return ("SET TimeZone = 'UTC'",)
-    if is_clickhouse(dialect):
-        wanted = {"session_timezone": "'UTC'", "join_use_nulls": 1, "group_by_use_nulls": 1}
-        return tuple(f"SET {name} = {value}" for name, value in (wanted | _LONGEST).items())
-    return ()
+    def cast_time(self, ref: str, kind: Kind) -> str:
+        """A cast to a timestamp with or without a zone."""
+        ...
+
+    def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:  # noqa: ARG002
+        """Texts are parsed later: a cast that fails would end the query."""
+        base = plain(kind)
+        if want is Want.NUMBER and (base in _NUMBERS or not kind):  # an expression of ours has no type
+            return Output(name, self.cast(ref, Kind.NUMBER), Kind.NUMBER)
+        if want is Want.VALUE and base in _NUMBERS:
+            return Output(name, self.cast(ref, Kind.NUMBER), Kind.NUMBER)
+        if want is Want.TIME and base in _TIMES:
+            found = Kind.NAIVE if base in _NAIVE else Kind.INSTANT
+            return Output(name, self.cast_time(ref, found), found)
+        if want is Want.TIME and base in _WHOLE:
+            return Output(name, self.cast(ref, Kind.EPOCH), Kind.EPOCH)
+        readable = (*_TEXTS, *_NUMBERS, *_TIMES) if want in (Want.TEXT, Want.VALUE) else _TEXTS
+        if base not in readable:
+            raise refusal(Want.TEXT if want is Want.VALUE else want, name, ref, kind)
+        return Output(name, self.cast(ref, Kind.TEXT), Kind.TEXT)
+
+    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+        """By its type; texts by a look at some."""
+        base = plain(asked.kind)
+        if base in _TIMES:
+            return utc(found, zoned=base not in _NAIVE)
+        if base in _NUMBERS:
+            return epoch(asked, found)
+        return found if asked.unit is not None else of_texts(found, texts_near(session, asked, found), None)
 
 
 def plain(kind: str) -> str:
@@ -52,92 +80,6 @@ def plain(kind: str) -> str:
         if kind.startswith(wrapper):
             return plain(kind.removeprefix(wrapper).removesuffix(")"))
     return kind.partition("(")[0].strip()
-
-
-def is_number(kind: str) -> bool:
-    """Whether a type holds numbers, or true and false."""
-    return plain(kind) in _NUMBERS
-
-
-def is_text(kind: str) -> bool:
-    """Whether a type holds texts."""
-    return plain(kind) in _TEXTS
-
-
-def is_time(kind: str) -> bool:
-    """Whether a type holds times or dates."""
-    return plain(kind) in (*_INSTANTS, *_NAIVE)
-
-
-def is_naive(kind: str) -> bool:
-    """Whether a type holds dates, or times without a zone."""
-    return plain(kind) in _NAIVE
-
-
-def text(dialect: str, name: str, ref: str, kind: str) -> Output:
-    """Column of texts."""
-    if not (is_number(kind) or is_text(kind) or is_time(kind)):
-        raise _refusal(name, ref, kind, "text")
-    return Output(name, _cast(dialect, ref, "VARCHAR", "toString"), Kind.TEXT)
-
-
-def number(dialect: str, name: str, ref: str, kind: str) -> Output:
-    """Column of doubles; texts are parsed later: a cast that fails would end the query."""
-    if is_number(kind) or not kind:  # an expression of ours has no type to be looked up
-        return Output(name, _cast(dialect, ref, "DOUBLE", "toFloat64"), Kind.NUMBER)
-    if is_text(kind):
-        return text(dialect, name, ref, kind)
-    raise _refusal(name, ref, kind, "number")
-
-
-def value(dialect: str, name: str, ref: str, kind: str) -> Output:
-    """Column of doubles where it holds numbers, else of texts."""
-    return (number if is_number(kind) else text)(dialect, name, ref, kind)
-
-
-def time(dialect: str, name: str, ref: str, kind: str) -> Output:
-    """Column of timestamps, of int64 or of texts."""
-    if is_time(kind):
-        exact = "TIMESTAMP" if is_naive(kind) else "TIMESTAMPTZ"
-        sql = f"toDateTime64({ref}, 6, 'UTC')" if is_clickhouse(dialect) else f"CAST({ref} AS {exact})"
-        return Output(name, sql, Kind.NAIVE if is_naive(kind) else Kind.INSTANT)
-    if plain(kind) in _WHOLE:
-        return Output(name, _cast(dialect, ref, "BIGINT", "toInt64"), Kind.EPOCH)
-    if is_text(kind):
-        return text(dialect, name, ref, kind)
-    raise _refusal(name, ref, kind, "time")
-
-
-def told(code: object) -> str:
-    """Type of a column by a driver's description of it."""
-    return str(code[0] if isinstance(code, tuple) else code).lower()
-
-
-def arrow(connection: Any, sql: str) -> pa.Table | None:
-    """Result of a statement in Arrow, which these drivers hand over at once; None: this one does not.
-
-    Parameters
-    ----------
-    connection
-        of SQLAlchemy.
-    """
-    dialect = connection.dialect.name
-    if dialect == DUCKDB:
-        cursor = connection.exec_driver_sql(sql, execution_options={"no_parameters": True}).cursor
-        table = cursor.to_arrow_table()
-    elif dialect == "chdb":  # the driver's own cursor makes rows of text of it
-        table = _of_chdb(connection, sql)
-    else:
-        return None
-    return table
-
-
-def _of_chdb(connection: Any, sql: str) -> pa.Table:
-    driver = connection.connection.dbapi_connection
-    try:
-        return driver._conn._conn.query(sql, "ArrowTable")  # noqa: SLF001 -- its one way to a table
-    except Exception as error:
-        raise DatabaseError(sql, None, error) from error
 
 
 def typed(statement: Statement, table: pa.Table) -> pa.Table:
@@ -150,15 +92,3 @@ def _typed(kind: Kind, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if kind is Kind.NAIVE and column.type != pa.timestamp("us"):  # ClickHouse: of UTC, as the session is
         column = column.cast(pa.timestamp("us", getattr(column.type, "tz", None))).cast(pa.timestamp("us"))
     return column.cast(TYPES[kind])
-
-
-def _cast(dialect: str, ref: str, kind: str, function: str) -> str:
-    """A cast that keeps NULL."""
-    return f"{function}({ref})" if is_clickhouse(dialect) else f"CAST({ref} AS {kind})"
-
-
-def _refusal(name: str, ref: str, kind: str, want: str) -> SourceError:
-    return SourceError(
-        f"column {ref.partition('.')[2]} ({name}) has the type {kind}, which is not read as a {want}: "
-        "cast it in a view or in `query`"
-    )

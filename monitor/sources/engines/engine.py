@@ -1,46 +1,126 @@
-"""Names and relations in the SQL of each engine: nothing reaches a statement unquoted from elsewhere."""
+"""What an engine is: all that one kind of database does in its own way. Defaults are those of any SQL."""
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
-from monitor.specs.model import Relation
+from monitor.core.errors import SourceError, Trouble
+from monitor.sources.sql.names import nearest
+from monitor.sources.sql.statements import Kind, Output, Session, Statement, Want
+from monitor.sources.sql.time_ranges import Comparable, Interval
+from monitor.sources.sql.time_shapes import TimeColumn, by_value
+from monitor.specs.model import Relation, SourceSpec
 
-_ONE_SNAPSHOT = ("sqlite", "postgresql", "mysql", "mariadb", "duckdb")  # not ClickHouse, Spark, others
+if TYPE_CHECKING:
+    from monitor.sources.address import Address
+
+# SQLSTATEs: connection, resources, operator, system, account, no such database
+_UNREACHABLE = ("08", "53", "57", "58", "28", "3D000")
+_TIMEOUT = "57014"
+_CONFLICT = ("40001", "40P01")  # a standby's recovery cancels a statement; deadlock
+PLAIN_KINDS = {Want.TEXT: Kind.TEXT, Want.NUMBER: Kind.NUMBER, Want.VALUE: Kind.VALUE}
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """An engine's way to write names.
+class DriverText:
+    """A text in a driver's message that decides what is done, since the driver has no code for it."""
+
+    driver: str
+    text: str
+    why: str
+
+
+class Reader(Protocol):
+    """A way to fetch rows."""
+
+    @property
+    def engine(self) -> "Engine":
+        """The engine that is read."""
+        ...
+
+    def session(self) -> AbstractContextManager[Session]:
+        """Connect, begin; end the transaction in any case.
+
+        Raises
+        ------
+        SourceUnavailable
+            if the database does not answer.
+        SourceError
+            if it refuses a statement.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        ...
+
+
+class Engine(Protocol):
+    """One kind of database.
 
     Parameters
     ----------
     name
-        sqlite, postgresql, mysql, mariadb, …
+        as SQLAlchemy calls its dialect; `title`: as messages do, where they name it.
+    preparer
+        quotes names.
     one_snapshot
         what a session reads by several statements is one state of the tables; else it is compared.
+    counts
+        panes counted by its GROUP BY are proven equal to those counted here.
+    has_arrow
+        it is read through ADBC, unless another reader is asked for.
+    paced
+        a cursor may stand open for long: no timeout of a server runs on.
+    has_indexes
+        that a user can make; else a slice of time is found by the bounds of files.
+    skips_by_bounds
+        it skips parts of a table: ranges are told as conditions.
+    hashes_joins
+        labels of many predictions are found without an index on their ids.
+    integer
+        type of an integer that a statement makes; empty: none is told.
+    explain
+        what stands before a statement whose plan is wanted.
+    driver
+        of SQLAlchemy, where a URL names none.
     """
 
     name: str
     preparer: IdentifierPreparer
-    one_snapshot: bool = False
+
+    def __init__(self, name: str, preparer: IdentifierPreparer) -> None:
+        self.name, self.preparer = name, preparer
+
+    title: ClassVar[str] = ""
+    one_snapshot: ClassVar[bool] = False
+    counts: ClassVar[bool] = False
+    has_arrow: ClassVar[bool] = False
+    paced: ClassVar[bool] = False
+    has_indexes: ClassVar[bool] = True
+    skips_by_bounds: ClassVar[bool] = False
+    hashes_joins: ClassVar[bool] = False
+    integer: ClassVar[str] = ""
+    explain: ClassVar[str] = "EXPLAIN"
+    driver: ClassVar[str | None] = None
+
+    # names
 
     def quote(self, name: str) -> str:
         """A name of one part, always quoted."""
-        return self.preparer.quote_identifier(name)
+        return str(self.preparer.quote_identifier(name))
 
     def table(self, name: str) -> str:
-        """A table's name, split at dots; of Spark the path of Parquet files, too."""
-        if self.is_path(name):
-            return f"parquet.{self.quote(name)}"
+        """A table's name, split at dots."""
         return ".".join(self.quote(part) for part in name.split("."))
-
-    def is_path(self, name: str) -> bool:
-        """Whether a table's name is the path of Parquet files, which Spark reads."""
-        return self.name == "spark" and "/" in name
 
     def relation(self, relation: Relation, alias: str) -> str:
         """A relation as an item of FROM; the owner's own SQL stands alone on its lines."""
@@ -52,22 +132,235 @@ class Dialect:
             item = f"(SELECT * FROM {item} AS t WHERE (\n{relation.where}\n))"
         return f"{item} AS {alias}"
 
+    def tables(self, session: Session) -> list[str]:  # noqa: ARG002 -- a catalogue that nobody knows
+        """Names of the tables and views, as far as the database tells."""
+        return []
 
-def dialect_of(url: URL) -> Dialect:
-    """Dialect of a database URL; its driver need not be there.
+    # types and casts
 
-    No statement of ours has parameters: a percent sign in a name stands for itself.
-    """
-    make: Callable[..., sa.Dialect] = url.set(drivername=url.get_backend_name()).get_dialect()
-    dialect = make(paramstyle="named")
-    return Dialect(dialect.name, dialect.identifier_preparer, dialect.name in _ONE_SNAPSHOT)
+    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+        """The database's types by column, in the table's order; lower case, empty where there are none.
+
+        Raises
+        ------
+        SourceError
+            if there is no such table.
+        """
+        return dict.fromkeys(self.described(session, relation), "")
+
+    def described(self, session: Session, relation: Relation) -> dict[str, object]:
+        """Columns as the driver describes them: no planner touches a table for a condition that is false."""
+        return session.described(f"SELECT * FROM {self.relation(relation, 'q')} WHERE 1 = 0 LIMIT 0")
+
+    def no_table(self, session: Session, name: str) -> SourceError:
+        """What is said of a table that is not there."""
+        return SourceError(f'there is no table or view "{name}"{nearest(name, self.tables(session))}')
+
+    def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:
+        """Column of a SELECT that reads a role.
+
+        Parameters
+        ----------
+        ref
+            qualified column.
+        kind
+            the database's type of it.
+        unit
+            of integer epochs.
+
+        Raises
+        ------
+        SourceError
+            if the type cannot be read as what is wanted; the message names column and type.
+        """
+        found = PLAIN_KINDS[want] if want is not Want.TIME else Kind.MOMENT if unit is None else Kind.EPOCH
+        texts = any(part in kind for part in ("char", "clob", "text", "blob"))
+        return Output(name, ref, found, plain=not texts if found is Kind.NUMBER else "int" in kind)
+
+    def as_text(self, sql: str) -> str:
+        """A value of which the text is looked at, as the driver hands it over."""
+        return sql
+
+    def fetched(self, statement: Statement) -> str:
+        """SQL of a statement whose rows are fetched by SQLAlchemy."""
+        return statement.text()
+
+    def arrow(self, connection: sa.Connection, sql: str) -> pa.Table | None:  # noqa: ARG002 -- most drivers hand over rows
+        """Result in Arrow, where the driver of SQLAlchemy hands it over at once."""
+        return None
+
+    # times
+
+    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+        """Column of times as it can be compared; `found` is not yet."""
+        return by_value(session, asked, found)
+
+    def range_rows(self, intervals: Sequence[Interval]) -> str:
+        """Intervals as a query with the columns lo and hi."""
+        return " UNION ALL ".join(f"SELECT {lo} AS lo, {hi} AS hi" for lo, hi in intervals)
+
+    def joined_ranges(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str] | None:  # noqa: ARG002
+        """FROM and WHERE of rows that an index finds by the ranges r(lo, hi); None: each is compared.
+
+        Parameters
+        ----------
+        covering, condition
+            of all ranges together; of a row and r.
+        """
+        return None
+
+    # ids
+
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:  # noqa: ARG002
+        """Condition that an id of a prediction is one of a label, whatever their types are."""
+        return f"{right} = {left}"
+
+    def group_key(self, ref: str, kind: str) -> str:  # noqa: ARG002
+        """What to group by: equal where the texts are, whatever a collation holds equal."""
+        return ref
+
+    # indexes and plans
+
+    def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+        """Whether an index finds the rows of a condition, as the planner says.
+
+        Parameters
+        ----------
+        leading
+            only one that begins with what the condition is about: any other is read whole.
+        """
+        return False
+
+    def prunes(self, session: Session, item: str, narrow: str, wide: str) -> bool:  # noqa: ARG002
+        """Whether a narrow condition reads fewer partitions than a wide one, as the planner says."""
+        return False
+
+    def off_index(self, sql: str) -> str | None:  # noqa: ARG002
+        """An expression that no index serves; None where the planner chooses well between two."""
+        return None
+
+    def plan_line(self, row: tuple[Any, ...]) -> str:
+        """A row of a plan as people read it."""
+        return str(row[0]) if len(row) == 1 else " | ".join("" if one is None else str(one) for one in row)
+
+    def primary_key(self, session: Session, table: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Columns of the declared key in its order, as far as the database tells."""
+        return ()
+
+    def kind_of_table(self, session: Session, table: str) -> str:  # noqa: ARG002
+        """view, partitioned, or table."""
+        return "table"
+
+    def largest_partition(self, session: Session, table: str, column: str) -> str | None:  # noqa: ARG002
+        """Largest partition of a table that is partitioned by a column, as it stands in FROM."""
+        return None
+
+    def prefixed(self, session: Session, table: str) -> set[str]:  # noqa: ARG002
+        """Columns of which an index holds a prefix only."""
+        return set()
+
+    def create_index(self, kind: str) -> str:  # noqa: ARG002
+        """What is created for a kind of table."""
+        return "INDEX"
+
+    # sessions, deadlines, errors
+
+    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+        """Statements that begin a read-only transaction of one snapshot in UTC, with a limit of time."""
+        return ()
+
+    def file_of(self, url: URL) -> Path | None:  # noqa: ARG002
+        """File that a URL names, of a database that is one."""
+        return None
+
+    def fault_of(self, url: URL) -> str | None:  # noqa: ARG002
+        """Why a URL is none of a source."""
+        return None
+
+    def arguments(self, url: URL, limit: float) -> Mapping[str, Any]:  # noqa: ARG002
+        """What the driver is told beside the URL; `limit`: seconds that an answer may take."""
+        return {}
+
+    def created(self, address: "Address", connections: int, limit: float) -> sa.Engine:
+        """SQLAlchemy's engine: connections are pooled, and asked whether they live."""
+        url = address.url
+        if self.driver is not None and url.drivername == url.get_backend_name():
+            url = url.set(drivername=f"{url.drivername}+{self.driver}")
+        engine = sa.create_engine(
+            url,
+            pool_size=connections,
+            max_overflow=0,
+            pool_pre_ping=True,
+            pool_timeout=600,
+            connect_args=dict(self.arguments(url, limit)),
+        )
+        if address.written:
+            sa.event.listen(engine, "do_connect", address.connect)
+        return engine
+
+    def connected(self, driver: str, named: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Arguments of a connection, as a driver takes them."""
+        return named
+
+    def reader(self, spec: SourceSpec, address: "Address") -> Reader:  # noqa: ARG002
+        """Its own way to fetch rows, if it has one: see `has_arrow`."""
+        raise SourceError(f"{address.shown}: no driver hands over Arrow")
+
+    def trouble(self, error: DBAPIError) -> Trouble | None:
+        """Why the database does not answer; None: the statement is wrong."""
+        state = getattr(error.orig, "sqlstate", None)
+        if state is not None:
+            return trouble_of_state(state)
+        lost = error.connection_invalidated or isinstance(error, OperationalError)
+        return Trouble.NO_ANSWER if lost else None
+
+    def is_of_driver(self, error: Exception) -> bool:  # noqa: ARG002
+        """Whether an error is one of the driver that SQLAlchemy does not know as such."""
+        return False
+
+    def may_quote(self, error: BaseException) -> bool:  # noqa: ARG002
+        """Whether a message of an error without a state may quote what stands in a row."""
+        return False
+
+    # counting by GROUP BY
+
+    def micros(self, column: str) -> str:
+        """SQL of the microseconds of a timestamp."""
+        return f"CAST(extract(epoch FROM {column}) * 1000000 AS BIGINT)"
+
+    def bigint(self, sql: str) -> str:
+        """SQL of a whole number as an integer."""
+        return f"CAST({sql} AS BIGINT)"
+
+    def cell(self, sql: str, edges: Sequence[str], first: int) -> str | None:  # noqa: ARG002
+        """Position of a finite number among ascending edges, by a binary search; None: by comparisons.
+
+        Parameters
+        ----------
+        edges
+            literals of doubles.
+        first
+            position of what lies below the first.
+        """
+        return None
 
 
-def dialect_of_spark() -> Dialect:
-    """Dialect of Spark, which quotes names as MySQL does."""
-    return Dialect("spark", dialect_of(URL.create("mysql")).preparer)
+def trouble_of_state(sqlstate: str | None) -> Trouble | None:
+    """What an SQLSTATE says of a database that cannot serve us now; None: it can, the statement is wrong."""
+    match sqlstate:
+        case None:
+            return None
+        case _ if sqlstate == _TIMEOUT:
+            return Trouble.TIMEOUT
+        case _ if sqlstate in _CONFLICT:
+            return Trouble.CONFLICT
+        case _:
+            return Trouble.NO_ANSWER if sqlstate.startswith(_UNREACHABLE) else None
 
 
-def text(value: str) -> str:
-    """Literal of a text that is ours: a name looked up in a catalogue."""
-    return "'" + value.replace("'", "''") + "'"
+def refusal(want: Want, name: str, ref: str, kind: str) -> SourceError:
+    """What is said of a column whose type is not read as what is wanted."""
+    return SourceError(
+        f"column {ref.partition('.')[2]} ({name}) has the type {kind}, which is not read as a {want}: "
+        "cast it in a view or in `query`"
+    )

@@ -1,6 +1,24 @@
-"""What MariaDB and MySQL do in their own way: types, settings of a session, errors."""
+"""MariaDB and MySQL: types by the wire protocol, errors by their numbers; sessions in UTC."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError
+
+from monitor.core.errors import Trouble
+from monitor.sources.address import Address
+from monitor.sources.engines.engine import PLAIN_KINDS, Engine, refusal
+from monitor.sources.sql.names import text
+from monitor.sources.sql.statements import Kind, Output, Session, Want
+from monitor.sources.sql.time_ranges import Comparable
+from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near, utc
+from monitor.specs.deadlines import CONNECTED
+from monitor.specs.model import Relation
 
 _TYPES = {  # of the wire protocol: the only ones that say what a query's columns are
     **dict.fromkeys((1, 2, 3, 8, 9), "integer"),
@@ -22,24 +40,155 @@ _TYPES = {  # of the wire protocol: the only ones that say what a query's column
     255: "geometry",
 }
 _TINYINT = 1  # of length 1 it is what MariaDB makes of a boolean
-WHOLE = ("boolean", "integer", "year")
-NUMBERS = (*WHOLE, "decimal", "float", "double")
-TEXTS = ("char", "varchar", "text", "enum", "set")
+_NUMBERS = ("boolean", "integer", "year", "decimal", "float", "double")
+_TIMES = {"timestamp": Kind.INSTANT, "datetime": Kind.NAIVE, "date": Kind.NAIVE}
+_TIMELESS = ("boolean", "time", "year", "bit", "json", "enum", "set")
+_DRIVERS = ("pymysql", "mysqldb", "MySQLdb")  # as URLs and as modules are called
 
 # client errors, and of the server: connections, access, no such database, shutdown, locks, limits of time
 _CLIENT = range(2000, 3000)
 _UNREACHABLE = (1021, 1037, 1040, 1041, 1044, 1045, 1049, 1053, 1129, 1130, 1135, 1152, 1205, 1213, 1226)
 _INTERRUPTED = (1317, 1698, 1927, 1969, 3024)
+_TROUBLES = {1969: Trouble.TIMEOUT, 3024: Trouble.TIMEOUT, 1213: Trouble.CONFLICT}
 
 
-def is_mysql(dialect: str) -> bool:
-    """Whether a dialect is that of MariaDB or MySQL."""
-    return dialect in ("mysql", "mariadb")
+class Mysql(Engine):
+    """A server; a transaction is one snapshot of tables of InnoDB."""
+
+    one_snapshot: ClassVar[bool] = True
+    driver: ClassVar[str | None] = "pymysql"
+
+    def tables(self, session: Session) -> list[str]:
+        """Names of the tables and views; those of other databases with the database."""
+        schema = "IF(table_schema = DATABASE(), '', CONCAT(table_schema, '.'))"
+        hidden = "'mysql', 'sys', 'information_schema', 'performance_schema'"
+        sql = (
+            f"SELECT CONCAT({schema}, table_name) AS name FROM information_schema.tables "
+            f"WHERE table_schema NOT IN ({hidden})"
+        )
+        return sorted(str(row[0]) for row in session.rows(sql))
+
+    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+        """Types by a driver's description: (code, …, length, …)."""
+        if relation.table is not None:
+            sql = f"SELECT 1 AS one FROM information_schema.tables WHERE {_of_catalogue(relation.table)}"
+            if not session.rows(sql):
+                raise self.no_table(session, relation.table)
+        described = self.described(session, relation)
+        return {name: _type_of(*one) for name, one in described.items() if isinstance(one, tuple)}
+
+    def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:
+        """As it is, but for what the driver hands over as bytes, or rounded."""
+        if kind == "geometry" or (want is Want.TIME and kind in _TIMELESS):
+            raise refusal(want, name, ref, kind)
+        if want is Want.TIME:
+            return Output(name, ref, _TIMES.get(kind, Kind.MOMENT if unit is None else Kind.EPOCH))
+        if kind == "bit":
+            ref = f"{ref} + 0"
+        elif kind == "float" and want is not Want.TEXT:  # else rounded to six digits
+            ref = f"{ref} + 0e0"
+        return Output(name, ref, PLAIN_KINDS[want])
+
+    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+        """By its type; texts by bytes, unless their collation orders times as bytes do."""
+        if not asked.kind:
+            return super().comparable(session, asked, found)
+        if asked.kind in _TIMES:
+            return utc(found, zoned=asked.kind == "timestamp")
+        if asked.kind in _NUMBERS:
+            return epoch(asked, found)
+        if asked.unit is not None:
+            return found
+        if not _keeps_order(session, asked.item, found.sql):
+            found = replace(found, sql=f"CONVERT({found.sql} USING utf8mb4) COLLATE utf8mb4_bin")
+        odd = f"{found.sql} NOT REGEXP '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
+        return of_texts(found, texts_near(session, asked, found), odd)
+
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """Without regard to the collation; numbers are not compared with texts as doubles: 7 = '7x'."""
+        if left_kind in _NUMBERS and right_kind not in _NUMBERS:
+            left_sql, right_sql = f"CAST({left} AS CHAR)", right
+        elif right_kind in _NUMBERS and left_kind not in _NUMBERS:
+            left_sql, right_sql = left, f"CAST({right} AS CHAR)"
+        else:
+            left_sql, right_sql = left, right
+        exact = f" AND CAST({right_sql} AS BINARY) = CAST({left_sql} AS BINARY)"
+        return f"{right_sql} = {left_sql}{'' if left_kind in _NUMBERS else exact}"
+
+    def group_key(self, ref: str, kind: str) -> str:
+        """Bytes of what is no number."""
+        return ref if kind in _NUMBERS else f"CAST({ref} AS BINARY)"
+
+    def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+        """Whether the planner thinks of one."""
+        plan = session.rows(f"EXPLAIN FORMAT=JSON SELECT 1 FROM {item} WHERE {condition}")
+        return '"possible_keys"' in str(plan[0][0])
+
+    def primary_key(self, session: Session, table: str) -> tuple[str, ...]:
+        """Columns of the declared key."""
+        sql = (
+            f"SELECT column_name FROM information_schema.key_column_usage WHERE {_of_catalogue(table)} "
+            "AND constraint_name = 'PRIMARY' ORDER BY ordinal_position"
+        )
+        return tuple(str(row[0]) for row in session.rows(sql))
+
+    def kind_of_table(self, session: Session, table: str) -> str:
+        """view, or table."""
+        sql = f"SELECT count(*) AS n FROM information_schema.views WHERE {_of_catalogue(table)}"
+        return "view" if session.rows(sql)[0][0] else "table"
+
+    def prefixed(self, session: Session, table: str) -> set[str]:
+        """Columns of long texts."""
+        wanted = f"{_of_catalogue(table)} AND data_type LIKE '%text'"
+        rows = session.rows(f"SELECT column_name FROM information_schema.columns WHERE {wanted}")
+        return {str(row[0]) for row in rows}
+
+    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:
+        """A transaction of one snapshot; the two servers name the limit differently."""
+        limit = f"max_execution_time = {limit_ms}"
+        if getattr(connection.dialect, "is_mariadb", False):
+            limit = f"max_statement_time = {limit_ms / 1000}"
+        return (
+            f"SET SESSION time_zone = '+00:00', SESSION {limit}",
+            "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+            "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+        )
+
+    def arguments(self, url: URL, limit: float) -> Mapping[str, Any]:
+        """How long the driver waits."""
+        if url.get_driver_name() not in _DRIVERS:
+            return {}
+        waits = math.ceil(limit)
+        arguments = {"connect_timeout": round(CONNECTED), "read_timeout": waits, "write_timeout": waits}
+        return {name: value for name, value in arguments.items() if name not in url.query}
+
+    def created(self, address: Address, connections: int, limit: float) -> sa.Engine:
+        """Connections of PyMySQL, which lets go of results that were lost."""
+        engine = super().created(address, connections, limit)
+        if engine.driver == self.driver:
+            sa.event.listen(engine, "handle_error", _let_go)
+            if not address.written:  # else it reconnects already
+                sa.event.listen(engine, "do_connect", address.connect)
+        return engine
+
+    def connected(self, driver: str, named: dict[str, Any]) -> dict[str, Any]:
+        """PyMySQL would send a password as Latin-1."""
+        if driver != self.driver or "password" not in named:
+            return named
+        return {**named, "password": str(named["password"]).encode()}
+
+    def trouble(self, error: DBAPIError) -> Trouble | None:
+        """By the number of the error."""
+        number = next(iter(getattr(error.orig, "args", ())), None)
+        if type(error.orig).__module__.startswith(_DRIVERS) and isinstance(number, int):
+            return trouble_of_number(number)
+        return super().trouble(error)
 
 
-def types_of(described: Mapping[str, object]) -> dict[str, str]:
-    """Types by column, of a driver's description: (code, …, length, …)."""
-    return {name: _type_of(*one) for name, one in described.items() if isinstance(one, tuple)}
+def trouble_of_number(code: int) -> Trouble | None:
+    """What a number of MySQL's or MariaDB's errors says of a database that cannot serve us now."""
+    unreachable = code in _CLIENT or code in _UNREACHABLE or code in _INTERRUPTED
+    return _TROUBLES.get(code, Trouble.NO_ANSWER if unreachable else None)
 
 
 def _type_of(code: object, _size: object, length: object, *_: object) -> str:
@@ -48,16 +197,23 @@ def _type_of(code: object, _size: object, length: object, *_: object) -> str:
     return _TYPES.get(code, "") if isinstance(code, int) else ""
 
 
-def settings(*, mariadb: bool, timeout_ms: int) -> tuple[str, ...]:
-    """Statements that begin a read-only transaction of one snapshot, in UTC, with a limit of time."""
-    limit = f"max_statement_time = {timeout_ms / 1000}" if mariadb else f"max_execution_time = {timeout_ms}"
-    return (
-        f"SET SESSION time_zone = '+00:00', SESSION {limit}",
-        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-    )
+def _of_catalogue(table: str) -> str:
+    schema, _, name = table.rpartition(".")
+    return f"table_schema = {text(schema) if schema else 'DATABASE()'} AND table_name = {text(name)}"
 
 
-def unreachable_code(code: int) -> bool:
-    """Whether an error says that the database cannot serve us now."""
-    return code in _CLIENT or code in _UNREACHABLE or code in _INTERRUPTED
+def _keeps_order(session: Session, item: str, ref: str) -> bool:
+    """Whether a column's collation orders ISO times, and bounds of days, as bytes do."""
+    one = f"(SELECT 1) AS one LEFT JOIN {item} ON 1 = 0"
+    charset, collation = session.rows(f"SELECT CHARSET({ref}), COLLATION({ref}) FROM {one}")[0]
+    texts = ("2013-03-01", "2013-03-01 10:00:00.5Z", "2013-03-01!", "2013-03-01T10:00", "2013-03-01T10:01")
+    literals = [f"CONVERT('{moment}' USING {charset}) COLLATE {collation}" for moment in texts]
+    ordered = " AND ".join(f"{low} < {high}" for low, high in pairwise(literals))
+    return bool(session.rows(f"SELECT {ordered} AS ordered")[0][0])
+
+
+def _let_go(context: sa.ExceptionContext) -> None:
+    """PyMySQL would go on to read a result whose connection was lost, and fail where nobody expects it."""
+    result = getattr(getattr(context.execution_context, "cursor", None), "_result", None)
+    if context.is_disconnect and result is not None:
+        result.unbuffered_active = False

@@ -1,19 +1,68 @@
-"""What Spark does in its own way: types, casts, names of tables, errors."""
+"""Spark: tables and Parquet files of a cluster; its optimizer joins and skips files without indexes."""
 
-from monitor.core.errors import SourceError
-from monitor.sources.sql.statements import Kind, Output
+from typing import ClassVar
 
-WHOLE = ("tinyint", "smallint", "int", "bigint")
-NUMBERS = (*WHOLE, "float", "double", "decimal")
-TIMES = {"timestamp": Kind.INSTANT, "timestamp_ntz": Kind.NAIVE, "date": Kind.NAIVE}
-TEXTS = ("string", "char", "varchar")
-_FACTOR = {"s": 1_000_000, "ms": 1_000, "us": 1}
+from monitor.sources.engines.engine import Engine, refusal
+from monitor.sources.sql.statements import Kind, Output, Session, Want
+from monitor.sources.sql.time_ranges import FACTORS, Comparable
+from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near, utc
+from monitor.specs.model import Relation
+
+CLUSTER = "spark"  # the source's `engine`, whose workers count
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_NUMBERS = (*_WHOLE, "float", "double", "decimal")
+_TIMES = {"timestamp": Kind.INSTANT, "timestamp_ntz": Kind.NAIVE, "date": Kind.NAIVE}
+_TEXTS = ("string", "char", "varchar")
 _INT64_MAX = 2**63 - 1
 
 
-def is_spark(dialect: str) -> bool:
-    """Whether a dialect is that of Spark."""
-    return dialect == "spark"
+class Spark(Engine):
+    """A cluster. Each statement lists its files anew: what several of them count is compared."""
+
+    has_indexes: ClassVar[bool] = False
+    skips_by_bounds: ClassVar[bool] = True
+    integer: ClassVar[str] = "int"
+
+    def table(self, name: str) -> str:
+        """A table's name, split at dots, or the path of Parquet files."""
+        return f"parquet.{self.quote(name)}" if "/" in name else super().table(name)
+
+    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+        """Types of a session that knows no older files of a table."""
+        if relation.table is not None and "/" not in relation.table:
+            session.settle(f"REFRESH TABLE {self.table(relation.table)}")  # else files of then are listed
+        return {name: str(kind) for name, kind in self.described(session, relation).items()}
+
+    def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:  # noqa: ARG002
+        """Texts are parsed later: a cast that fails would end the query."""
+        base = plain(kind)
+        if want is Want.TIME:
+            return _time(name, ref, kind)
+        if (base in _NUMBERS and want is not Want.TEXT) or (base == "boolean" and want is Want.NUMBER):
+            return Output(name, f"CAST({ref} AS DOUBLE)", Kind.NUMBER)
+        readable = _TEXTS if want is Want.NUMBER else (*_NUMBERS, *_TIMES, *_TEXTS, "boolean", "binary")
+        if base not in readable:
+            raise refusal(Want.TEXT if want is Want.VALUE else want, name, ref, kind)
+        return Output(name, f"CAST({ref} AS STRING)", Kind.TEXT)
+
+    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+        """By its type; the session is in UTC: so are timestamps."""
+        base = plain(asked.kind)
+        if base in _TIMES:
+            return utc(found, zoned=base == "timestamp")
+        if base in _NUMBERS:
+            return epoch(asked, found)
+        if asked.unit is not None or base not in _TEXTS:
+            return found
+        odd = f"{found.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
+        return of_texts(found, texts_near(session, asked, found), odd)
+
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """As they are where both are numbers, or texts; else as texts."""
+        kinds = {plain(left_kind), plain(right_kind)}
+        if left_kind == right_kind or kinds <= {*_NUMBERS} or kinds <= {*_TEXTS}:
+            return f"{right} = {left}"
+        return f"CAST({right} AS STRING) = CAST({left} AS STRING)"
 
 
 def plain(kind: str) -> str:
@@ -21,58 +70,25 @@ def plain(kind: str) -> str:
     return kind.partition("(")[0].partition("<")[0]
 
 
-def text(name: str, ref: str, kind: str) -> Output:
-    """Column of texts."""
-    if plain(kind) not in (*NUMBERS, *TIMES, *TEXTS, "boolean", "binary"):
-        raise _refusal(name, ref, kind, "text")
-    return Output(name, f"CAST({ref} AS STRING)", Kind.TEXT)
-
-
-def number(name: str, ref: str, kind: str) -> Output:
-    """Column of doubles; texts are parsed later: a cast that fails would end the query."""
-    if plain(kind) in (*NUMBERS, "boolean"):
-        return Output(name, f"CAST({ref} AS DOUBLE)", Kind.NUMBER)
-    if plain(kind) in TEXTS:
-        return Output(name, f"CAST({ref} AS STRING)", Kind.TEXT)
-    raise _refusal(name, ref, kind, "number")
-
-
-def value(name: str, ref: str, kind: str) -> Output:
-    """Column of doubles where it holds numbers, else of texts."""
-    return number(name, ref, kind) if plain(kind) in NUMBERS else text(name, ref, kind)
-
-
-def time(name: str, ref: str, kind: str) -> Output:
-    """Column of timestamps, of int64 or of texts."""
-    if plain(kind) in TIMES:
-        cast = f"CAST({ref} AS TIMESTAMP_NTZ)" if kind == "date" else ref
-        return Output(name, cast, TIMES[kind])
-    if plain(kind) in WHOLE:
-        return Output(name, f"CAST({ref} AS BIGINT)", Kind.EPOCH)
-    if plain(kind) in NUMBERS:
-        whole = f"WHEN abs({ref}) < 9.2e18D THEN CAST({ref} AS BIGINT)"
-        return Output(name, f"CASE {whole} WHEN {ref} IS NOT NULL THEN {_INT64_MAX} END", Kind.EPOCH)
-    if plain(kind) in TEXTS:
-        return Output(name, f"CAST({ref} AS STRING)", Kind.TEXT)
-    raise _refusal(name, ref, kind, "time")
-
-
 def micros(column: str, kind: Kind, unit: str | None, zone: str) -> str | None:
     """SQL of the microseconds of a column of times; None where only parsing tells them."""
     if kind is Kind.EPOCH and unit is not None:
-        return f"try_multiply({column}, {_FACTOR[unit]})"
+        return f"try_multiply({column}, {FACTORS[unit]})"
     if kind is Kind.INSTANT or (kind is Kind.NAIVE and zone == "UTC"):
         return f"unix_micros(CAST({column} AS TIMESTAMP))"
     return None
 
 
-def alike(one: str, other: str) -> bool:
-    """Whether ids of two types are compared as they are; else as texts."""
-    return one == other or {plain(one), plain(other)} <= {*NUMBERS} or {plain(one), plain(other)} <= {*TEXTS}
-
-
-def _refusal(name: str, ref: str, kind: str, want: str) -> SourceError:
-    return SourceError(
-        f"column {ref.partition('.')[2]} ({name}) has the type {kind}, which is not read as a {want}: "
-        "cast it in a view or in `query`"
-    )
+def _time(name: str, ref: str, kind: str) -> Output:
+    """Column of timestamps, of int64 or of texts."""
+    base = plain(kind)
+    if base in _TIMES:
+        return Output(name, f"CAST({ref} AS TIMESTAMP_NTZ)" if kind == "date" else ref, _TIMES[base])
+    if base in _WHOLE:
+        return Output(name, f"CAST({ref} AS BIGINT)", Kind.EPOCH)
+    if base in _NUMBERS:
+        whole = f"WHEN abs({ref}) < 9.2e18D THEN CAST({ref} AS BIGINT)"
+        return Output(name, f"CASE {whole} WHEN {ref} IS NOT NULL THEN {_INT64_MAX} END", Kind.EPOCH)
+    if base in _TEXTS:
+        return Output(name, f"CAST({ref} AS STRING)", Kind.TEXT)
+    raise refusal(Want.TIME, name, ref, kind)

@@ -18,7 +18,8 @@ from monitor.records.reading import Reading
 from monitor.records.rows import Batches
 from monitor.records.shipped import COUNTED, PANE, count_batches, with_panes
 from monitor.sources.engines import spark
-from monitor.sources.engines.engine import Dialect, dialect_of_spark
+from monitor.sources.engines.engine import DriverText, Engine
+from monitor.sources.engines.schemes import SCHEMES, engine_of_cluster
 from monitor.sources.sql.scan import Scan
 from monitor.sources.sql.statements import TYPES, Statement
 from monitor.specs.model import SourceSpec
@@ -31,9 +32,13 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
-_SCHEMES = ("sc", "spark", "k8s", "yarn", "local")
 _THEIRS = ("pyspark", "py4j", "grpc")  # packages whose errors tell of the cluster
-_OURS = "SourceError: "  # what a worker says of rows that cannot be read
+_OURS = DriverText(
+    "pyspark", "SourceError: ", "a worker's error, of rows that cannot be read, comes as a trace, as text"
+)
+_NO_MODULE = DriverText(
+    "pyspark", "ModuleNotFoundError", "a worker's Python lacks monitor: its errors come as a trace, as text"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +105,9 @@ class SparkReader:
     """
 
     def __init__(self, spec: SourceSpec) -> None:
-        self.dialect: Dialect = dialect_of_spark()
-        if spec.url.partition("://")[0] not in _SCHEMES:
+        self.engine: Engine = engine_of_cluster()
+        scheme = SCHEMES.get(spec.url.partition("://")[0])
+        if scheme is None or not isinstance(self.engine, scheme.engine):
             raise SourceError('engine = "spark" needs a URL as in "sc://host:15002" or "spark://host:7077"')
         self._written = spec.url
         self._shown = spec.url.partition("?")[0].partition(";")[0].rstrip("/")
@@ -177,9 +183,9 @@ class SparkReader:
     def _told(self, error: Exception) -> SourceError:
         """What a cluster's error says of it or of the statement."""
         said, names = str(error), {kind.__name__ for kind in type(error).__mro__}
-        if _OURS in said:
-            return SourceError(f"{self._shown}: {said.rpartition(_OURS)[2].splitlines()[0]}")
-        if "ModuleNotFoundError" in said:
+        if _OURS.text in said:
+            return SourceError(f"{self._shown}: {said.rpartition(_OURS.text)[2].splitlines()[0]}")
+        if _NO_MODULE.text in said:
             return SourceError(
                 f"{self._shown}: the workers' Python lacks monitor, or what it needs: "
                 "say which one has it, ?spark.pyspark.python=/path/to/python, or install it there"

@@ -13,10 +13,15 @@ import adbc_driver_manager
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from monitor.sources.engines.engine import DriverText
 from monitor.sources.sql.statements import Kind, Output, Statement, join_numbers, join_texts, or_nulls
 
 _MARK = "#"  # stands for a number among texts; one that is meant costs a second read, no more
-_UNLIKE = "Type mismatch"  # in the driver's message, which has no code of its own
+MIXED_TYPES = DriverText(
+    "adbc_driver_sqlite",
+    "Type mismatch",
+    "a value is of another type than its column's first ones: its status is INTERNAL, as of any failure",
+)
 _PLAIN = {Kind.TEXT: "0", Kind.NUMBER: "0.0", Kind.EPOCH: "0"}  # types of columns as they are, by a literal
 _TYPES = {"0.0": pa.float64(), "0": pa.int64(), "''": pa.string()}
 
@@ -39,7 +44,7 @@ def _alike(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table |
     try:
         table = fetch(guarded(statement, mixed=False)).slice(1)
     except adbc_driver_manager.Error as error:
-        if _UNLIKE not in str(error):
+        if MIXED_TYPES.text not in str(error):
             raise
         return None
     if [_TYPES[literal] for literal, _ in _columns(statement, mixed=False)] != table.schema.types:

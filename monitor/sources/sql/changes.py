@@ -9,14 +9,11 @@ import pyarrow as pa
 from monitor.core.clock import HOUR
 from monitor.core.errors import SourceError
 from monitor.records.rows import Batches, dated, times
-from monitor.sources.engines.engine import Dialect
-from monitor.sources.engines.spark import is_spark
-from monitor.sources.sql import casts
-from monitor.sources.sql.casts import Want
+from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.ids import exact, same_id
-from monitor.sources.sql.relations import Looked, has_index, look, prunes
+from monitor.sources.sql.relations import Looked, look
 from monitor.sources.sql.scan import has_own_table, look_labels
-from monitor.sources.sql.statements import Output, Session, Statement
+from monitor.sources.sql.statements import Output, Session, Statement, Want
 from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Range, Shape
 from monitor.specs.model import ModelSpec, Relation
@@ -63,9 +60,9 @@ class Wanted:
         return late if self.piece is None else f"({late}) AND ({event.part(self.bounds, self.piece)})"
 
 
-def read_changed_records(session: Session, dialect: Dialect, model: ModelSpec, wanted: Wanted) -> Batches:
+def read_changed_records(session: Session, engine: Engine, model: ModelSpec, wanted: Wanted) -> Batches:
     """`event_time` and, if there is such a column, `logged_at` of rows logged since then (and some more)."""
-    looked = look(session, dialect, model.predictions, "p")
+    looked = look(session, engine, model.predictions, "p")
     event = _event_time(session, looked, model, wanted.bounds)
     logged = _time(session, looked, model, "logged_at", event.condition(*wanted.bounds))
     outputs = [_output(looked, model, model.predictions, "event_time")]
@@ -77,12 +74,12 @@ def read_changed_records(session: Session, dialect: Dialect, model: ModelSpec, w
     yield from _select(session, outputs, looked.item, conditions)
 
 
-def read_changed_labels(session: Session, dialect: Dialect, model: ModelSpec, wanted: Wanted) -> Batches:
+def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, wanted: Wanted) -> Batches:
     """`event_time` of predictions and `reported_at` of their labels reported since then (and some more)."""
     if model.labels is None:
         raise SourceError("no labels are configured")
-    looked = look(session, dialect, model.predictions, "p")
-    labels = look_labels(session, dialect, model.labels, looked)
+    looked = look(session, engine, model.predictions, "p")
+    labels = look_labels(session, engine, model.labels, looked)
     event = _event_time(session, looked, model, wanted.bounds)
     near = event.condition(*wanted.bounds) if labels is looked else None
     reported = _time(session, labels, model, "reported_at", near)
@@ -101,37 +98,37 @@ def read_changed_labels(session: Session, dialect: Dialect, model: ModelSpec, wa
     yield from _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
 
 
-def finds_slices(session: Session, dialect: Dialect, model: ModelSpec, span: Range, *, labels: bool) -> bool:
+def finds_slices(session: Session, engine: Engine, model: ModelSpec, span: Range, *, labels: bool) -> bool:
     """Whether a slice of a span is found without reading all rows: by an index, partitions, bounds of files.
 
     Parameters
     ----------
     labels
-        those of the slice are looked for, too: PostgreSQL joins them by hash, others by an index on their id.
+        those of the slice are looked for, too: unless they are joined by hash, by an index on their id.
     """
-    looked = look(session, dialect, model.predictions, "p")
+    looked = look(session, engine, model.predictions, "p")
     event, middle = _event_time(session, looked, model, span), sum(span) // 2
-    if is_spark(dialect.name) or event.shape in (Shape.UNKNOWN, Shape.NOTHING):
+    if not engine.has_indexes or event.shape in (Shape.UNKNOWN, Shape.NOTHING):
         return event.shape is not Shape.UNKNOWN
     narrow = event.condition(middle, middle + HOUR)
-    if not has_index(session, dialect, looked.item, narrow):
-        return prunes(session, dialect, looked.item, narrow, event.condition(*span))
-    if not labels or model.labels is None or not has_own_table(model.labels) or dialect.name == "postgresql":
+    if not looked.engine.has_index(session, looked.item, narrow):
+        return engine.prunes(session, looked.item, narrow, event.condition(*span))
+    if not labels or model.labels is None or not has_own_table(model.labels) or engine.hashes_joins:
         return True
-    here = look_labels(session, dialect, model.labels, looked)
+    here = look_labels(session, engine, model.labels, looked)
     ref = here.ref(str(model.labels.column("id")), "id of the labels")
-    return has_index(session, dialect, here.item, f"{ref} = (SELECT {ref} FROM {here.item} LIMIT 1)")
+    return engine.has_index(session, here.item, f"{ref} = (SELECT {ref} FROM {here.item} LIMIT 1)")
 
 
-def has_rows(session: Session, dialect: Dialect, model: ModelSpec, as_of: int, bounds: Range) -> bool:
+def has_rows(session: Session, engine: Engine, model: ModelSpec, as_of: int, bounds: Range) -> bool:
     """Whether predictions have event times within bounds, and are visible (texts: widened to a minute)."""
-    looked = look(session, dialect, model.predictions, "p")
+    looked = look(session, engine, model.predictions, "p")
     near = _event_time(session, looked, model, bounds).condition(*bounds)
     where = f"({near}){_visible(session, looked, model, near, as_of)}"
     return bool(session.rows(f"SELECT 1 AS there FROM {looked.item} WHERE {where} LIMIT 1"))
 
 
-def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: Range) -> int | None:
+def count_orphans(session: Session, engine: Engine, model: ModelSpec, bounds: Range) -> int | None:
     """Labels reported within the bounds without a prediction within these and a horizon more on both sides.
 
     Predictions count that were logged before the end of the bounds: a replay finds what was found then. None
@@ -142,7 +139,7 @@ def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: 
         return 0
     if model.labels.column("reported_at") is None:
         return None
-    looked, labels = look(session, dialect, model.predictions, "p"), look(session, dialect, model.labels, "l")
+    looked, labels = look(session, engine, model.predictions, "p"), look(session, engine, model.labels, "l")
     same = same_id(model.predictions, model.labels, looked, labels)
     around = (bounds[0] - model.reading.horizon, bounds[1] + model.reading.horizon)
     near = _event_time(session, looked, model, around).condition(*around)
@@ -161,13 +158,13 @@ def count_orphans(session: Session, dialect: Dialect, model: ModelSpec, bounds: 
 
 
 def count_strays(
-    session: Session, dialect: Dialect, model: ModelSpec, as_of: int, bounds: Range
+    session: Session, engine: Engine, model: ModelSpec, as_of: int, bounds: Range
 ) -> dict[str, int]:
     """Visible rows without an id within event-time bounds; without an event time, logged within bounds.
 
     No event time is a bound of it too: an index finds these rows, and only the default partition holds any.
     """
-    looked, reading = look(session, dialect, model.predictions, "p"), model.reading
+    looked, reading = look(session, engine, model.predictions, "p"), model.reading
     event = _event_time(session, looked, model, bounds)
     logged = _time(session, looked, model, "logged_at", event.condition(*bounds))
     outputs = [_output(looked, model, model.predictions, "event_time")]
@@ -187,12 +184,12 @@ def count_strays(
     return {"rows_without_id": without_id, "rows_without_time": without_time}
 
 
-def count_repeated(session: Session, dialect: Dialect, model: ModelSpec, as_of: int, bounds: Range) -> int:
+def count_repeated(session: Session, engine: Engine, model: ModelSpec, as_of: int, bounds: Range) -> int:
     """Ids, with their version, whose first and last event times within bounds lie in different panes.
 
     `logged_at` is compared in SQL, where the moment may be up to a minute late.
     """
-    looked, reading = look(session, dialect, model.predictions, "p"), model.reading
+    looked, reading = look(session, engine, model.predictions, "p"), model.reading
     near = _event_time(session, looked, model, bounds).condition(*bounds)
     named = " AND ".join(f"{one} IS NOT NULL" for one in _id(looked, model))
     columns = [(column, role) for role, column in model.predictions.id_columns]
@@ -235,15 +232,9 @@ def _since(
     if wanted.since is None:
         return [wanted.condition(event)]
     recent = seen.condition(wanted.since, wanted.as_of + 1)
-    within = event
-    if (
-        wanted.piece is None
-        and looked.dialect.name == "sqlite"
-        and has_index(session, looked.dialect, looked.item, recent)
-    ):
-        within = replace(
-            event, sql=f"+{event.sql}"
-        )  # the plus keeps SQLite from the index on the wider range
+    within, off_index = event, looked.engine.off_index(event.sql)
+    if wanted.piece is None and off_index and looked.engine.has_index(session, looked.item, recent):
+        within = replace(event, sql=off_index)  # else the wider range may be looked for
     return [
         f"({recent}) AND {seen.sql} IS NOT NULL AND ({wanted.condition(within)})",
         f"{seen.sql} IS NULL AND ({wanted.unseen(event)})",
@@ -282,11 +273,5 @@ def _ref(looked: Looked, model: ModelSpec, role: str) -> str:
 def _output(looked: Looked, model: ModelSpec, relation: Relation, role: str, *, of: str = "") -> Output:
     """Column of a time, or an aggregate of it."""
     column = str(relation.column(role))
-    return casts.output(
-        looked.dialect.name,
-        Want.TIME,
-        role,
-        f"{of}({looked.ref(column, role)})" if of else looked.ref(column, role),
-        looked.types[column],
-        unit=model.reading.unit(role),
-    )
+    ref = f"{of}({looked.ref(column, role)})" if of else looked.ref(column, role)
+    return looked.engine.output(Want.TIME, role, ref, looked.types[column], model.reading.unit(role))

@@ -10,23 +10,21 @@ from functools import cached_property
 
 from monitor.core.typing import Ints
 from monitor.records.counting import Counting
-from monitor.sources.engines import columnar
-from monitor.sources.engines.engine import text
+from monitor.sources.engines.engine import Engine
+from monitor.sources.sql.names import text
 from monitor.sources.sql.relations import Looked
 from monitor.sources.sql.scan import feature_outputs, prediction_outputs
 from monitor.sources.sql.statements import Kind, Output, Session, Statement
 from monitor.sources.sql.time_columns import comparable
-from monitor.sources.sql.time_ranges import coalesce, merge
+from monitor.sources.sql.time_ranges import FACTORS, coalesce, merge
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.grids import NumericGrid
 from monitor.states.sums import HALF, LIMIT
 
-ENGINES = ("postgresql", columnar.DUCKDB, *columnar.CLICKHOUSE)  # dialects whose counts are proven equal
 _MOST_FILTERS = 50
 _LARGEST = 1.7976931348623157e308
 _WHOLE = 2.0**52  # from here on every double is a whole number
-_FACTOR = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _INT64_MAX = 2**63 - 1
 _PARTS = ("n", "out", "hi", "lo")
 
@@ -43,7 +41,7 @@ class Pushed:
         columns of the log by role, as they are read where they are not pushed down.
     """
 
-    dialect: str
+    engine: Engine
     counting: Counting
     rows: str
     outputs: tuple[Output, ...]
@@ -66,7 +64,7 @@ class Pushed:
     def moments(self) -> Statement:
         """When each row was, and became visible; `named` 1 if it has an id."""
         named = " AND ".join(f"b.{name} IS NOT NULL" for name in self.ids)
-        there = Output("named", self._bigint(f"CASE WHEN {named} THEN 1 ELSE 0 END"), Kind.EPOCH)
+        there = Output("named", self._whole(f"CASE WHEN {named} THEN 1 ELSE 0 END"), Kind.EPOCH)
         times = _of("b", us=Kind.EPOCH, seen=Kind.EPOCH)
         return Statement((*times, there), f"FROM ({self.rows}) AS b")
 
@@ -94,7 +92,7 @@ class Pushed:
         horizon = self.counting.reading.horizon
         stale = f"sum(CASE WHEN seen - us > {horizon} THEN 1 ELSE 0 END) AS stale, sum(unlogged) AS unlogged"
         counted = f"SELECT {keys}, count(*) AS n, {stale} FROM ({self._members(alone)}) AS e GROUP BY {keys}"
-        sums = (Output(name, self._bigint(f"f.{name}"), Kind.EPOCH) for name in ("n", "stale", "unlogged"))
+        sums = (Output(name, self._whole(f"f.{name}"), Kind.EPOCH) for name in ("n", "stale", "unlogged"))
         return Statement((*columns, *sums), f"FROM ({counted}) AS f")
 
     def cells(self, role: str | None, values: Sequence[str], *, alone: bool) -> Statement:
@@ -117,7 +115,7 @@ class Pushed:
             f"SELECT {', '.join([keys, *found])}, count(*) AS n "
             f"FROM (SELECT {inner} FROM ({self._members(alone)}) AS e) AS g GROUP BY GROUPING SETS ({sets})"
         )
-        outputs.append(Output("n", self._bigint("f.n"), Kind.EPOCH))
+        outputs.append(Output("n", self._whole("f.n"), Kind.EPOCH))
         return Statement(tuple(outputs), f"FROM ({counted}) AS f")
 
     def sums(self, *, alone: bool) -> Statement:
@@ -135,14 +133,14 @@ class Pushed:
                 sums = (f"sum(v{at})", f"sum(v{at}) - count(h{key})", f"sum(h{key})", f"sum(l{key})")
                 found += [f"{sql} AS {part}_{key}" for part, sql in zip(_PARTS, sums, strict=True)]
                 outputs += [
-                    Output(f"{part}:{power}:{name}", self._bigint(f"f.{part}_{key}"), Kind.EPOCH)
+                    Output(f"{part}:{power}:{name}", self._whole(f"f.{part}_{key}"), Kind.EPOCH)
                     for part in _PARTS
                 ]
         sql = self._members(alone)
         for depth, layer in enumerate(layers):
             sql = f"SELECT {', '.join([keys, *layer])} FROM ({sql}) AS q{depth}"
         found.append("count(*) AS n")
-        outputs.append(Output("n", self._bigint("f.n"), Kind.EPOCH))
+        outputs.append(Output("n", self._whole("f.n"), Kind.EPOCH))
         counted = f"SELECT {', '.join([keys, *found])} FROM ({sql}) AS e GROUP BY {keys}"
         return Statement(tuple(outputs), f"FROM ({counted}) AS f")
 
@@ -184,8 +182,11 @@ class Pushed:
     def _cell(self, block: str, at: int) -> tuple[str, Kind]:
         grid, sql = self.counting.outputs[block], str(self.value(block))
         if isinstance(grid, NumericGrid):
-            return _cell_of(self.dialect, sql, grid, self.counting.records.offsets[block]), Kind.EPOCH
+            return _cell_of(self.engine, sql, grid, self.counting.records.offsets[block]), Kind.EPOCH
         return f"CASE WHEN ({sql}) IS NULL THEN '{at}-' ELSE '{at}+' || ({sql}) END", Kind.TEXT
+
+    def _whole(self, sql: str) -> str:
+        return self.engine.bigint(sql)
 
     def _layers(self, at: int, name: str) -> list[list[str]]:
         """Columns of five derived tables, each of the one before: where there is a value, its halves."""
@@ -213,18 +214,13 @@ class Pushed:
             [f"v{at}", *(f"{_nearest(f'{power}{at}')} AS u{power}{at}" for power in ("y", "z"))],
             [
                 f"v{at}",
-                *(f"{self._bigint(f'floor({u} / {_literal(HALF)})')} AS h{u[1:]}" for u in halves),
+                *(f"{self._whole(f'floor({u} / {_literal(HALF)})')} AS h{u[1:]}" for u in halves),
                 *(
-                    f"{self._bigint(f'{u} - floor({u} / {_literal(HALF)}) * {_literal(HALF)}')} AS l{u[1:]}"
+                    f"{self._whole(f'{u} - floor({u} / {_literal(HALF)}) * {_literal(HALF)}')} AS l{u[1:]}"
                     for u in halves
                 ),
             ],
         ]
-
-    def _bigint(self, sql: str) -> str:
-        if columnar.is_clickhouse(self.dialect):  # whose plain cast looks at what lies behind a NULL, too
-            return f"accurateCastOrNull({sql}, 'Int64')"
-        return f"CAST({sql} AS BIGINT)"
 
 
 def unpushed(model: ModelSpec, looked: Looked, counting: Counting) -> str | None:
@@ -234,7 +230,7 @@ def unpushed(model: ModelSpec, looked: Looked, counting: Counting) -> str | None
         return "class probabilities are compared with one another"
     outputs = {one.name: one for one in (*prediction_outputs(looked, model), *feature_outputs(looked, model))}
     for role in ("event_time", "logged_at"):
-        if role in outputs and _micros(looked.dialect.name, "x", outputs[role].kind, model, role) is None:
+        if role in outputs and _micros(looked.engine, "x", outputs[role].kind, model, role) is None:
             return f'the times of column "{reading.column(role)}" are texts, or local times of {reading.zone}'
     for name, grid in counting.outputs.items():
         if isinstance(grid, NumericGrid) and name in outputs and outputs[name].kind is not Kind.NUMBER:
@@ -256,7 +252,7 @@ def pushed(
 
     Rows are found by intervals of what their column holds, and by the microseconds of it.
     """
-    reading, dialect = model.reading, looked.dialect.name
+    reading, engine = model.reading, looked.engine
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else (0, 0)
     outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
     time = comparable(
@@ -269,10 +265,10 @@ def pushed(
     columns = {output.name: f"r{at}" for at, output in enumerate(outputs)}
     read = ", ".join(f"{output.sql} AS r{at}" for at, output in enumerate(outputs))
     kinds = {output.name: output.kind for output in outputs}
-    event = _micros(dialect, columns["event_time"], kinds["event_time"], model, "event_time")
+    event = _micros(engine, columns["event_time"], kinds["event_time"], model, "event_time")
     logged = event
     if "logged_at" in columns:
-        logged = _micros(dialect, columns["logged_at"], kinds["logged_at"], model, "logged_at")
+        logged = _micros(engine, columns["logged_at"], kinds["logged_at"], model, "logged_at")
     values = ", ".join(columns.values())
     runs = merge([(start, start + reading.pane) for start in panes.tolist()])
     within = " OR ".join(f"(us >= {lo} AND us < {hi})" for lo, hi in runs)
@@ -284,23 +280,19 @@ def pushed(
         f"FROM (SELECT {read} FROM {looked.item} WHERE {found}) AS t) AS u "
         f"WHERE ({within}) AND us <= {as_of + reading.tolerance} AND coalesce(logged, us) <= {as_of}"
     )
-    return Pushed(dialect, counting, rows, outputs)
+    return Pushed(engine, counting, rows, outputs)
 
 
-def _micros(dialect: str, column: str, kind: Kind, model: ModelSpec, role: str) -> str | None:
+def _micros(engine: Engine, column: str, kind: Kind, model: ModelSpec, role: str) -> str | None:
     """SQL of the microseconds of a column of times; None where only parsing tells them."""
     reading = model.reading
     unit = reading.unit(role)
     if kind is Kind.EPOCH and unit is not None:
-        most = _INT64_MAX // _FACTOR[unit]
-        return f"CASE WHEN {column} BETWEEN -{most} AND {most} THEN {column} * {_FACTOR[unit]} END"
+        most = _INT64_MAX // FACTORS[unit]
+        return f"CASE WHEN {column} BETWEEN -{most} AND {most} THEN {column} * {FACTORS[unit]} END"
     if kind is not Kind.INSTANT and not (kind is Kind.NAIVE and reading.zone == "UTC"):
         return None
-    if dialect == columnar.DUCKDB:
-        return f"epoch_us({column})"
-    if columnar.is_clickhouse(dialect):
-        return f"toUnixTimestamp64Micro({column})"
-    return f"CAST(extract(epoch FROM {column}) * 1000000 AS BIGINT)"
+    return engine.micros(column)
 
 
 def _of(alias: str, **kinds: Kind) -> tuple[Output, ...]:
@@ -311,10 +303,6 @@ def _literal(number: float) -> str:
     """A double that every engine reads as it is: with an exponent, else it is a decimal on some."""
     shortest = repr(float(number))
     return shortest if "e" in shortest else f"{shortest}e0"
-
-
-def _array(numbers: Sequence[float]) -> str:
-    return f"[{', '.join(map(_literal, numbers))}]"
 
 
 def _between(sql: str, lower: float, upper: float) -> str:
@@ -329,21 +317,12 @@ def _nearest(name: str) -> str:
     return f"CASE WHEN abs({name}) < {whole} THEN {small} ELSE {name} END"
 
 
-def _cell_of(dialect: str, sql: str, grid: NumericGrid, first: int) -> str:
+def _cell_of(engine: Engine, sql: str, grid: NumericGrid, first: int) -> str:
     missing, invalid = first + grid.regular + 1, first + grid.regular + 2
-    regular, valid = _regular(dialect, sql, grid.edges, first), _between(sql, grid.lower, grid.upper)
+    searched = engine.cell(sql, [_literal(edge) for edge in grid.edges], first)
+    regular = searched or _tree(sql, grid.edges, 0, len(grid.edges), first)
+    valid = _between(sql, grid.lower, grid.upper)
     return f"CASE WHEN {sql} IS NULL THEN {missing} WHEN {valid} THEN {regular} ELSE {invalid} END"
-
-
-def _regular(dialect: str, sql: str, edges: Sequence[float], first: int) -> str:
-    """Regular cell of a finite number: a binary search where the engine has one, else comparisons."""
-    if columnar.is_clickhouse(dialect):
-        bounds = _array([-_LARGEST, *edges])
-        cells = ", ".join(str(first + at) for at in range(len(edges) + 1))
-        return f"transform(roundDown({sql}, {bounds}), {bounds}, [{cells}], 0)"
-    if dialect == "postgresql" and edges:
-        return f"{first} + width_bucket({sql}, ARRAY{_array(edges)}::double precision[])"
-    return _tree(sql, edges, 0, len(edges), first)
 
 
 def _tree(sql: str, edges: Sequence[float], low: int, high: int, first: int) -> str:

@@ -8,15 +8,10 @@ import pyarrow as pa
 from monitor.records.ids import with_one_id
 from monitor.records.reading import Reading, Task
 from monitor.records.times import formats_of, in_format, main_format
-from monitor.sources.engines.columnar import is_columnar
-from monitor.sources.engines.engine import Dialect
-from monitor.sources.engines.mysql import is_mysql
-from monitor.sources.engines.spark import is_spark
-from monitor.sources.sql import casts
-from monitor.sources.sql.casts import Want
+from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.ids import same_id
-from monitor.sources.sql.relations import Looked, has_index, look
-from monitor.sources.sql.statements import Kind, Output, Session, Statement, concat
+from monitor.sources.sql.relations import Looked, look
+from monitor.sources.sql.statements import Kind, Output, Session, Statement, Want, concat
 from monitor.sources.sql.time_columns import comparable, without_offsets
 from monitor.sources.sql.time_ranges import Comparable, Interval, Range, Shape, coalesce
 from monitor.specs.model import ModelSpec, Relation
@@ -52,30 +47,30 @@ class Piece:
     where: str = "1 = 1"
 
 
-def read_records(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+def read_records(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
     """Rows with event times in the ranges (and some more): all but labels. A missing feature is left out."""
-    return _read(session, record_scan(session, dialect, model, ranges))
+    return _read(session, record_scan(session, engine, model, ranges))
 
 
-def read_labelled(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+def read_labelled(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
     """The same rows without features, joined (outer) with their labels."""
-    return _read(session, labelled_scan(session, dialect, model, ranges))
+    return _read(session, labelled_scan(session, engine, model, ranges))
 
 
-def record_scan(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
+def record_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
     """What `read_records` reads."""
-    looked = look(session, dialect, model.predictions, "p")
+    looked = look(session, engine, model.predictions, "p")
     outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
     return _scan(session, looked, model, ranges, outputs, "")
 
 
-def labelled_scan(session: Session, dialect: Dialect, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
+def labelled_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
     """What `read_labelled` reads."""
-    looked = look(session, dialect, model.predictions, "p")
+    looked = look(session, engine, model.predictions, "p")
     outputs = (*prediction_outputs(looked, model), *challenger_outputs(looked, model))
     if model.labels is None:
         return _scan(session, looked, model, ranges, outputs, "")
-    labels = look_labels(session, dialect, model.labels, looked)
+    labels = look_labels(session, engine, model.labels, looked)
     join = (
         ""
         if labels is looked
@@ -106,7 +101,9 @@ def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
     if reading.serving is not None:
         columns.append(("serving", Want.TEXT, reading.serving.column))
     columns += [(f"segment:{name}", Want.TEXT, name) for name in reading.segments if name in looked.types]
-    return tuple(_output(looked, role, want, column, reading) for role, want, column in columns if column)
+    return tuple(
+        looked.output(want, role, column, unit=reading.unit(role)) for role, want, column in columns if column
+    )
 
 
 def challenger_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
@@ -120,14 +117,16 @@ def challenger_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
     challenger = model.reading.challenger
     if challenger is None:
         return ()
-    return (_output(looked, "challenger", of_challenger(model.reading), challenger.column, model.reading),)
+    return (looked.output(of_challenger(model.reading), "challenger", challenger.column),)
 
 
 def label_outputs(looked: Looked, relation: Relation, reading: Reading) -> tuple[Output, ...]:
     """Label, time of its report, revision."""
     wanted = [("label", outcome(reading)), ("reported_at", Want.TIME), ("revision", Want.NUMBER)]
     columns = [(role, want, relation.column(role)) for role, want in wanted]
-    return tuple(_output(looked, role, want, column, reading) for role, want, column in columns if column)
+    return tuple(
+        looked.output(want, role, column, unit=reading.unit(role)) for role, want, column in columns if column
+    )
 
 
 def feature_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
@@ -136,7 +135,7 @@ def feature_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
     wanted += [(name, Want.TEXT) for name in model.reading.categorical]
     columns = [(name, want, feature_column(model, name)) for name, want in wanted]
     return tuple(
-        _output(looked, f"feature:{name}", want, column, model.reading)
+        looked.output(want, f"feature:{name}", column)
         for name, want, column in columns
         if column in looked.types
     )
@@ -157,9 +156,9 @@ def of_challenger(reading: Reading) -> Want:
     return Want.NUMBER if reading.task is Task.BINARY else Want.TEXT
 
 
-def look_labels(session: Session, dialect: Dialect, labels: Relation, predictions: Looked) -> Looked:
+def look_labels(session: Session, engine: Engine, labels: Relation, predictions: Looked) -> Looked:
     """The relation of the labels: their own, or that of the predictions."""
-    return look(session, dialect, labels, "l") if has_own_table(labels) else predictions
+    return look(session, engine, labels, "l") if has_own_table(labels) else predictions
 
 
 def has_own_table(labels: Relation) -> bool:
@@ -175,14 +174,13 @@ def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[
     intervals = time.intervals(ranges)
     if len(intervals) == 1:
         yield Piece("", looked.item, time.within(intervals[0]))
-    elif intervals and (is_spark(looked.dialect.name) or is_columnar(looked.dialect.name)):
-        # which skip files, and parts of them, by bounds
+    elif intervals and looked.engine.skips_by_bounds:
         yield _any_of(looked, time, time.intervals(coalesce(ranges, _MOST_FILTERS)))
-    elif intervals and not has_index(session, looked.dialect, looked.item, _covering(time, intervals)):
+    elif intervals and not looked.engine.has_index(session, looked.item, _covering(time, intervals)):
         intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
         chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined(time)})"
         where = f"{_covering(time, intervals)} AND {chosen}"
-        yield Piece(_values(looked.dialect, intervals), looked.item, where)
+        yield Piece(_values(looked, intervals), looked.item, where)
     elif intervals:
         for first in range(0, len(intervals), _MOST_RANGES):
             yield _by_index(looked, time, intervals[first : first + _MOST_RANGES])
@@ -193,15 +191,9 @@ def _covering(time: Comparable, intervals: Sequence[Interval]) -> str:
 
 
 def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
-    if is_mysql(looked.dialect.name):  # whose planner makes one scan of an index of them
-        return _any_of(looked, time, intervals)
-    before, condition = _values(looked.dialect, intervals), _joined(time)
-    if looked.dialect.name == "sqlite":  # CROSS JOIN holds SQLite to the order of the tables
-        return Piece(before, f"r CROSS JOIN {looked.item}", condition)
-    # the covering range lets PostgreSQL leave partitions out when it plans;
-    # OFFSET 0 keeps its planner from comparing every row with every range
-    inner = f"SELECT * FROM {looked.item} WHERE {_covering(time, intervals)} AND {condition} OFFSET 0"
-    return Piece(before, f"r CROSS JOIN LATERAL ({inner}) AS {looked.alias}")
+    covering, condition = _covering(time, intervals), _joined(time)
+    joined = looked.engine.joined_ranges(looked.item, looked.alias, covering, condition)
+    return _any_of(looked, time, intervals) if joined is None else Piece(_values(looked, intervals), *joined)
 
 
 def _any_of(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
@@ -212,12 +204,8 @@ def _joined(time: Comparable) -> str:
     return time.within(("r.lo", "r.hi"))
 
 
-def _values(dialect: Dialect, intervals: Sequence[Interval]) -> str:
-    if dialect.name in ("sqlite", "postgresql"):
-        rows = "VALUES " + ", ".join(f"({lo}, {hi})" for lo, hi in intervals)
-    else:
-        rows = " UNION ALL ".join(f"SELECT {lo} AS lo, {hi} AS hi" for lo, hi in intervals)
-    return f"WITH r(lo, hi) AS ({rows}) "
+def _values(looked: Looked, intervals: Sequence[Interval]) -> str:
+    return f"WITH r(lo, hi) AS ({looked.engine.range_rows(intervals)}) "
 
 
 def _read(session: Session, scan: Scan) -> pa.Table:
@@ -273,10 +261,7 @@ def _formats(
     ]
     if span is None or not texts:
         return {}
-    lite = looked.dialect.name == "sqlite"
-    selected = ", ".join(
-        f"CAST({one.sql} AS TEXT) AS {one.name}" if lite else f"{one.sql} AS {one.name}" for one in texts
-    )
+    selected = ", ".join(f"{looked.engine.as_text(one.sql)} AS {one.name}" for one in texts)
     near = replace(time, offsets=True).condition(*span)
     sql = f"SELECT {selected} FROM {looked.item}{join}"
     rows = session.rows(f"{sql} WHERE {near} LIMIT {_LOOKED_AT}")
@@ -288,14 +273,3 @@ def _formats(
         if (main := main_format(counted)) is not None:
             found[one.name] = main
     return found
-
-
-def _output(looked: Looked, role: str, want: Want, column: str, reading: Reading) -> Output:
-    return casts.output(
-        looked.dialect.name,
-        want,
-        role,
-        looked.ref(column, role),
-        looked.types[column],
-        unit=reading.unit(role),
-    )

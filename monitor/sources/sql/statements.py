@@ -1,6 +1,5 @@
 """What a reader is asked for: typed columns of a SELECT, and what their values become in Arrow."""
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -10,7 +9,20 @@ import pyarrow.compute as pc
 
 from monitor.records.rows import Batches
 from monitor.records.values import numbers
-from monitor.sources.engines.engine import Dialect
+
+_UNEQUAL = (  # no operator compares them, or one that compares areas
+    *("json", "jsonpath", "xml", "refcursor"),
+    *("point", "line", "lseg", "box", "path", "polygon", "circle"),
+)
+
+
+class Want(StrEnum):
+    """What a role needs."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    TIME = "time"
+    VALUE = "value"
 
 
 class Kind(StrEnum):
@@ -97,29 +109,9 @@ class Session(Protocol):
         ...
 
 
-class Reader(Protocol):
-    """A way to fetch rows."""
-
-    @property
-    def dialect(self) -> Dialect:
-        """How the engine writes names."""
-        ...
-
-    def session(self) -> AbstractContextManager[Session]:
-        """Connect, begin; end the transaction in any case.
-
-        Raises
-        ------
-        SourceUnavailable
-            if the database does not answer.
-        SourceError
-            if it refuses a statement.
-        """
-        ...
-
-    def close(self) -> None:
-        """Close the connections that are kept."""
-        ...
+def has_equality(kind: str) -> bool:
+    """Whether values of a database's type are compared as wholes: no id and no index is of another."""
+    return kind not in _UNEQUAL
 
 
 def join_numbers(doubles: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -12,7 +12,7 @@ from monitor.core.clock import DAY, MINUTE, SECOND, from_iso, to_datetime
 Range = tuple[int, int]
 Interval = tuple[str, str]
 
-_FACTOR = {"s": SECOND, "ms": 1_000, "us": 1}
+FACTORS = {"s": SECOND, "ms": 1_000, "us": 1}  # microseconds of a unit of integers
 _TEXT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(?P<zone>Z|[+-]\d\d(:?\d\d)?)?)?")
 _FIRST, _LAST = from_iso("0001-01-03"), from_iso("9999-12-29")
 
@@ -101,7 +101,7 @@ class Comparable:
         merged = merge([one for one in ranges if one[0] < one[1]])
         match self.shape:
             case Shape.EPOCH:
-                unit = _FACTOR[self.unit]
+                unit = FACTORS[self.unit]
                 return merge([((lo // unit - 1) * unit, (-(-hi // unit) + 1) * unit) for lo, hi in merged])
             case Shape.INSTANT:
                 return merged
@@ -115,7 +115,7 @@ class Comparable:
     def _literals(self, wide: Sequence[Range]) -> list[Interval]:
         match self.shape:
             case Shape.EPOCH:
-                unit = _FACTOR[self.unit]
+                unit = FACTORS[self.unit]
                 return [(str(lo // unit), str(hi // unit)) for lo, hi in wide]
             case Shape.INSTANT:
                 return [
@@ -128,7 +128,7 @@ class Comparable:
                 return [(f"'{lo}'", f"'{hi}'") for lo, hi in texts(wide)]
 
     def _cut(self, us: int, first: int, last: int) -> int:
-        step = {Shape.EPOCH: _FACTOR[self.unit], Shape.TEXT: MINUTE}.get(self.shape, 1)
+        step = {Shape.EPOCH: FACTORS[self.unit], Shape.TEXT: MINUTE}.get(self.shape, 1)
         return min(max(us // step * step, first), last)
 
 

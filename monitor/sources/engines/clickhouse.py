@@ -1,0 +1,61 @@
+"""ClickHouse, a server or in this process: it has no transactions, so each statement sees its own moment."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+from sqlalchemy.exc import DatabaseError
+
+from monitor.sources.engines.columnar import Columnar
+from monitor.sources.sql.statements import Kind
+
+_EMBEDDED = "chdb"  # whose own cursor makes rows of text
+_LONGEST = {"max_query_size": 2**24, "max_ast_elements": 2**20, "max_expanded_ast_elements": 2**22}
+_CASTS = {Kind.TEXT: "toString", Kind.NUMBER: "toFloat64", Kind.EPOCH: "toInt64"}
+_LEAST = "-1.7976931348623157e+308"  # below all edges
+
+
+class Clickhouse(Columnar):
+    """What several statements count is compared: see `one_snapshot`."""
+
+    def cast(self, ref: str, kind: Kind) -> str:
+        """Functions that keep NULL."""
+        return f"{_CASTS[kind]}({ref})"
+
+    def cast_time(self, ref: str, kind: Kind) -> str:  # noqa: ARG002 -- all are in UTC
+        """Microseconds."""
+        return f"toDateTime64({ref}, 6, 'UTC')"
+
+    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+        """Times in UTC, and what is not there NULL, as it is everywhere else; long statements."""
+        wanted = {"session_timezone": "'UTC'", "join_use_nulls": 1, "group_by_use_nulls": 1}
+        return tuple(f"SET {name} = {value}" for name, value in (wanted | _LONGEST).items())
+
+    def arrow(self, connection: sa.Connection, sql: str) -> pa.Table | None:
+        """What runs in this process hands over a table; a server's driver rows."""
+        if self.name != _EMBEDDED:
+            return None
+        driver: Any = connection.connection.dbapi_connection
+        try:
+            return driver._conn._conn.query(sql, "ArrowTable")  # noqa: SLF001 -- its one way to a table
+        except Exception as error:
+            raise DatabaseError(sql, None, error) from error
+
+    def is_of_driver(self, error: Exception) -> bool:
+        """What runs in this process raises errors that its own dialect does not know."""
+        return type(error).__module__.startswith(_EMBEDDED)
+
+    def micros(self, column: str) -> str:
+        """Microseconds of a timestamp."""
+        return f"toUnixTimestamp64Micro({column})"
+
+    def bigint(self, sql: str) -> str:
+        """A plain cast looks at what lies behind a NULL, too."""
+        return f"accurateCastOrNull({sql}, 'Int64')"
+
+    def cell(self, sql: str, edges: Sequence[str], first: int) -> str:
+        """A binary search of its own."""
+        bounds = f"[{', '.join([_LEAST, *edges])}]"
+        cells = ", ".join(str(first + at) for at in range(len(edges) + 1))
+        return f"transform(roundDown({sql}, {bounds}), {bounds}, [{cells}], 0)"

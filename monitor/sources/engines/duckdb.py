@@ -1,0 +1,45 @@
+"""DuckDB: a file that this process reads; while it does, no other can write it."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import sqlalchemy as sa
+from sqlalchemy import URL
+
+from monitor.sources.engines.columnar import Columnar
+from monitor.sources.sql.statements import Kind
+
+_CASTS = {Kind.TEXT: "VARCHAR", Kind.NUMBER: "DOUBLE", Kind.EPOCH: "BIGINT"}
+
+
+class Duckdb(Columnar):
+    """A file; the transaction that SQLAlchemy begins is one snapshot."""
+
+    one_snapshot: ClassVar[bool] = True
+
+    def cast(self, ref: str, kind: Kind) -> str:
+        """Standard SQL."""
+        return f"CAST({ref} AS {_CASTS[kind]})"
+
+    def cast_time(self, ref: str, kind: Kind) -> str:
+        """Standard SQL."""
+        return f"CAST({ref} AS {'TIMESTAMP' if kind is Kind.NAIVE else 'TIMESTAMPTZ'})"
+
+    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+        """Times in UTC; it has no limit of time."""
+        return ("SET TimeZone = 'UTC'",)
+
+    def arguments(self, url: URL, limit: float) -> Mapping[str, Any]:  # noqa: ARG002
+        """Nothing is written."""
+        return {"read_only": True}
+
+    def arrow(self, connection: sa.Connection, sql: str) -> pa.Table:
+        """The driver's own way."""
+        result = connection.exec_driver_sql(sql, execution_options={"no_parameters": True})
+        cursor: Any = result.cursor
+        return cursor.to_arrow_table()
+
+    def micros(self, column: str) -> str:
+        """Microseconds of a timestamp."""
+        return f"epoch_us({column})"

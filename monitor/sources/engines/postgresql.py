@@ -1,0 +1,292 @@
+"""PostgreSQL: types by its catalogue, plans by its planner, rows by COPY through ADBC."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+from sqlalchemy import URL
+
+from monitor.core.errors import SourceError
+from monitor.sources.address import Address
+from monitor.sources.engines.adbc import PostgresReader
+from monitor.sources.engines.engine import Engine, refusal
+from monitor.sources.sql.names import text
+from monitor.sources.sql.statements import Kind, Output, Session, Want, has_equality
+from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
+from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near
+from monitor.specs.deadlines import bound_waits, libpq_options
+from monitor.specs.model import Relation, SourceSpec
+
+_INTEGERS = ("smallint", "integer", "bigint")
+_WHOLE = (*_INTEGERS, "oid")
+_NUMBERS = (*_WHOLE, "real", "double precision", "numeric")
+_AS_NUMERIC = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
+_DATES = ("timestamp with time zone", "timestamp without time zone", "date")
+_TEXTS = ("text", "character varying", "character", "citext", "name", "enum")
+_ALIKE = ("text", "character varying")
+_REFUSED = ("money", "interval", "bytea")
+_FIRST, _LAST = (
+    "0001-01-01 00:00:00",
+    "9999-12-31 23:59:59.999999",
+)  # infinities and what Python has no year for
+_BELOW_DOMAINS = (
+    "WITH RECURSIVE d(type, base, kind) AS ("
+    "SELECT oid, typbasetype, typtype FROM pg_type WHERE oid = c.type UNION ALL "
+    "SELECT b.oid, b.typbasetype, b.typtype FROM pg_type AS b JOIN d ON b.oid = d.base"
+    ") SELECT type, kind FROM d WHERE base = 0"
+)
+_LITERAL = re.compile(r"'(?:[^']|'')*'(::[a-z0-9_ ]+)?")  # whose type may be named as a column is
+
+
+class Postgresql(Engine):
+    """A server; a transaction is one snapshot by REPEATABLE READ, which a standby allows too."""
+
+    title: ClassVar[str] = "PostgreSQL"
+    one_snapshot: ClassVar[bool] = True
+    counts: ClassVar[bool] = True
+    has_arrow: ClassVar[bool] = True
+    hashes_joins: ClassVar[bool] = True
+    integer: ClassVar[str] = "integer"
+    driver: ClassVar[str | None] = "psycopg"
+
+    def tables(self, session: Session) -> list[str]:
+        """Names of the tables and views; those of other schemas with the schema."""
+        schema = "CASE WHEN table_schema IN ('public', current_schema()) THEN '' ELSE table_schema || '.' END"
+        sql = (
+            f"SELECT ({schema} || table_name)::text FROM information_schema.tables "
+            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+        )
+        return sorted(str(row[0]) for row in session.rows(sql))
+
+    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+        """Types of the columns, which the planner knows without a row; domains are taken off."""
+        if relation.table is not None:
+            found = session.rows(f"SELECT ({self._regclass(relation.table)} IS NOT NULL)::int")
+            if found[0][0] != 1:
+                raise self.no_table(session, relation.table)
+        names = list(self.described(session, relation))
+        if not names:
+            return {}
+        listed = ", ".join(f"({at}, pg_typeof(q.{self.quote(name)})::oid)" for at, name in enumerate(names))
+        sql = (
+            "SELECT (CASE t.kind WHEN 'e' THEN 'enum' ELSE format_type(t.type, NULL) END)::text AS type "
+            f"FROM (SELECT 1) AS one LEFT JOIN {self.relation(relation, 'q')} ON false "
+            f"CROSS JOIN LATERAL (VALUES {listed}) AS c(at, type) "
+            f"CROSS JOIN LATERAL ({_BELOW_DOMAINS}) AS t ORDER BY c.at"
+        )
+        return {name: str(row[0]) for name, row in zip(names, session.rows(sql), strict=True)}
+
+    def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:  # noqa: ARG002
+        """A cast that no value of the type makes fail."""
+        refused = kind in _REFUSED or kind.endswith("[]")
+        if want is Want.TIME:
+            refused = refused or kind not in (*_DATES, *_NUMBERS, *_TEXTS)
+        if refused:
+            raise refusal(want, name, ref, kind)
+        if name.partition(":")[0] == "id" and not has_equality(kind):
+            raise SourceError(
+                f"column {ref.partition('.')[2]} ({name}) has the type {kind}, which cannot be compared as "
+                "an id is: cast it in a view or in `query`"
+            )
+        match want:
+            case Want.TIME:
+                return _time(name, ref, kind)
+            case Want.NUMBER:
+                return _number(name, ref, kind)
+            case Want.VALUE if kind in _NUMBERS:
+                return _number(name, ref, kind)
+            case _:
+                return _text(name, ref, kind)
+
+    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+        """By its type; texts by bytes, by which an index of another collation cannot be used."""
+        if asked.kind in _DATES:
+            return replace(found, shape=Shape.INSTANT if asked.kind == _DATES[0] else Shape.NAIVE)
+        if asked.kind in _NUMBERS:
+            return epoch(asked, found)
+        if asked.unit is not None:
+            return found
+        ref = f"{found.sql}::text"
+        rows = session.rows(
+            f"SELECT pg_collation_for({ref}) AS name FROM (SELECT 1) AS one LEFT JOIN {asked.item} ON false"
+        )
+        by_bytes = session.rows(f"SELECT ('a' COLLATE {rows[0][0]} > 'B')::int AS by_bytes")[0][0] == 1
+        found = replace(found, sql=ref if by_bytes else f'{ref} COLLATE "C"')
+        return of_texts(found, texts_near(session, asked, found), rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'")
+
+    def range_rows(self, intervals: Sequence[Interval]) -> str:
+        """Intervals as rows of values."""
+        return "VALUES " + ", ".join(f"({lo}, {hi})" for lo, hi in intervals)
+
+    def joined_ranges(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str]:
+        """The covering range lets the planner leave partitions out; OFFSET 0 keeps it from comparing all.
+
+        Else it would compare every row with every range.
+        """
+        inner = f"SELECT * FROM {item} WHERE {covering} AND {condition} OFFSET 0"
+        return f"r CROSS JOIN LATERAL ({inner}) AS {alias}", "1 = 1"
+
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """Of types that are not compared, as numbers or as text; an index is used where they are."""
+        cast = "" if left_kind == right_kind else "::text"
+        for alike, how in ((_WHOLE, ""), (_ALIKE, ""), (_AS_NUMERIC, "::numeric")):
+            if left_kind in alike and right_kind in alike:
+                cast = how
+                break
+        return f"{right}{cast} = {left}{cast}"
+
+    def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:
+        """By a plan without scans of whole tables and without pruning: a condition may hit no partition."""
+        settings = ("enable_seqscan", "enable_partition_pruning")
+        for setting in settings:
+            session.settle(f"SET LOCAL {setting} = off")
+        plan = session.rows(f"EXPLAIN (FORMAT JSON) SELECT 1 FROM {item} WHERE {condition}")[0][0]
+        for setting in settings:
+            session.settle(f"SET LOCAL {setting} TO DEFAULT")
+        used = list(_scans(json.loads(plan) if isinstance(plan, str) else plan))
+        return any(not leading or _begins(session, *scan) for scan in used)
+
+    def prunes(self, session: Session, item: str, narrow: str, wide: str) -> bool:
+        """By the tables that plans name."""
+        plans = (session.rows(f"EXPLAIN SELECT 1 FROM {item} WHERE {where}") for where in (narrow, wide))
+        few, many = (sum(" on " in str(line[0]) for line in plan) for plan in plans)
+        return few < many
+
+    def primary_key(self, session: Session, table: str) -> tuple[str, ...]:
+        """Columns of the declared key."""
+        sql = (
+            "SELECT a.attname::text AS name FROM pg_index AS x JOIN pg_attribute AS a "
+            "ON a.attrelid = x.indrelid AND a.attnum = ANY(x.indkey) WHERE x.indisprimary "
+            f"AND x.indrelid = {self._regclass(table)} "
+            "ORDER BY array_position(x.indkey::int2[], a.attnum)"
+        )
+        return tuple(str(row[0]) for row in session.rows(sql))
+
+    def kind_of_table(self, session: Session, table: str) -> str:
+        """view, partitioned, or table."""
+        sql = f"SELECT relkind::text AS kind FROM pg_class WHERE oid = {self._regclass(table)}"
+        found = session.rows(sql)
+        return {"v": "view", "p": "partitioned"}.get(str(found[0][0]) if found else "", "table")
+
+    def largest_partition(self, session: Session, table: str, column: str) -> str | None:
+        """Largest leaf of a table that is partitioned by ranges of a column."""
+        regclass = self._regclass(table)
+        of_column = (
+            "SELECT 1 FROM pg_partitioned_table AS p JOIN pg_attribute AS a ON a.attrelid = p.partrelid "
+            f"AND a.attnum = p.partattrs[0] WHERE p.partstrat = 'r' AND p.partrelid = {regclass} "
+            f"AND a.attname = {text(column)}"
+        )
+        largest = session.rows(
+            f"SELECT relid::regclass::text AS name FROM pg_partition_tree({regclass}) "
+            f"WHERE isleaf AND EXISTS ({of_column}) ORDER BY pg_relation_size(relid) DESC LIMIT 1"
+        )
+        return str(largest[0][0]) if largest else None
+
+    def create_index(self, kind: str) -> str:
+        """One that does not hold writers up, where the table is no partitioned one."""
+        return "INDEX" if kind == "partitioned" else "INDEX CONCURRENTLY"
+
+    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+        """Settings of the transaction that SQLAlchemy begins."""
+        snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        return snapshot, f"SET LOCAL statement_timeout = {limit_ms}", "SET LOCAL TIME ZONE 'UTC'"
+
+    def arguments(self, url: URL, limit: float) -> Mapping[str, Any]:  # noqa: ARG002
+        """What libpq is told beside the URL."""
+        arguments = {"application_name": "monitor", **libpq_options()}
+        return {name: value for name, value in arguments.items() if name not in url.query}
+
+    def created(self, address: Address, connections: int, limit: float) -> sa.Engine:
+        """Connections of psycopg, whose waits end."""
+        engine = super().created(address, connections, limit)
+        if engine.driver == self.driver:
+            sa.event.listen(engine, "connect", partial(bound_waits, limit), insert=True)
+        return engine
+
+    def reader(self, spec: SourceSpec, address: Address) -> PostgresReader:
+        """Rows through ADBC."""
+        return PostgresReader(spec, address)
+
+    def may_quote(self, error: BaseException) -> bool:  # noqa: ARG002
+        """Errors in mid-stream reach us without their SQLSTATE, as those of data do."""
+        return True
+
+    def cell(self, sql: str, edges: Sequence[str], first: int) -> str | None:
+        """A binary search of its own."""
+        if not edges:
+            return None
+        return f"{first} + width_bucket({sql}, ARRAY[{', '.join(edges)}]::double precision[])"
+
+    def _regclass(self, table: str) -> str:
+        return f"to_regclass({text(self.table(table))})"
+
+
+def _text(name: str, ref: str, kind: str) -> Output:
+    if kind in _INTEGERS:
+        return Output(name, ref, Kind.TEXT, plain=True)
+    return Output(name, f"{ref}::text", Kind.TEXT)
+
+
+def _number(name: str, ref: str, kind: str) -> Output:
+    if kind == "numeric":  # a cast out of range would end the query
+        return Output(
+            name,
+            f"CASE WHEN {ref} = 0 OR abs({ref}) BETWEEN 1e-300 AND 1.7e308 THEN {ref}::double precision "
+            f"WHEN abs({ref}) < 1e-300 THEN 0 WHEN {ref} IS NOT NULL THEN 'NaN'::double precision END",
+            Kind.NUMBER,
+        )
+    if kind == "oid":  # no direct cast
+        ref = f"{ref}::bigint"
+    if kind in _NUMBERS:
+        return Output(name, f"{ref}::double precision", Kind.NUMBER)
+    if kind == "boolean":
+        return Output(name, f"{ref}::int::double precision", Kind.NUMBER)
+    return Output(name, f"{ref}::text", Kind.TEXT)
+
+
+def _time(name: str, ref: str, kind: str) -> Output:
+    if kind in _DATES:
+        zoned = kind == _DATES[0]
+        exact, zone = ("timestamptz", "+00") if zoned else ("timestamp", "")
+        first, last = f"{exact} '{_FIRST}{zone}'", f"{exact} '{_LAST}{zone}'"
+        if kind == "date":
+            first, last = "date '0001-01-01'", "date '9999-12-31'"
+        clamped = f"least(greatest({ref}, {first}), {last})::{exact}"
+        return Output(
+            name, f"CASE WHEN {ref} IS NOT NULL THEN {clamped} END", Kind.INSTANT if zoned else Kind.NAIVE
+        )
+    if kind in _WHOLE:
+        return Output(name, f"{ref}::bigint", Kind.EPOCH)
+    if kind in _NUMBERS:
+        return Output(
+            name,
+            f"CASE WHEN abs({ref}) < 9.2e18 THEN trunc({ref})::bigint "
+            f"WHEN {ref} IS NOT NULL THEN {2**63 - 1} END",
+            Kind.EPOCH,
+        )
+    return Output(name, f"{ref}::text", Kind.TEXT)
+
+
+def _scans(plan: object) -> Iterator[tuple[str, str]]:
+    """Every index that a plan of PostgreSQL searches, and by which condition."""
+    if isinstance(plan, dict) and {"Index Name", "Index Cond"} <= plan.keys():
+        yield plan["Index Name"], plan["Index Cond"]
+    below = plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ()
+    for part in below:
+        yield from _scans(part)
+
+
+def _begins(session: Session, index: str, condition: str) -> bool:
+    """Whether the condition is about the first column, or expression, of the index."""
+    sql = "SELECT pg_get_indexdef(oid, 1, false) AS key FROM pg_class WHERE relkind = 'i' AND relname = "
+    keys = (_LITERAL.sub("", str(row[0])) for row in session.rows(f"{sql}{text(index)}"))
+    plain = _LITERAL.sub("", condition)
+    return any(re.search(rf'(?<![\w"]){re.escape(_bare(key))}(?![\w"])', plain) for key in keys)
+
+
+def _bare(key: str) -> str:
+    return key[1:-1] if key.startswith("((") and key.endswith(")") else key

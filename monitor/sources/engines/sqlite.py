@@ -1,0 +1,227 @@
+"""SQLite: files, opened read-only; types are those of each value."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import quote, unquote
+
+import adbc_driver_manager
+import sqlalchemy as sa
+from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError
+
+from monitor.core.errors import SourceError, SourceUnavailable, Trouble
+from monitor.sources.address import Address
+from monitor.sources.engines.adbc import AdbcSession
+from monitor.sources.engines.engine import Engine
+from monitor.sources.failures import refused, unavailable
+from monitor.sources.sql.names import text
+from monitor.sources.sql.statements import Kind, Session, Statement
+from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
+from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, epoch, of_texts
+from monitor.specs.model import Relation, SourceSpec
+
+_BUSY_TIMEOUT_MS = 10_000
+_UNREACHABLE = (5, 6, 10, 11, 14, 26)  # busy, locked, I/O, corrupt, cannot open, not a database
+_NO_DATE = "NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
+
+
+class Sqlite(Engine):
+    """A file that other processes write; a read transaction holds one state of it."""
+
+    title: ClassVar[str] = "SQLite files"
+    one_snapshot: ClassVar[bool] = True
+    has_arrow: ClassVar[bool] = True
+    paced: ClassVar[bool] = True
+    explain: ClassVar[str] = "EXPLAIN QUERY PLAN"
+
+    def tables(self, session: Session) -> list[str]:
+        """Names of the tables and views."""
+        sql = "SELECT '' AS name UNION ALL SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+        return sorted(str(row[0]) for row in session.rows(sql) if row[0])
+
+    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+        """Types as declared; of a query none."""
+        if relation.table is None:
+            return dict.fromkeys(self.described(session, relation), "")
+        *schema, table = relation.table.split(".")
+        owner = "".join(f"{self.quote(part)}." for part in schema)
+        rows = session.rows(f"PRAGMA {owner}table_xinfo({self.quote(table)})")
+        if not rows:
+            raise self.no_table(session, relation.table)
+        return {str(row[1]): str(row[2] or "").lower() for row in rows if row[6] != 1}
+
+    def as_text(self, sql: str) -> str:
+        """A value of any type as text."""
+        return f"CAST({sql} AS TEXT)"
+
+    def fetched(self, statement: Statement) -> str:
+        """What shall be text is cast, so that numbers read as they do elsewhere."""
+        selected = ", ".join(
+            f"CAST({output.sql} AS TEXT)" if output.kind is Kind.TEXT else output.sql
+            for output in statement.outputs
+        )
+        return f"{statement.before}SELECT {selected} {statement.body}"
+
+    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+        """By the types of some values; texts among epochs are cast, or sort behind all numbers."""
+        ref = found.sql
+        rows = session.rows(
+            f"SELECT typeof({ref}) AS kind, CAST({ref} AS TEXT) AS value FROM {asked.item} "
+            f"WHERE {ref} IS NOT NULL LIMIT {SAMPLES}"
+        )
+        kinds = {str(row[0]) for row in rows}
+        if not rows:
+            return replace(found, shape=Shape.NOTHING)
+        if asked.unit is not None:
+            if kinds == {"text"} and not any(_is_number(str(value)) for _, value in rows):
+                return found  # as on other engines: parsing decides
+            if "text" not in kinds:
+                return replace(found, shape=Shape.EPOCH, odd=f"{ref} >= ''")
+            return replace(found, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
+        if kinds <= {"integer", "real"}:
+            epoch(asked, found)  # refuses them
+        return of_texts(found, [str(value) for kind, value in rows if kind == "text"], f"{ref} {_NO_DATE}")
+
+    def range_rows(self, intervals: Sequence[Interval]) -> str:
+        """Intervals as rows of values."""
+        return "VALUES " + ", ".join(f"({lo}, {hi})" for lo, hi in intervals)
+
+    def joined_ranges(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str]:  # noqa: ARG002
+        """CROSS JOIN holds SQLite to the order of the tables."""
+        return f"r CROSS JOIN {item}", condition
+
+    def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+        """Whether the plan searches, and skips no first column of an index."""
+        plan = session.rows(f"EXPLAIN QUERY PLAN SELECT 1 FROM {item} WHERE {condition}")
+        return any(str(row[3]).startswith("SEARCH") and "(ANY(" not in str(row[3]) for row in plan)
+
+    def off_index(self, sql: str) -> str:
+        """A plus keeps SQLite from an index: it has no figures to choose between two by."""
+        return f"+{sql}"
+
+    def plan_line(self, row: tuple[Any, ...]) -> str:
+        """What a step of a plan does."""
+        return str(row[3])
+
+    def primary_key(self, session: Session, table: str) -> tuple[str, ...]:
+        """Columns of the declared key."""
+        name = text(table.rsplit(".", maxsplit=1)[-1])
+        sql = f"SELECT name FROM pragma_table_info({name}) WHERE pk > 0 ORDER BY pk"
+        return tuple(str(row[0]) for row in session.rows(sql))
+
+    def kind_of_table(self, session: Session, table: str) -> str:
+        """view, or table."""
+        name = text(table.rsplit(".", maxsplit=1)[-1])
+        sql = f"SELECT count(*) AS views FROM sqlite_master WHERE type = 'view' AND name = {name}"
+        return "view" if session.rows(sql)[0][0] else "table"
+
+    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+        """A read transaction from the first SELECT on; the file is opened read-only."""
+        return ("BEGIN",)
+
+    def file_of(self, url: URL) -> Path | None:
+        """The file, whole."""
+        if url.database in (None, "", ":memory:"):
+            return None
+        name = str(url.database)
+        if name.startswith("file:"):
+            name = unquote(name.removeprefix("file:").partition("?")[0])
+        return Path(name).resolve()
+
+    def fault_of(self, url: URL) -> str | None:
+        """A database in memory has no log."""
+        known = self.file_of(url) is not None
+        return None if known else "a source on SQLite is a file, as in sqlite:///predictions.db"
+
+    def created(self, address: Address, connections: int, limit: float) -> sa.Engine:  # noqa: ARG002
+        """A connection a session: nothing is kept open."""
+        file, _, mode = _uri(_file(address)).partition("?mode=")
+        url = sa.URL.create(self.name, database=file, query={"mode": mode, "uri": "true"})
+        timeout = {"timeout": _BUSY_TIMEOUT_MS / 1_000}
+        engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=timeout)
+        sa.event.listen(engine, "connect", _decode_anything)
+        return engine
+
+    def reader(self, spec: SourceSpec, address: Address) -> "SqliteReader":
+        """Rows through ADBC."""
+        return SqliteReader(spec, address)
+
+    def trouble(self, error: DBAPIError) -> Trouble | None:
+        """By SQLite's own code."""
+        code = getattr(error.orig, "sqlite_errorcode", None)
+        if code is None:
+            return super().trouble(error)
+        return Trouble.NO_ANSWER if code & 0xFF in _UNREACHABLE else None
+
+
+class SqliteReader:
+    """A SQLite file, opened anew and read-only for every session."""
+
+    def __init__(self, spec: SourceSpec, address: Address) -> None:
+        self.engine: Engine = address.engine
+        self._file, self._address, self._batch_rows = _file(address), address, spec.batch_rows
+
+    @contextmanager
+    def session(self) -> Iterator[AdbcSession]:
+        """Open the file; close it in any case."""
+        if not self._file.is_file():
+            raise SourceUnavailable(f"{self._address.shown}: there is no file {self._file}")
+        import adbc_driver_sqlite.dbapi  # a second, where pandas is installed: not before it is needed
+
+        try:
+            connection = adbc_driver_sqlite.dbapi.connect(_uri(self._file), autocommit=True)
+        except adbc_driver_manager.Error as error:
+            raise unavailable(self._address, error) from error
+        with connection:
+            session = AdbcSession(connection, self._batch_rows, _options, by_value=True)
+            try:
+                session.rows(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+                session.settle("BEGIN")
+                yield session
+                session.settle("COMMIT")
+            except adbc_driver_manager.Error as error:
+                raise self._failure(session, error) from error
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _failure(self, session: AdbcSession, error: adbc_driver_manager.Error) -> SourceError:
+        """Locked, no database, or a statement that it refuses: asked of the file, not of the message."""
+        with suppress(adbc_driver_manager.Error):
+            session.settle("ROLLBACK")
+        try:
+            session.rows("PRAGMA busy_timeout = 0")
+            session.rows("SELECT count(*) AS tables FROM sqlite_master")
+        except adbc_driver_manager.Error as again:
+            return unavailable(self._address, again)
+        return refused(self._address, error)
+
+
+def _options(sql: str, rows: int) -> dict[str, str]:  # noqa: ARG001 -- PostgreSQL's depend on it
+    return {"adbc.sqlite.query.batch_rows": str(rows)}
+
+
+def _file(address: Address) -> Path:
+    assert address.file is not None  # see `fault_of`
+    return address.file
+
+
+def _uri(file: Path) -> str:
+    """Read-only URI of a file."""
+    return f"file:{quote(str(file))}?mode=ro"
+
+
+def _decode_anything(connection: Any, _record: object) -> None:
+    """SQLite does not check that text is UTF-8: what is not is replaced."""
+    connection.text_factory = lambda raw: raw.decode(errors="replace")
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""What a look at some values tells of a column of times: the parts that engines put together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+
+from monitor.core.errors import SourceError
+from monitor.records.times import of_most_frequent_format
+from monitor.sources.sql.statements import Session
+from monitor.sources.sql.time_ranges import Comparable, Range, Shape, text_zones
+
+SAMPLES = 100  # values that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class TimeColumn:
+    """A column of times that nobody has compared yet.
+
+    Parameters
+    ----------
+    item, title
+        its relation in FROM, and what messages call it.
+    kind
+        the database's type.
+    unit
+        of integers, as configured; None: none is.
+    near
+        times of a range, or a condition of rows, near which texts are looked at.
+    """
+
+    item: str
+    title: str
+    column: str
+    role: str
+    kind: str
+    unit: str | None = None
+    near: str | Range | None = None
+
+
+def utc(found: Comparable, *, zoned: bool) -> Comparable:
+    """Times of a session in UTC; those without a zone are of the configured one."""
+    return replace(found, shape=Shape.NAIVE, zone="UTC" if zoned else found.zone)
+
+
+def epoch(asked: TimeColumn, found: Comparable) -> Comparable:
+    """Integers of a unit.
+
+    Raises
+    ------
+    SourceError
+        if no unit is configured.
+    """
+    if asked.unit is None:
+        raise SourceError(
+            f'{asked.title}: column "{asked.column}" ({asked.role}) holds integers: '
+            f'say their unit, as in {asked.role}_unit = "ms"'
+        )
+    return replace(found, shape=Shape.EPOCH)
+
+
+def by_value(session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+    """What a look at some values tells, where the database's types do not."""
+    values = samples(session, asked.item, found.sql)
+    if not values:
+        return replace(found, shape=Shape.NOTHING)
+    first = values[0]
+    if isinstance(first, date):
+        zoned = isinstance(first, datetime) and first.tzinfo is not None
+        return replace(found, shape=Shape.INSTANT if zoned else Shape.NAIVE)
+    if isinstance(first, str):
+        return found if asked.unit is not None else of_texts(found, values, None)
+    return epoch(asked, found)
+
+
+def texts_near(session: Session, asked: TimeColumn, found: Comparable) -> list[object]:
+    """Some texts of the rows that are asked for, to touch no others; of any, if these have none."""
+    near = asked.near
+    if isinstance(near, tuple):
+        near = replace(found, shape=Shape.TEXT, offsets=True).condition(*near)
+    some = samples(session, asked.item, found.sql, near) if near else []
+    return some or samples(session, asked.item, found.sql)
+
+
+def samples(session: Session, item: str, sql: str, where: str = "1 = 1") -> list[object]:
+    """Some values that are there, of the rows of a condition."""
+    there = f"WHERE {sql} IS NOT NULL AND ({where})"
+    return [row[0] for row in session.rows(f"SELECT {sql} AS value FROM {item} {there} LIMIT {SAMPLES}")]
+
+
+def of_texts(found: Comparable, values: Sequence[object], odd: str | None) -> Comparable:
+    """Shape of a column of texts.
+
+    Parameters
+    ----------
+    odd
+        condition of texts that are no times, where the engine can say one.
+    """
+    if not values:
+        return replace(found, shape=Shape.NOTHING)
+    zones = text_zones(of_most_frequent_format([str(value) for value in values]))
+    if not zones:
+        return replace(found, odd=odd)
+    found = replace(found, shape=Shape.TEXT, odd=odd, offsets=not zones <= {"", "Z"})
+    return found if zones == {""} else replace(found, zone="UTC")

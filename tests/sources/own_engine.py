@@ -1,0 +1,88 @@
+"""An engine that monitor does not know: SQLite as a stranger would write it, with the URL scheme "kept".
+
+It is all that `monitor` needs to read another database: one class on the Protocol, and one row of the table.
+"""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+from sqlalchemy import URL
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.exc import DBAPIError
+
+from monitor.core.errors import Trouble
+from monitor.sources.address import Address
+from monitor.sources.engines.engine import Engine
+from monitor.sources.engines.schemes import Scheme
+from monitor.sources.sql.statements import Kind, Output, Session, Want
+from monitor.specs.model import Relation
+
+_UNREACHABLE = (5, 6, 10, 11, 14, 26)  # busy, locked, I/O, corrupt, cannot open, not a database
+
+
+class KeptDialect(SQLiteDialect_pysqlite):
+    """What SQLAlchemy must know of it: most databases bring theirs with their driver."""
+
+    name = "kept"
+    supports_statement_cache = True
+
+
+registry.register("kept", __name__, "KeptDialect")
+
+
+class Kept(Engine):
+    """A file of declared types; a transaction is one snapshot."""
+
+    one_snapshot: ClassVar[bool] = True
+    explain: ClassVar[str] = "EXPLAIN QUERY PLAN"
+
+    def tables(self, session: Session) -> list[str]:
+        """Names of the tables and views."""
+        rows = session.rows("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+        return sorted(str(row[0]) for row in rows)
+
+    def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
+        """Types as declared; of a query none."""
+        if relation.table is None:
+            return super().types_of(session, relation)
+        rows = session.rows(f"PRAGMA table_info({self.quote(relation.table)})")
+        if not rows:
+            raise self.no_table(session, relation.table)
+        return {str(row[1]): str(row[2]).lower() for row in rows}
+
+    def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:
+        """Texts are cast: an id that is a number reads as it does elsewhere."""
+        if want is Want.TEXT:
+            return Output(name, f"CAST({ref} AS TEXT)", Kind.TEXT)
+        return super().output(want, name, ref, kind, unit)
+
+    def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+        """Whether the plan searches."""
+        plan = session.rows(f"{self.explain} SELECT 1 FROM {item} WHERE {condition}")
+        return any(str(row[3]).startswith("SEARCH") for row in plan)
+
+    def plan_line(self, row: tuple[Any, ...]) -> str:
+        """What a step of a plan does."""
+        return str(row[3])
+
+    def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
+        """A read transaction."""
+        return "PRAGMA query_only = 1", "BEGIN"
+
+    def file_of(self, url: URL) -> Path | None:
+        """The file, whole."""
+        return Path(str(url.database)).resolve()
+
+    def created(self, address: Address, connections: int, limit: float) -> sa.Engine:  # noqa: ARG002
+        """A connection a session."""
+        return sa.create_engine(address.url, poolclass=sa.NullPool)
+
+    def trouble(self, error: DBAPIError) -> Trouble | None:
+        """By the driver's code."""
+        code = getattr(error.orig, "sqlite_errorcode", 0)
+        return Trouble.NO_ANSWER if code & 0xFF in _UNREACHABLE else None
+
+
+ROW = {"kept": Scheme(Kept)}

@@ -1,0 +1,331 @@
+"""The contract of all engines, one of our own among them: whatever a database is, rows come as these."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import own_engine
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+from flight_models import LABEL_COLUMNS, PREDICTIONS, READING, START, counted, model_of
+from source_databases import Database, whole
+
+from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
+from monitor.core.errors import SourceError
+from monitor.records.rows import times
+from monitor.sources import SqlSource, open_source
+from monitor.sources.engines.schemes import SCHEMES
+from monitor.specs.model import ModelSpec, SourceSpec
+
+MOST_LINES = 150
+N = 240  # minutes
+AS_OF = START + DAY
+TYPES = {
+    "id": "text",
+    "event_time": "timestamp",
+    "logged_at": "timestamp",
+    "score": "double precision",
+    "late": "text",
+    "temp": "double precision",
+    "carrier": "text",
+}
+LABEL_TYPES = LABEL_COLUMNS | {"flight": "text", "was_late": "text", "reported_at": "timestamp"}
+ARROW = {
+    "text": pa.string(),
+    "timestamp": pa.timestamp("us"),
+    "double precision": pa.float64(),
+    "bigint": pa.int64(),
+}
+ODD = 'a "b" `c`'
+Rows = Sequence[Sequence[Any]]
+
+
+@dataclass
+class Made:
+    """A database of an engine: how a table is made, and more rows come into it."""
+
+    url: str
+    create: Callable[[str, Mapping[str, str], Rows], None]
+    reader: str | None = None
+    opened: list[SqlSource] = field(default_factory=list)
+
+    def source(self) -> SqlSource:
+        self.opened.append(open_source(SourceSpec(name="source", url=self.url), reader=self.reader))
+        return self.opened[-1]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _into_sqlite(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
+    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
+        with sqlite3.connect(path) as file:
+            file.execute("PRAGMA journal_mode = WAL")
+            typed = ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns.items())
+            file.execute(f"CREATE TABLE IF NOT EXISTS {table} ({typed})")
+            file.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows)
+        file.close()
+
+    return create
+
+
+def _into_server(database: Database) -> Callable[[str, Mapping[str, str], Rows], None]:
+    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
+        kinds = {"text": "varchar(191)", "timestamp": "datetime(6)"} if database.engine == "mariadb" else {}
+        typed = ", ".join(f"{_quoted(name)} {kinds.get(kind, kind)}" for name, kind in columns.items())
+        statement = f"CREATE TABLE IF NOT EXISTS {table} ({typed})"
+        database._fill([statement], table, rows)
+
+    return create
+
+
+def _arrow(columns: Mapping[str, str], rows: Rows) -> pa.Table:
+    values = list(zip(*rows, strict=True)) or [()] * len(columns)
+    return pa.table(
+        {
+            name: pa.array(list(column), pa.string()).cast(ARROW[kind])
+            if kind == "timestamp"
+            else pa.array(list(column), ARROW[kind])
+            for (name, kind), column in zip(columns.items(), values, strict=True)
+        }
+    )
+
+
+def _into_duckdb(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
+    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
+        duckdb = pytest.importorskip("duckdb")
+        with duckdb.connect(str(path)) as connection:
+            connection.register("made", _arrow(columns, rows))
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {table} AS SELECT * FROM made LIMIT 0")
+            connection.execute(f"INSERT INTO {table} SELECT * FROM made")
+
+    return create
+
+
+def _into_chdb(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
+    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
+        file = path.with_name(f"{path.name}-{table}.parquet")
+        pq.write_table(_arrow(columns, rows), file)
+        engine = sa.create_engine(f"chdb:///{path}")
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
+            made = f"CREATE TABLE {table} ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('{file}')"
+            connection.exec_driver_sql(made)
+        engine.dispose()
+
+    return create
+
+
+@pytest.fixture(
+    params=[
+        "own",
+        "sqlite-adbc",
+        "sqlite-fetchmany",
+        pytest.param("postgres-adbc", marks=pytest.mark.postgres),
+        pytest.param("postgres-fetchmany", marks=pytest.mark.postgres),
+        pytest.param("mariadb-fetchmany", marks=pytest.mark.mariadb),
+        "duckdb",
+        "chdb",
+    ]
+)
+def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+    """A database of each engine."""
+    engine, _, reader = request.param.partition("-")
+    path = tmp_path / "log"
+    if engine in ("postgres", "mariadb"):
+        url = request.getfixturevalue(f"{engine}_url")
+        found = Made(url, _into_server(Database(url, reader)), reader)
+    elif engine in ("own", "sqlite"):
+        for scheme, row in own_engine.ROW.items():
+            monkeypatch.setitem(SCHEMES, scheme, row)
+        scheme = "kept" if engine == "own" else "sqlite"
+        found = Made(f"{scheme}:///{path}", _into_sqlite(path), reader or None)
+    else:
+        pytest.importorskip(f"{engine}_sqlalchemy", reason=f"needs monitor[{engine}]")
+        fill = _into_duckdb if engine == "duckdb" else _into_chdb
+        found = Made(f"{engine}:///{path}", fill(path))
+    yield found
+    for source in found.opened:
+        source.close()
+
+
+def moment(us: int) -> str:
+    return to_datetime(us).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def row(at: int, **other: Any) -> tuple[Any, ...]:
+    """A prediction a minute; every 24th has gaps."""
+    us = START + at * MINUTE
+    gap = at % 24 == 7
+    usual = {
+        "id": f"id {at:03}",
+        "event_time": moment(us),
+        "logged_at": moment(us + SECOND),
+        "score": None if gap else at / N,
+        "late": None if gap else str(at % 2),
+        "temp": None if gap else at - 100.5,
+        "carrier": None if gap else ("UA", "it's", "ü %s")[at % 3],
+    }
+    return tuple((usual | other).values())
+
+
+def filled(made: Made, rows: Rows | None = None) -> ModelSpec:
+    """A log, and labels of every second prediction, some of them corrected."""
+    made.create("predictions", TYPES, [row(at) for at in range(N)] if rows is None else rows)
+    labels = [
+        (f"id {at:03}", str(at % 4 // 2), moment(START + at * MINUTE + HOUR), 0) for at in range(0, N, 2)
+    ]
+    again = [(one[0], "1", moment(START + 6 * HOUR), 1) for one in labels[:10]]
+    made.create("labels", LABEL_TYPES, [*labels, *again, ("nobody", "1", moment(START + HOUR), 0)])
+    return model_of()
+
+
+def by_id(table: pa.Table) -> dict[str, dict[str, Any]]:
+    us = times(table, "event_time", READING).us.tolist()
+    return {one["id"]: one | {"event_time": at} for one, at in zip(table.to_pylist(), us, strict=True)}
+
+
+def test_an_engine_of_ones_own_takes_at_most_150_lines_and_one_row() -> None:
+    lines = Path(own_engine.__file__).read_text(encoding="utf-8").splitlines()
+
+    assert len(lines) <= MOST_LINES
+    assert len(own_engine.ROW) == 1
+
+
+def test_values_and_nulls_are_read_as_their_roles(made: Made) -> None:
+    model = filled(made)
+
+    found = by_id(made.source().records(model, [(START, START + DAY)]))
+
+    assert len(found) == N
+    plain, gap = found["id 001"], found["id 007"]
+    assert (plain["score"], plain["prediction"], plain["feature:temp"]) == (1 / N, "1", -99.5)
+    assert {one["feature:carrier"] for one in found.values()} == {"UA", "it's", "ü %s", None}
+    assert {gap[name] for name in ("score", "prediction", "feature:temp", "feature:carrier")} == {None}
+    assert [found[f"id {at:03}"]["event_time"] for at in range(N)] == [START + at * MINUTE for at in range(N)]
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_rows_of_ranges_are_found_once(made: Made, *, indexed: bool) -> None:
+    model = filled(made)
+    if indexed and "duckdb" not in made.url and "chdb" not in made.url:
+        url = made.url.replace("kept:", "sqlite:")
+        Database(url, "").run("CREATE INDEX by_time ON predictions (event_time)")
+    ranges = [(START + at * HOUR + MINUTE, START + at * HOUR + 11 * MINUTE) for at in range(4)]
+
+    table = made.source().records(model, ranges)
+
+    us = times(table, "event_time", READING).us
+    inside = [at for at in us.tolist() if any(lo <= at < hi for lo, hi in ranges)]
+    assert len(inside) == len(set(inside)) == 40
+    assert len(set(us.tolist())) == len(us)
+
+
+def test_labels_are_joined_outer_with_all_of_their_reports(made: Made) -> None:
+    model = filled(made)
+
+    table = made.source().labelled(model, [(START, START + DAY)])
+
+    ids = table["id"].to_pylist()
+    assert len(ids) == N + 10
+    assert sum(label is not None for label in table["label"].to_pylist()) == N // 2 + 10
+    assert {ids.count(f"id {at:03}") for at in range(0, 20, 2)} == {2}
+    assert set(table["revision"].to_pylist()) == {0.0, 1.0, None}
+
+
+def test_changes_are_those_seen_since_then(made: Made) -> None:
+    rows = [
+        row(at, logged_at=None if at % 50 == 7 else moment(START + at * MINUTE + SECOND)) for at in range(N)
+    ]
+    model = filled(made, rows)
+    source, since = made.source(), START + 3 * HOUR
+
+    first = whole(source.changed_records(model, since=None, as_of=AS_OF, bounds=(START, AS_OF)))
+    later = whole(source.changed_records(model, since=since, as_of=AS_OF, bounds=(START, AS_OF)))
+    labels = whole(source.changed_labels(model, since=START + 5 * HOUR, as_of=AS_OF, bounds=(START, AS_OF)))
+
+    assert first.num_rows == N
+    seen = set(times(later, "event_time", READING).us.tolist())
+    assert {START + at * MINUTE for at in range(180, N)} <= seen
+    assert len(seen) <= 60 + 5
+    reported = times(labels, "reported_at", READING).us
+    assert int(np.sum(reported == START + 6 * HOUR)) == 10
+
+
+def test_the_audit_counts_what_no_pane_does(made: Made) -> None:
+    rows = [row(at) for at in range(N)]
+    rows[5], rows[6] = row(5, id=None), row(6, event_time=None)
+    rows.append(row(130, id="id 010"))
+    model = filled(made, rows)
+    source, bounds = made.source(), (START, START + DAY)
+
+    strays = source.strays(model, as_of=AS_OF, bounds=bounds)
+
+    assert strays == {"rows_without_id": 1, "rows_without_time": 1}
+    assert source.repeated_ids(model, as_of=AS_OF, bounds=bounds) == 1
+    assert source.orphans(model, bounds) == 3  # nobody's, and both of the row without an event time
+    assert source.has_records(model, as_of=AS_OF, bounds=bounds)
+    assert not source.has_records(model, as_of=AS_OF, bounds=(AS_OF + DAY, AS_OF + 2 * DAY))
+
+
+def test_odd_names_are_quoted(made: Made) -> None:
+    names = {"id": "select", "score": ODD, "carrier": "per%cent ü"}
+    types = {names.get(name, name): kind for name, kind in TYPES.items()}
+    made.create("predictions", types, [row(at) for at in range(N)])
+    columns = tuple((role, names.get(column, column)) for role, column in PREDICTIONS.columns)
+    reading = replace(READING, categorical=("per%cent ü",))
+    model = model_of(reading=reading, predictions=replace(PREDICTIONS, columns=columns), labels=None)
+
+    found = by_id(made.source().records(model, [(START, START + DAY)]))
+
+    assert len(found) == N
+    assert found["id 001"]["score"] == 1 / N
+    assert {one["feature:per%cent ü"] for one in found.values()} == {"UA", "it's", "ü %s", None}
+
+
+def test_panes_are_counted_as_on_any_engine(made: Made, tmp_path: Path) -> None:
+    model = filled(made)
+    path = tmp_path / "other"
+    other = Made(f"sqlite:///{path}", _into_sqlite(path))
+    filled(other)
+    span = [(START, START + DAY)]
+
+    found, same = (one.source().records(model, span) for one in (made, other))
+    other.opened[0].close()
+
+    assert counted(found) == counted(same)
+
+
+def test_a_session_sees_one_state_or_says_that_it_does_not(made: Made) -> None:
+    filled(made)
+    source, count = made.source(), "SELECT count(*) AS n FROM predictions"
+    if not source.reader.engine.one_snapshot or "duckdb" in made.url:  # whose file nobody else can write
+        pytest.skip("it holds no snapshot, or needs none")
+
+    with source.session() as session:
+        first = session.rows(count)
+        made.create("predictions", TYPES, [row(0)])
+        second = session.rows(count)
+    with source.session() as session:
+        third = session.rows(count)
+
+    assert first == second == [(N,)]
+    assert third == [(N + 1,)]
+
+
+def test_what_is_missing_is_refused_and_the_connection_goes_on(made: Made) -> None:
+    model = filled(made)
+    source = made.source()
+    columns = (("id", "id"), ("event_time", "event_tim"))
+
+    with pytest.raises(SourceError, match=r'has no column "event_tim".*did you mean "event_time"'):
+        source.records(replace(model, predictions=replace(PREDICTIONS, columns=columns)), [(START, AS_OF)])
+    with pytest.raises(SourceError, match="prediction"):
+        source.records(replace(model, predictions=replace(PREDICTIONS, table="prediction")), [(START, AS_OF)])
+    assert source.records(model, [(START, AS_OF)]).num_rows == N
