@@ -13,7 +13,7 @@ from monitor.pipeline.panes import Panes
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import AtOnce, Lease
 from monitor.specs.rows import WaitingPane
-from monitor.windows.recount import Budget, Candidate, choose
+from monitor.windows.recount import Budget, RecountCandidate, choose
 
 MOST_PANES = 200
 MOST_ROWS = 100_000  # rows of a chunk held in memory, as far as they are known beforehand
@@ -35,7 +35,7 @@ class Counted:
 
 def candidates(
     model: Model, panes: Panes, waiting: list[WaitingPane], expected: Mapping[int, int]
-) -> list[Candidate]:
+) -> list[RecountCandidate]:
     """Waiting panes, their parts brought together, with what is known of the last count.
 
     A pane that was never counted is taken to have the changed rows seen in it, else the mean of the others.
@@ -54,7 +54,7 @@ def candidates(
         counted = sum(facts[start].rows for facts in (records, labels) if start in facts)
         unknown = 0 if start in records else mean
         result.append(
-            Candidate(
+            RecountCandidate(
                 start=start,
                 since=min(part.since for part in parts),
                 records_changed=by_records or start not in labels,

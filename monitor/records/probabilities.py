@@ -28,7 +28,7 @@ COARSE_EDGES = EDGES[TOGETHER - 1 :: TOGETHER]
 
 
 @dataclass(frozen=True, slots=True)
-class Probabilities:
+class ClassProbabilities:
     """Probabilities of the classes.
 
     Parameters
@@ -62,14 +62,14 @@ class Probabilities:
         return total
 
 
-def probabilities_of(table: pa.Table, reading: Reading) -> Probabilities | None:
+def probabilities_of(table: pa.Table, reading: Reading) -> ClassProbabilities | None:
     """Probabilities of the classes, where there are columns of them."""
     if not reading.probabilities:
         return None
     columns = [numbers(table[f"probability:{name}"]) for name in reading.probabilities]
     missing = np.logical_or.reduce([column.missing for column in columns])
     valid = np.logical_and.reduce([column.within(reading.score_range) for column in columns])
-    return Probabilities(
+    return ClassProbabilities(
         names=tuple(canonical(name) for name in reading.probabilities),
         values=np.where(valid, np.stack([column.values for column in columns]), 0.0),
         missing=missing,
@@ -78,7 +78,7 @@ def probabilities_of(table: pa.Table, reading: Reading) -> Probabilities | None:
 
 
 def probability_terms(
-    found: Probabilities, actual: Ints, known: Bools, grid: NumericGrid
+    found: ClassProbabilities, actual: Ints, known: Bools, grid: NumericGrid
 ) -> tuple[dict[str, Cells], Terms, Bools]:
     """What the labelled rows add to the blocks of the probabilities.
 
@@ -116,7 +116,7 @@ def probability_terms(
     return cells, losses, clipped
 
 
-def predicted_cells(found: Probabilities, predicted: Ints) -> dict[str, Cells]:
+def predicted_cells(found: ClassProbabilities, predicted: Ints) -> dict[str, Cells]:
     """Coarse cells of the classes' probabilities by whether the class is the predicted one, by block.
 
     Rows whose probabilities are missing, invalid or do not add up to 1 within 0.01 have none.

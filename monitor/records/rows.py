@@ -16,7 +16,7 @@ from monitor.records.dedupe import combine, dense, smallest
 from monitor.records.probabilities import probabilities_of
 from monitor.records.reading import Reading, Task
 from monitor.records.times import Times, parse_times, require_main_format
-from monitor.records.values import Categories, Numbers, canonical, categories, codes_of, numbers, texts
+from monitor.records.values import Categories, Numbers, categories, codes_of, numbers, texts
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import NONE, OTHER, WHOLE, Stratum, most_frequent, value_name
 
@@ -29,7 +29,7 @@ Batches = Generator[pa.Table, None, None]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class WinningRows:
     """Winning rows of some panes.
 
     Parameters
@@ -87,9 +87,10 @@ class Rows:
             names, codes = _named([*self.version.levels, NONE], self.version.codes)
             yield [Stratum(version=name) for name in names], codes
         if self.arm is not None and reading.arms is not None:
-            arms = tuple(canonical(arm) for arm in (reading.arms.control, reading.arms.treatment))
-            names, codes = _named([*map(value_name, arms), OTHER], self.arm.positions(arms, -1))
-            yield _segments(reading.arms.column, names), np.where(self.serves, codes, -1)
+            strata = [*reading.arms.strata, reading.arms.rest]
+            codes = self.arm.positions((reading.arms.control, reading.arms.treatment), len(strata) - 1)
+            codes = np.where(codes < 0, len(strata) - 1, codes)  # no value
+            yield strata, np.where(self.serves, codes, -1)
         for column, values in counting.segments:
             if column in self.segments:
                 known = (*values, "")
@@ -98,7 +99,7 @@ class Rows:
                 yield _segments(column, names), np.where(self.serves, codes, -1)
 
 
-def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> Rows:
+def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
     """Winning rows of the given panes, as of a moment.
 
     Parameters
@@ -134,7 +135,7 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
     read, newest, checksum = _facts(place[visible], event.us[visible], logged[visible], len(panes))
-    return Rows(
+    return WinningRows(
         panes=panes,
         read=read,
         newest=newest,

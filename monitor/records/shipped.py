@@ -14,13 +14,13 @@ import pyarrow as pa
 from monitor.core.errors import SourceError
 from monitor.core.typing import Ints
 from monitor.records import codec
+from monitor.records.codec import counting_of, counting_text
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
-from monitor.records.counting_json import counting_of, counting_text
-from monitor.records.ids import with_one_id
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.rows import times
+from monitor.records.values import with_one_id
 
 PANE = "pane"  # last column of the rows: start of their pane
 MOST_ROWS = 200_000  # after which the panes that are complete are counted

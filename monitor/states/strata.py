@@ -30,6 +30,11 @@ def segment_of(column: str, value: str) -> Stratum:
     return Stratum(segment=f"{column}={value_name(value)}")
 
 
+def rest_of(column: str) -> Stratum:
+    """Stratum of the records whose column holds none of the values that have strata of their own."""
+    return Stratum(segment=f"{column}={OTHER}")
+
+
 Strata: TypeAlias = Mapping[Stratum, Counters]
 
 

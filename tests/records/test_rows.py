@@ -14,7 +14,7 @@ from monitor.core.errors import SourceError
 from monitor.core.text import reserved
 from monitor.records import rows
 from monitor.records.counting import Counting
-from monitor.records.rows import Rows, read_rows
+from monitor.records.rows import WinningRows, read_rows
 from monitor.records.values import Categories, Numbers
 from monitor.states.strata import NONE, OTHER, Stratum
 
@@ -27,12 +27,12 @@ def record(name: str | None = "a", at: int | None = FIRST, **more: Any) -> Row:
     return {**row, "prediction": "1", **more}
 
 
-def read(*records: Row, as_of: int = AS_OF, counting: Counting | None = None) -> Rows:
+def read(*records: Row, as_of: int = AS_OF, counting: Counting | None = None) -> WinningRows:
     """Read rows of the log."""
     return read_rows(table_of(records, COLUMNS), counting or counting_of("binary"), PANES, as_of)
 
 
-def panes(found: Rows) -> list[int]:
+def panes(found: WinningRows) -> list[int]:
     """Number of records in each pane."""
     return [int(count) for count in np.bincount(found.pane, minlength=len(PANES))]
 
