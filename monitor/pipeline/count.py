@@ -42,7 +42,7 @@ def candidates(
     """
     records, labels = panes.facts(Part.RECORDS), panes.facts(Part.LABELS)
     parts_read = 2 if model.reading.labelled else 1
-    sizes = [one.rows for one in records.values()] or list(expected.values())
+    sizes = [pane.rows for pane in records.values()] or list(expected.values())
     mean = sum(sizes) // max(1, len(sizes))
     by_start: dict[int, list[WaitingPane]] = {}
     for pane in waiting:
@@ -113,14 +113,14 @@ def count_waiting(
         if another process has taken the model over.
     """
     chosen = choose(candidates(model, panes, [*waiting, *outdated], expected), as_of, budget)
-    merely = {one.start for one in outdated}.difference(one.start for one in waiting)
-    by_records = [one.start for one in chosen if one.records_changed]
-    relabelled = {one.start for one in chosen if not one.records_changed}
+    merely = {pane.start for pane in outdated}.difference(pane.start for pane in waiting)
+    by_records = [pane.start for pane in chosen if pane.records_changed]
+    relabelled = {pane.start for pane in chosen if not pane.records_changed}
     labels = panes.facts(Part.LABELS)
-    rows = {one.start: one.rows if one.records_changed else labels[one.start].rows for one in chosen}
+    rows = {pane.start: pane.rows if pane.records_changed else labels[pane.start].rows for pane in chosen}
     counted = Counted()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
-    for part, starts in ((Part.LABELS, [one.start for one in chosen]), (Part.RECORDS, by_records)):
+    for part, starts in ((Part.LABELS, [pane.start for pane in chosen]), (Part.RECORDS, by_records)):
         if part is Part.LABELS and not model.reading.labelled:
             continue
         fresh = merely.difference(panes.outdated(part))

@@ -71,10 +71,10 @@ class WinningRows:
     @property
     def unusual(self) -> Bools:
         """Winners whose version, arm or a segment is not named as its text is."""
-        found = np.zeros(len(self.pane), dtype=bool)
+        unusual = np.zeros(len(self.pane), dtype=bool)
         for named in (self.version, self.arm, *self.segments.values()):
-            found |= False if named is None else named.renamed()
-        return found
+            unusual |= False if named is None else named.renamed()
+        return unusual
 
     def strata(self, counting: Counting) -> Iterator[tuple[list[Stratum], Ints]]:
         """Yield the strata of each dimension, and every winner's position among them, -1 for none.
@@ -128,9 +128,9 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> W
 
     def ties(tied: Ints) -> list[Ints]:
         at = member[tied]
-        known: list[Ints | Bools] = [event.us[at], ~no_logged_at[at], event.adjusted[at], ~serves[tied]]
-        known += [one.codes[tied] for one in (*([] if arm is None else [arm]), *segments.values())]
-        return _tie_keys(outputs_of(table, at), counting, known)
+        ranked: list[Ints | Bools] = [event.us[at], ~no_logged_at[at], event.adjusted[at], ~serves[tied]]
+        ranked += [one.codes[tied] for one in (*([] if arm is None else [arm]), *segments.values())]
+        return _tie_keys(outputs_of(table, at), counting, ranked)
 
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
@@ -254,8 +254,8 @@ def score_of(table: pa.Table, reading: Reading) -> Numbers | None:
     """
     if "score" in table.column_names:
         return numbers(table["score"])
-    found = probabilities_of(table, reading)
-    return None if found is None else found.largest()
+    probabilities = probabilities_of(table, reading)
+    return None if probabilities is None else probabilities.largest()
 
 
 def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> Numbers | Categories | None:
@@ -270,8 +270,8 @@ def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> N
     if score is not None and reading.task is Task.BINARY and reading.threshold is not None:
         codes = np.where(score.values >= reading.threshold, 1, 0)
         return Categories(reading.classes, np.where(score.within(reading.score_range), codes, -1))
-    found = probabilities_of(table, reading)
-    return None if found is None else found.most_probable()
+    probabilities = probabilities_of(table, reading)
+    return None if probabilities is None else probabilities.most_probable()
 
 
 def serves_of(table: pa.Table, reading: Reading) -> Bools:
@@ -314,7 +314,7 @@ def _named(names: list[str], codes: Ints) -> tuple[list[str], Ints]:
     return list(position), np.asarray([position[name] for name in filled], dtype=np.int64)[codes]
 
 
-def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints | Bools]) -> list[Ints]:
+def _tie_keys(table: pa.Table, counting: Counting, ranked: list[Ints | Bools]) -> list[Ints]:
     """Rank all that is counted of a row; features last, since the labels part does not read them.
 
     Nor does the records part read the challenger's score, and no counter of it depends on that.
@@ -332,4 +332,4 @@ def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints | Bools]) ->
     if "challenger" in table.column_names:
         of_number = counting.scored
         others = [(numbers if of_number else categories)(table["challenger"]).rank()]
-    return [*outputs, *(key.astype(np.int64) for key in known), *others, *features]
+    return [*outputs, *(key.astype(np.int64) for key in ranked), *others, *features]

@@ -82,7 +82,13 @@ def ripe(candidate: RecountCandidate, as_of: int, budget: Budget) -> bool:
 def choose(candidates: list[RecountCandidate], as_of: int, budget: Budget) -> list[RecountCandidate]:
     """Panes to count now: about to settle, then longest waiting, within the budget of rows."""
     due = [candidate for candidate in candidates if ripe(candidate, as_of, budget)]
-    due.sort(key=lambda one: (not about_to_settle(one, as_of, budget), one.since, one.start))
+    due.sort(
+        key=lambda candidate: (
+            not about_to_settle(candidate, as_of, budget),
+            candidate.since,
+            candidate.start,
+        )
+    )
     chosen: list[RecountCandidate] = []
     rows = 0
     for candidate in due:
@@ -90,4 +96,4 @@ def choose(candidates: list[RecountCandidate], as_of: int, budget: Budget) -> li
         if chosen and rows > budget.rows:
             break
         chosen.append(candidate)
-    return sorted(chosen, key=lambda one: one.start)
+    return sorted(chosen, key=lambda candidate: candidate.start)

@@ -14,6 +14,7 @@ from monitor.core.errors import SourceError
 from monitor.core.text import reserved
 from monitor.records import rows
 from monitor.records.counting import Counting
+from monitor.records.reading import Arms
 from monitor.records.rows import WinningRows, read_rows
 from monitor.records.values import Categories, Numbers
 from monitor.states.strata import NONE, OTHER, Stratum
@@ -184,6 +185,18 @@ def test_arms_beside_the_configured_ones_are_other() -> None:
         f"group={OTHER}",
         f"group={OTHER}",
     ]
+
+
+def test_arms_are_counted_under_the_strata_that_comparisons_read() -> None:
+    counting = counting_of("binary")
+    arms = Arms(column="group", control=OTHER, treatment="")
+    counting = replace(counting, reading=replace(counting.reading, arms=arms))
+    found = read(*(record(str(at), arm=name) for at, name in enumerate([OTHER, "", "x"])), counting=counting)
+
+    *_, (names, codes) = found.strata(counting)
+
+    assert [names[code] for code in codes[np.argsort(found.rows)]] == [*arms.strata, arms.rest]
+    assert len({*arms.strata, arms.rest}) == 3
 
 
 def predictions(kind: str, **columns: list[str | None]) -> tuple[Numbers | None, Numbers | Categories | None]:

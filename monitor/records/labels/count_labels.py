@@ -305,9 +305,9 @@ def _confusion(prediction: Categories, labels: WinningLabels, classes: tuple[str
     return np.minimum(labels.cell, unseen) * (unseen + 1) + predicted, labels.known & (predicted >= 0)
 
 
-def _position(labels: WinningLabels, found: ClassProbabilities, classes: tuple[str, ...]) -> Ints:
+def _position(labels: WinningLabels, probabilities: ClassProbabilities, classes: tuple[str, ...]) -> Ints:
     """Position of each label's class among those that have probabilities; -1: none."""
-    place = {name: at for at, name in enumerate(found.names)}
+    place = {name: at for at, name in enumerate(probabilities.names)}
     of_class = np.asarray([*(place.get(name, -1) for name in classes), -1], dtype=np.int64)
     return of_class[np.minimum(labels.cell, len(classes))]
 
