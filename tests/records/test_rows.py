@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from strategies import AS_OF, FIRST, PANES, Row, counting_of, reading_of, table_of
+from strategies import AS_OF, FIRST, PANES, Row, counting_of, reading_of, record, table_of
 
 from monitor.core.clock import HOUR, MINUTE
 from monitor.core.errors import SourceError
@@ -20,12 +20,6 @@ from monitor.records.values import Categories, Numbers
 from monitor.states.strata import NONE, OTHER, Stratum
 
 COLUMNS = ("id", "event_time", "logged_at", "version", "arm", "score", "prediction")
-
-
-def record(name: str | None = "a", at: int | None = FIRST, **more: Any) -> Row:
-    """Return a row of the log."""
-    row = {"id": name, "event_time": at, "logged_at": at, "version": "v1", "arm": "control", "score": "0.5"}
-    return {**row, "prediction": "1", **more}
 
 
 def read(*records: Row, as_of: int = AS_OF, counting: Counting | None = None) -> WinningRows:
