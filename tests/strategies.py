@@ -84,6 +84,12 @@ def counting_of(kind: str) -> Counting:
     return reference_of(table_of(rows, list(rows[0])), reading_of(kind)).counting
 
 
+def record(name: str | None = "a", at: int | None = FIRST, **more: Any) -> Row:
+    """Return a row of the log."""
+    row = {"id": name, "event_time": at, "logged_at": at, "version": "v1", "arm": "control", "score": "0.5"}
+    return {**row, "prediction": "1", **more}
+
+
 def table_of(rows: Sequence[Row], columns: Sequence[str]) -> pa.Table:
     """Arrow table of rows: times are integers, all else is text."""
     return pa.table(

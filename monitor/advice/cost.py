@@ -7,7 +7,7 @@ import numpy as np
 from monitor.core.clock import DAY, HOUR
 from monitor.core.typing import Ints
 from monitor.specs.model import ModelSpec
-from monitor.windows.recount import Budget, Candidate, ripe
+from monitor.windows.recount import Budget, RecountCandidate, ripe
 
 _STEPS = 3_000  # cycles that are walked at most
 _FEWEST = 30  # delays from which on something is said of labels
@@ -69,7 +69,7 @@ def _per_label(
         fresh = int(there + 0.5) - int(counted + 0.5)
         if fresh <= 0:
             continue
-        waiting = Candidate(
+        waiting = RecountCandidate(
             start=0,
             since=last,
             records_changed=False,

@@ -134,8 +134,8 @@ def _read(batches: Iterator[Dated], reading: Reading, as_of: int) -> _Log:
         figures["invalid_times"] += batch.event.invalid
         oldest = int(event[present].min(initial=oldest))
         for start, rows, newest, checksum in _by_pane(event[present], logged[present], reading.pane):
-            before, last, known = panes.get(start, (0, newest, 0))
-            panes[start] = (before + rows, max(last, newest), (known + checksum) % 2**63)
+            before, last, sum_before = panes.get(start, (0, newest, 0))
+            panes[start] = (before + rows, max(last, newest), (sum_before + checksum) % 2**63)
     return _Log(panes, oldest, dict(figures))
 
 
@@ -163,13 +163,13 @@ def _differing(panes: Panes, here: dict[int, _Rows], oldest: int, as_of: int) ->
     ]
 
 
-def _differs(stored: PaneFacts | None, found: _Rows | None) -> bool:
+def _differs(stored: PaneFacts | None, in_log: _Rows | None) -> bool:
     if stored is None:
-        return found is not None
-    if found is None:
+        return in_log is not None
+    if in_log is None:
         return stored.rows > 0
     # an older version kept no checksum of the moments
-    return (stored.rows, stored.newest, stored.checksum or found[2]) != found
+    return (stored.rows, stored.newest, stored.checksum or in_log[2]) != in_log
 
 
 def _relabelled(model: Model, panes: Panes, waiting: set[int], oldest: int, as_of: int) -> list[WaitingPane]:
@@ -183,9 +183,9 @@ def _relabelled(model: Model, panes: Panes, waiting: set[int], oldest: int, as_o
     ]
     chosen = _turn(model, panes, starts, as_of)
     return [
-        WaitingPane(start=found.start, part=Part.LABELS, since=as_of, labels=facts[found.start].records)
-        for found in _labels_of(model, panes, chosen, as_of)
-        if _labels_differ(facts[found.start], found)
+        WaitingPane(start=in_log.start, part=Part.LABELS, since=as_of, labels=facts[in_log.start].records)
+        for in_log in _labels_of(model, panes, chosen, as_of)
+        if _labels_differ(facts[in_log.start], in_log)
     ]
 
 
@@ -205,6 +205,6 @@ def _labels_of(model: Model, panes: Panes, starts: list[int], as_of: int) -> Ite
         yield from label_facts(table, counting, panes=np.asarray(chunk, dtype=np.int64), as_of=as_of)
 
 
-def _labels_differ(stored: PaneFacts, found: PanePart) -> bool:
+def _labels_differ(stored: PaneFacts, in_log: PanePart) -> bool:
     kept = (stored.rows, stored.records, stored.labelled, stored.newest, stored.checksum)
-    return kept != (found.rows, found.records, found.labelled, found.newest, found.checksum)
+    return kept != (in_log.rows, in_log.records, in_log.labelled, in_log.newest, in_log.checksum)

@@ -13,7 +13,7 @@ from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import AtOnce, Lease
 from monitor.specs.reads import counted_ranges
 from monitor.specs.rows import WaitingPane
-from monitor.windows.recount import Budget, Candidate, choose
+from monitor.windows.recount import Budget, RecountCandidate, choose
 
 MOST_PANES = 200
 MOST_ROWS = 100_000  # rows of a chunk held in memory, as far as they are known beforehand
@@ -35,14 +35,14 @@ class Counted:
 
 def candidates(
     model: Model, panes: Panes, waiting: list[WaitingPane], expected: Mapping[int, int]
-) -> list[Candidate]:
+) -> list[RecountCandidate]:
     """Waiting panes, their parts brought together, with what is known of the last count.
 
     A pane that was never counted is taken to have the changed rows seen in it, else the mean of the others.
     """
     records, labels = panes.facts(Part.RECORDS), panes.facts(Part.LABELS)
     parts_read = 2 if model.reading.labelled else 1
-    sizes = [one.rows for one in records.values()] or list(expected.values())
+    sizes = [pane.rows for pane in records.values()] or list(expected.values())
     mean = sum(sizes) // max(1, len(sizes))
     by_start: dict[int, list[WaitingPane]] = {}
     for pane in waiting:
@@ -54,7 +54,7 @@ def candidates(
         counted = sum(facts[start].rows for facts in (records, labels) if start in facts)
         unknown = 0 if start in records else mean
         result.append(
-            Candidate(
+            RecountCandidate(
                 start=start,
                 since=min(part.since for part in parts),
                 records_changed=by_records or start not in labels,
@@ -113,14 +113,14 @@ def count_waiting(
         if another process has taken the model over.
     """
     chosen = choose(candidates(model, panes, [*waiting, *outdated], expected), as_of, budget)
-    merely = {one.start for one in outdated}.difference(one.start for one in waiting)
-    by_records = [one.start for one in chosen if one.records_changed]
-    relabelled = {one.start for one in chosen if not one.records_changed}
+    merely = {pane.start for pane in outdated}.difference(pane.start for pane in waiting)
+    by_records = [pane.start for pane in chosen if pane.records_changed]
+    relabelled = {pane.start for pane in chosen if not pane.records_changed}
     labels = panes.facts(Part.LABELS)
-    rows = {one.start: one.rows if one.records_changed else labels[one.start].rows for one in chosen}
+    rows = {pane.start: pane.rows if pane.records_changed else labels[pane.start].rows for pane in chosen}
     counted = Counted()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
-    for part, starts in ((Part.LABELS, [one.start for one in chosen]), (Part.RECORDS, by_records)):
+    for part, starts in ((Part.LABELS, [pane.start for pane in chosen]), (Part.RECORDS, by_records)):
         if part is Part.LABELS and not model.reading.labelled:
             continue
         fresh = merely.difference(panes.outdated(part))

@@ -62,11 +62,11 @@ class Panes:
             self._forget(since)
             return
         for part, parts in self._parts.items():
-            facts = [one for one in self._store.facts(self._model, since) if one.part is part]
-            parts.facts, parts.columns = {one.start: one for one in facts}, columns_of(facts)
-            parts.outdated = {one.start for one in facts if one.layout != parts.kept_as}
-            known = [one.start for one in facts if one.start not in parts.outdated]
-            for pane in self._store.load_panes(self._model, part, known, self._counting).values():
+            facts = [fact for fact in self._store.facts(self._model, since) if fact.part is part]
+            parts.facts, parts.columns = {fact.start: fact for fact in facts}, columns_of(facts)
+            parts.outdated = {fact.start for fact in facts if fact.layout != parts.kept_as}
+            current = [fact.start for fact in facts if fact.start not in parts.outdated]
+            for pane in self._store.load_panes(self._model, part, current, self._counting).values():
                 self._keep(part, pane)
         self._loaded = True
 
@@ -175,14 +175,14 @@ class Panes:
         for at, start in zip(np.searchsorted(starts, _ints(waiting)).tolist(), waiting, strict=True):
             if at < len(starts) and starts[at] == start:
                 late[at], uncounted[at] = True, waiting[start]
-        known = LabelledPanes(
+        counted_panes = LabelledPanes(
             start=starts,
             counted_as_of=np.where(late, counted, as_of),
             records=records,
             labelled=labelled,
             uncounted=uncounted,
         )
-        return known.with_uncounted(self.lacking(waiting))
+        return counted_panes.with_uncounted(self.lacking(waiting))
 
     def delays(self, heard: int, waiting: Mapping[int, int]) -> Delays:
         """Reported delays of all panes, with the age up to which each can show them.
@@ -205,7 +205,7 @@ class Panes:
             kind=flat // width,
             cell=flat % width,
             count=np.concatenate([_ints([]), *count]),
-            age=np.repeat(ages, [len(one) for one in index]),
+            age=np.repeat(ages, [len(cells) for cells in index]),
         )
 
     def _keep(self, part: Part, pane: PanePart) -> None:
@@ -246,7 +246,8 @@ def _whole(strata: Strata) -> Strata:
 def columns_of(facts: Iterable[PaneFacts]) -> Ints:
     """Columns of facts: start (ascending), counted_as_of, rows, records, labelled, checksum; int64."""
     rows = sorted(
-        (one.start, one.counted_as_of, one.rows, one.records, one.labelled, one.checksum) for one in facts
+        (fact.start, fact.counted_as_of, fact.rows, fact.records, fact.labelled, fact.checksum)
+        for fact in facts
     )
     return np.asarray(rows, dtype=np.int64).reshape(-1, 6).T.copy()
 
@@ -262,10 +263,10 @@ def left_behind(records: Ints, labels: Ints) -> Ints:
     if labels.shape[1] == 0:
         everything: Ints = records[0]
         return everything
-    known = labels[:, np.minimum(np.searchsorted(labels[0], records[0]), labels.shape[1] - 1)]
-    behind = (known[1] < records[1]) & (known[3] != records[3])
-    found: Ints = records[0, (known[0] != records[0]) | behind]
-    return found
+    beside = labels[:, np.minimum(np.searchsorted(labels[0], records[0]), labels.shape[1] - 1)]
+    behind = (beside[1] < records[1]) & (beside[3] != records[3])
+    starts: Ints = records[0, (beside[0] != records[0]) | behind]
+    return starts
 
 
 def _replaced(columns: Ints, new: Ints) -> Ints:

@@ -1,26 +1,40 @@
-"""Blobs: counters by stratum as compact bytes. Versioned; no pickle.
+"""What is stored, or shipped: counters as compact bytes, how a model is counted as JSON. No pickle.
 
-Format 1: the byte 1, then zlib of: the length of the names (4 bytes, little-endian), the names (JSON:
-[[version, segment, number of counters], …]), then integers (see `varints`): the steps from each
-position to the next through all strata, and the counts in the same order. About 3 bytes a counter.
+Format 1 of counters: the byte 1, then zlib of: the length of the names (4 bytes, little-endian), the names
+(JSON: [[version, segment, number of counters], …]), then integers: the steps from each position to the next
+through all strata, and the counts in the same order. About 3 bytes a counter.
+
+An integer has seven bits a byte, least significant first, the eighth bit set where more follow. It is
+zigzagged first (0, -1, 1, -2, … become 0, 1, 2, 3, …), so that small ones stay short.
 """
 
 import json
 import zlib
 from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.core.errors import DAMAGE, CodecError
+from monitor.core.typing import Ints
+from monitor.records.counting import Counting
 from monitor.records.pane import PanePart
-from monitor.records.varints import pack_many, unpack
+from monitor.records.reading import Arms, Challenger, Reading, Serving, Task
+from monitor.states import grids
 from monitor.states.counters import Counters, Layout
+from monitor.states.grids import Grid, NumericGrid
 from monitor.states.strata import Strata, Stratum
 
 VERSION = 1
+COUNTING_FORMAT = 1
 _FAST = 1  # zlib level: denser ones cost more time than they save bytes
 _HEAD = 4
+_MORE = 0x80  # of a byte: the integer goes on
+_LONGEST = 10  # bytes of a 64-bit integer
+_SHIFTS = np.arange(_LONGEST, dtype=np.uint64) * np.uint64(7)
 
 
 def encode(parts: Sequence[PanePart]) -> list[bytes]:
@@ -95,3 +109,137 @@ def _named(version: Any, segment: Any, count: Any) -> tuple[str | None, str | No
     if not (isinstance(version, str | None) and isinstance(segment, str | None) and int(count) >= 0):
         raise ValueError("a stratum is a version, a segment and the number of its counters")
     return version, segment, int(count)
+
+
+def pack(values: Ints) -> bytes:
+    """Bytes of any int64."""
+    return pack_many(values, [len(values)])[0]
+
+
+def pack_many(values: Ints, lengths: Sequence[int]) -> list[bytes]:
+    """Bytes of consecutive runs of int64, each of its own length; cheaper than one by one."""
+    packed, ends = _packed(values)
+    stops = np.concatenate([[0], ends])[np.cumsum([0, *lengths])].tolist()
+    whole = packed.tobytes()
+    return [whole[start:stop] for start, stop in pairwise(stops)]
+
+
+def _packed(values: Ints) -> tuple[NDArray[np.uint8], Ints]:
+    """Bytes of the values, and where each ends."""
+    rest = ((values << 1) ^ (values >> 63)).view(np.uint64)
+    lengths, at = np.ones(len(values), dtype=np.int64), np.arange(len(values))
+    rounds = [(at, rest)]  # of values that have a first byte, a second one, …
+    while len(more := np.flatnonzero(rest >= _MORE)):
+        at, rest = at[more], rest[more] >> np.uint64(7)
+        lengths[at] += 1
+        rounds.append((at, rest))
+    ends = np.cumsum(lengths)
+    packed = np.empty(lengths.sum(), dtype=np.uint8)
+    for place, (at, rest) in enumerate(rounds):
+        packed[ends[at] - lengths[at] + place] = rest.astype(np.uint8) | np.uint8(_MORE)
+    packed[ends - 1] &= _MORE - 1
+    return packed, ends
+
+
+def unpack(packed: NDArray[np.uint8], count: int) -> Ints:
+    """The `count` integers that `pack` made these bytes of.
+
+    Raises
+    ------
+    CodecError
+        if the bytes hold another number of integers, or one of more than 64 bits.
+    """
+    ends = np.flatnonzero(packed < _MORE)
+    if len(ends) != count or (len(packed) and (count == 0 or ends[-1] != len(packed) - 1)):
+        raise CodecError(f"{count} integers expected: got {len(ends)} in {len(packed)} bytes")
+    zigzag = packed.astype(np.uint64) if len(packed) == count else _join(packed, ends)
+    return (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
+
+
+def _join(packed: NDArray[np.uint8], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
+    starts = np.empty(len(ends), dtype=np.int64)
+    starts[0] = 0
+    starts[1:] = ends[:-1] + 1
+    place = np.arange(len(packed)) - np.repeat(starts, ends - starts + 1)
+    if place.max() >= _LONGEST:
+        raise CodecError(f"an integer has at most {_LONGEST} bytes: got {place.max() + 1}")
+    joined: NDArray[np.uint64] = np.bitwise_or.reduceat(
+        (packed & np.uint8(_MORE - 1)).astype(np.uint64) << _SHIFTS[place], starts
+    )
+    return joined
+
+
+def counting_text(counting: Counting) -> str:
+    """JSON of grids and reading options; `counting_of` reads it back, equal."""
+    plain = {
+        "format": COUNTING_FORMAT,
+        "reading": _reading_json(counting.reading),
+        "features": [[name, grids.to_json(grid)] for name, grid in counting.features],
+        "score": None if counting.score is None else grids.to_json(counting.score),
+        "prediction": grids.to_json(counting.prediction),
+        "label": None if counting.label is None else grids.to_json(counting.label),
+        "scale": float(counting.scale),
+        "segments": counting.segments,
+    }
+    return json.dumps(plain, separators=(",", ":"), allow_nan=False)
+
+
+def counting_of(text: str) -> Counting:
+    """Grids and reading options of their JSON.
+
+    Raises
+    ------
+    CodecError
+        if the format is not known or a part is missing.
+    """
+    try:
+        plain = json.loads(text)
+        if plain["format"] != COUNTING_FORMAT:
+            raise CodecError(f"reference: format {COUNTING_FORMAT} expected: got {plain['format']}")
+        return Counting(
+            reading=_reading_of(plain["reading"]),
+            features=tuple((name, grids.from_json(grid)) for name, grid in plain["features"]),
+            score=_score(plain["score"]),
+            prediction=grids.from_json(plain["prediction"]),
+            label=None if plain["label"] is None else grids.from_json(plain["label"]),
+            scale=plain["scale"],
+            segments=_tuples(plain.get("segments", [])),
+        )
+    except DAMAGE as error:
+        raise CodecError(f"reference: damaged: {type(error).__name__}") from error
+
+
+def _score(plain: dict[str, object] | None) -> NumericGrid | None:
+    grid: Grid | None = None if plain is None else grids.from_json(plain)
+    if grid is not None and not isinstance(grid, NumericGrid):
+        raise CodecError("reference: a score's grid is numeric: got a category grid")
+    return grid
+
+
+def _reading_json(reading: Reading) -> dict[str, Any]:
+    return asdict(reading) | {"score_range": [_finite(bound) for bound in reading.score_range]}
+
+
+def _reading_of(plain: dict[str, Any]) -> Reading:
+    lower, upper = plain["score_range"]
+    options = {name: _tuples(value) for name, value in plain.items()}
+    special = {
+        "task": Task(plain["task"]),
+        "score_range": (-np.inf if lower is None else lower, np.inf if upper is None else upper),
+        "arms": None if plain["arms"] is None else Arms(**plain["arms"]),
+        "serving": None if plain.get("serving") is None else _serving_of(plain["serving"]),
+        "challenger": None if plain.get("challenger") is None else Challenger(**plain["challenger"]),
+    }
+    return Reading(**(options | special))
+
+
+def _serving_of(plain: dict[str, Any]) -> Serving:
+    return Serving(column=plain["column"], values=tuple(plain["values"]))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
+
+
+def _finite(bound: float) -> float | None:
+    return float(bound) if np.isfinite(bound) else None

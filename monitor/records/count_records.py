@@ -10,7 +10,7 @@ from monitor.records.counting import Counting
 from monitor.records.dedupe import numbered
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Cells, predicted_cells, probabilities_of
-from monitor.records.rows import Rows, outputs_of, prediction_of, read_rows, score_of
+from monitor.records.rows import WinningRows, outputs_of, prediction_of, read_rows, score_of
 from monitor.records.tabulate import Table, Term
 from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states.counters import Counters, Layout
@@ -73,7 +73,11 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
 
 
 def by_stratum(
-    rows: Rows, counting: Counting, layout: Layout, fill: Callable[[Table], None], whole_only: frozenset[str]
+    rows: WinningRows,
+    counting: Counting,
+    layout: Layout,
+    fill: Callable[[Table], None],
+    whole_only: frozenset[str],
 ) -> list[dict[Stratum, Counters]]:
     """Counters of every pane by stratum. Cost: for each dimension one bincount a block.
 
@@ -156,7 +160,7 @@ def cells_of(values: Numbers | Categories, grid: Grid) -> Ints:
             raise TypeError(f"numbers need a numeric grid, categories levels: got {type(grid).__name__}")
 
 
-def newest_by_pane(rows: Rows, moments: Ints, panes: int) -> list[int | None]:
+def newest_by_pane(rows: WinningRows, moments: Ints, panes: int) -> list[int | None]:
     """Largest of the winners' moments in each pane; the smallest int64 is none."""
     newest = np.full(panes, _NEVER)
     np.maximum.at(newest, rows.pane, moments)

@@ -28,7 +28,7 @@ COARSE_EDGES = EDGES[TOGETHER - 1 :: TOGETHER]
 
 
 @dataclass(frozen=True, slots=True)
-class Probabilities:
+class ClassProbabilities:
     """Probabilities of the classes.
 
     Parameters
@@ -62,14 +62,14 @@ class Probabilities:
         return total
 
 
-def probabilities_of(table: pa.Table, reading: Reading) -> Probabilities | None:
+def probabilities_of(table: pa.Table, reading: Reading) -> ClassProbabilities | None:
     """Probabilities of the classes, where there are columns of them."""
     if not reading.probabilities:
         return None
     columns = [numbers(table[f"probability:{name}"]) for name in reading.probabilities]
     missing = np.logical_or.reduce([column.missing for column in columns])
     valid = np.logical_and.reduce([column.within(reading.score_range) for column in columns])
-    return Probabilities(
+    return ClassProbabilities(
         names=tuple(canonical(name) for name in reading.probabilities),
         values=np.where(valid, np.stack([column.values for column in columns]), 0.0),
         missing=missing,
@@ -78,7 +78,7 @@ def probabilities_of(table: pa.Table, reading: Reading) -> Probabilities | None:
 
 
 def probability_terms(
-    found: Probabilities, actual: Ints, known: Bools, grid: NumericGrid
+    probabilities: ClassProbabilities, actual: Ints, known: Bools, grid: NumericGrid
 ) -> tuple[dict[str, Cells], Terms, Bools]:
     """What the labelled rows add to the blocks of the probabilities.
 
@@ -99,24 +99,29 @@ def probability_terms(
     cells, losses, clipped
         cells by block; terms of the losses; rows whose probability was clipped.
     """
-    off = np.abs(found.total() - 1.0) > TOLERANCE
-    cause = np.select([found.missing, found.invalid, off, actual < 0], range(len(UNUSABLE)), -1)
+    off = np.abs(probabilities.total() - 1.0) > TOLERANCE
+    cause = np.select(
+        [probabilities.missing, probabilities.invalid, off, actual < 0], range(len(UNUSABLE)), -1
+    )
     used = known & (cause < 0)
     cells = {"unusable": (cause.astype(np.int64), known & (cause >= 0))}
     right, brier = np.full(len(actual), 0.5), np.zeros(len(actual))
-    for at, (name, column) in enumerate(zip(found.names, found.values, strict=True)):
-        one = actual == at
-        cells[f"probability:{name}"] = (one * (len(EDGES) + 1) + lookup(EDGES)(column), used)
-        right = np.where(one & used, column, right)
-        gap = column - one
+    for at, (name, column) in enumerate(zip(probabilities.names, probabilities.values, strict=True)):
+        actual_class = actual == at
+        cells[f"probability:{name}"] = (actual_class * (len(EDGES) + 1) + lookup(EDGES)(column), used)
+        right = np.where(actual_class & used, column, right)
+        gap = column - actual_class
         brier += gap * gap
-    hit = found.values.argmax(axis=0) == actual
-    cells["scores"] = (hit * grid.regular + grid.cells(found.values.max(axis=0), found.missing), used)
+    hit = probabilities.values.argmax(axis=0) == actual
+    cells["scores"] = (
+        hit * grid.regular + grid.cells(probabilities.values.max(axis=0), probabilities.missing),
+        used,
+    )
     losses, clipped = loss_terms(right, brier, used)
     return cells, losses, clipped
 
 
-def predicted_cells(found: Probabilities, predicted: Ints) -> dict[str, Cells]:
+def predicted_cells(probabilities: ClassProbabilities, predicted: Ints) -> dict[str, Cells]:
     """Coarse cells of the classes' probabilities by whether the class is the predicted one, by block.
 
     Rows whose probabilities are missing, invalid or do not add up to 1 within 0.01 have none.
@@ -126,9 +131,11 @@ def predicted_cells(found: Probabilities, predicted: Ints) -> dict[str, Cells]:
     predicted
         position of each row's predicted class among those of the probabilities; negative: none.
     """
-    used = ~(found.missing | found.invalid | (np.abs(found.total() - 1.0) > TOLERANCE))
+    used = ~(
+        probabilities.missing | probabilities.invalid | (np.abs(probabilities.total() - 1.0) > TOLERANCE)
+    )
     side, cell = len(COARSE_EDGES) + 1, lookup(COARSE_EDGES)
-    columns = enumerate(zip(found.names, found.values, strict=True))
+    columns = enumerate(zip(probabilities.names, probabilities.values, strict=True))
     return {
         f"probability:{name}": ((predicted == at) * side + cell(column), used)
         for at, (name, column) in columns

@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.states.strata import Stratum, segment_of
+from monitor.states.strata import Stratum, rest_of, segment_of
 
 MOST_CLASSES = 1_000  # every pane and window has counters for each pair that occurs
 
@@ -37,6 +37,11 @@ class Arms:
     def strata(self) -> tuple[Stratum, Stratum]:
         """Strata of control and treatment."""
         return segment_of(self.column, self.control), segment_of(self.column, self.treatment)
+
+    @property
+    def rest(self) -> Stratum:
+        """Stratum of the rows of no arm."""
+        return rest_of(self.column)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

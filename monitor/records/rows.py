@@ -16,7 +16,7 @@ from monitor.records.dedupe import combine, dense, smallest
 from monitor.records.probabilities import probabilities_of
 from monitor.records.reading import Reading, Task
 from monitor.records.times import Times, parse_times, require_main_format
-from monitor.records.values import Categories, Numbers, canonical, categories, codes_of, numbers, texts
+from monitor.records.values import Categories, Numbers, categories, codes_of, numbers, texts
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import NONE, OTHER, WHOLE, Stratum, most_frequent, value_name
 
@@ -29,7 +29,7 @@ Batches = Generator[pa.Table, None, None]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class WinningRows:
     """Winning rows of some panes.
 
     Parameters
@@ -71,10 +71,10 @@ class Rows:
     @property
     def unusual(self) -> Bools:
         """Winners whose version, arm or a segment is not named as its text is."""
-        found = np.zeros(len(self.pane), dtype=bool)
+        unusual = np.zeros(len(self.pane), dtype=bool)
         for named in (self.version, self.arm, *self.segments.values()):
-            found |= False if named is None else named.renamed()
-        return found
+            unusual |= False if named is None else named.renamed()
+        return unusual
 
     def strata(self, counting: Counting) -> Iterator[tuple[list[Stratum], Ints]]:
         """Yield the strata of each dimension, and every winner's position among them, -1 for none.
@@ -87,9 +87,10 @@ class Rows:
             names, codes = _named([*self.version.levels, NONE], self.version.codes)
             yield [Stratum(version=name) for name in names], codes
         if self.arm is not None and reading.arms is not None:
-            arms = tuple(canonical(arm) for arm in (reading.arms.control, reading.arms.treatment))
-            names, codes = _named([*map(value_name, arms), OTHER], self.arm.positions(arms, -1))
-            yield _segments(reading.arms.column, names), np.where(self.serves, codes, -1)
+            strata = [*reading.arms.strata, reading.arms.rest]
+            codes = self.arm.positions((reading.arms.control, reading.arms.treatment), len(strata) - 1)
+            codes = np.where(codes < 0, len(strata) - 1, codes)  # no value
+            yield strata, np.where(self.serves, codes, -1)
         for column, values in counting.segments:
             if column in self.segments:
                 known = (*values, "")
@@ -98,7 +99,7 @@ class Rows:
                 yield _segments(column, names), np.where(self.serves, codes, -1)
 
 
-def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> Rows:
+def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
     """Winning rows of the given panes, as of a moment.
 
     Parameters
@@ -127,14 +128,14 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> R
 
     def ties(tied: Ints) -> list[Ints]:
         at = member[tied]
-        known: list[Ints | Bools] = [event.us[at], ~no_logged_at[at], event.adjusted[at], ~serves[tied]]
-        known += [one.codes[tied] for one in (*([] if arm is None else [arm]), *segments.values())]
-        return _tie_keys(outputs_of(table, at), counting, known)
+        ranked: list[Ints | Bools] = [event.us[at], ~no_logged_at[at], event.adjusted[at], ~serves[tied]]
+        ranked += [one.codes[tied] for one in (*([] if arm is None else [arm]), *segments.values())]
+        return _tie_keys(outputs_of(table, at), counting, ranked)
 
     winners, counts = smallest(group, [logged[member]], ties)
     rows = member[winners]
     read, newest, checksum = _facts(place[visible], event.us[visible], logged[visible], len(panes))
-    return Rows(
+    return WinningRows(
         panes=panes,
         read=read,
         newest=newest,
@@ -253,8 +254,8 @@ def score_of(table: pa.Table, reading: Reading) -> Numbers | None:
     """
     if "score" in table.column_names:
         return numbers(table["score"])
-    found = probabilities_of(table, reading)
-    return None if found is None else found.largest()
+    probabilities = probabilities_of(table, reading)
+    return None if probabilities is None else probabilities.largest()
 
 
 def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> Numbers | Categories | None:
@@ -269,8 +270,8 @@ def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> N
     if score is not None and reading.task is Task.BINARY and reading.threshold is not None:
         codes = np.where(score.values >= reading.threshold, 1, 0)
         return Categories(reading.classes, np.where(score.within(reading.score_range), codes, -1))
-    found = probabilities_of(table, reading)
-    return None if found is None else found.most_probable()
+    probabilities = probabilities_of(table, reading)
+    return None if probabilities is None else probabilities.most_probable()
 
 
 def serves_of(table: pa.Table, reading: Reading) -> Bools:
@@ -313,7 +314,7 @@ def _named(names: list[str], codes: Ints) -> tuple[list[str], Ints]:
     return list(position), np.asarray([position[name] for name in filled], dtype=np.int64)[codes]
 
 
-def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints | Bools]) -> list[Ints]:
+def _tie_keys(table: pa.Table, counting: Counting, ranked: list[Ints | Bools]) -> list[Ints]:
     """Rank all that is counted of a row; features last, since the labels part does not read them.
 
     Nor does the records part read the challenger's score, and no counter of it depends on that.
@@ -331,4 +332,4 @@ def _tie_keys(table: pa.Table, counting: Counting, known: list[Ints | Bools]) ->
     if "challenger" in table.column_names:
         of_number = counting.scored
         others = [(numbers if of_number else categories)(table["challenger"]).rank()]
-    return [*outputs, *(key.astype(np.int64) for key in known), *others, *features]
+    return [*outputs, *(key.astype(np.int64) for key in ranked), *others, *features]

@@ -14,13 +14,13 @@ import pyarrow as pa
 from monitor.core.errors import SourceError
 from monitor.core.typing import Ints
 from monitor.records import codec
+from monitor.records.codec import counting_of, counting_text
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
-from monitor.records.counting_json import counting_of, counting_text
-from monitor.records.ids import with_one_id
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.rows import times
+from monitor.records.values import with_one_id
 
 PANE = "pane"  # last column of the rows: start of their pane
 MOST_ROWS = 200_000  # after which the panes that are complete are counted
@@ -45,10 +45,10 @@ def job_text(counting: Counting, names: Sequence[str], *, labels: bool, panes: I
 
 def with_panes(batches: Iterable[pa.RecordBatch], *, job: str) -> Iterator[pa.RecordBatch]:
     """Add the starts of panes to rows whose times the engine does not parse; other rows are left out."""
-    told = _told(job)
-    reading, panes = counting_of(told["counting"]).reading, told["panes"]
+    order = _order(job)
+    reading, panes = counting_of(order["counting"]).reading, order["panes"]
     for batch in batches:
-        rows = pa.table([batch.column(told["names"].index("event_time"))], names=["event_time"])
+        rows = pa.table([batch.column(order["names"].index("event_time"))], names=["event_time"])
         event = times(rows, "event_time", reading)
         start = event.us - event.us % reading.pane
         inside = pa.array(event.known & np.isin(start, panes))
@@ -65,13 +65,13 @@ def count_batches(batches: Iterable[pa.RecordBatch], *, job: str) -> Iterator[pa
     SourceError
         if this is not the version that asks, or a column of times mixes formats.
     """
-    told = _told(job)
-    counting = counting_of(told["counting"])
-    count = count_labels if told["labels"] else count_records
+    order = _order(job)
+    counting = counting_of(order["counting"])
+    count = count_labels if order["labels"] else count_records
     for table in whole_panes(batches, MOST_ROWS):
         starts, read = np.unique(np.asarray(table[PANE]), return_counts=True)
-        rows = with_one_id(table.drop_columns([PANE]).rename_columns(told["names"]))
-        yield _encoded(count(rows, counting, panes=starts, as_of=told["as_of"]), read)
+        rows = with_one_id(table.drop_columns([PANE]).rename_columns(order["names"]))
+        yield _encoded(count(rows, counting, panes=starts, as_of=order["as_of"]), read)
 
 
 def whole_panes(batches: Iterable[pa.RecordBatch], at_least: int) -> Iterator[pa.Table]:
@@ -109,12 +109,14 @@ def parts_of(table: pa.Table, counting: Counting, *, labels: bool, panes: Ints) 
     return [found.get(start, PanePart(start, {})) for start in panes.tolist()]
 
 
-def _told(job: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(job)
+def _order(job: str) -> dict[str, Any]:
+    order: dict[str, Any] = json.loads(job)
     here = version("monitor")
-    if told["version"] != here:
-        raise SourceError(f"the workers' monitor must be {told['version']}, as the one that asks: got {here}")
-    return told
+    if order["version"] != here:
+        raise SourceError(
+            f"the workers' monitor must be {order['version']}, as the one that asks: got {here}"
+        )
+    return order
 
 
 def _encoded(parts: Sequence[PanePart], read: Ints) -> pa.RecordBatch:

@@ -12,10 +12,9 @@ from monitor.core.typing import Ints
 from monitor.records.checksum import checksum_of_moments
 from monitor.records.count_records import cells_of, count_records
 from monitor.records.counting import VOLUME, Counting
-from monitor.records.ids import with_one_id
 from monitor.records.pane import CountedPanes, PanePart, Part
-from monitor.records.rows import MOST_VERSIONS, Rows, serves_of, version_name
-from monitor.records.values import Categories, categories, texts
+from monitor.records.rows import MOST_VERSIONS, WinningRows, serves_of, version_name
+from monitor.records.values import Categories, categories, texts, with_one_id
 from monitor.sources.engines.engine import Reader
 from monitor.sources.source import SqlSource
 from monitor.sources.sql.pushed import Pushed, pushed, unpushed
@@ -223,7 +222,7 @@ def _strata_of(
         named = _usual(texts(table[role], version_name) if kind == "version" else categories(table[role]))
     pane = np.searchsorted(panes, np.asarray(table["pane"]))
     no, none = np.zeros(len(pane), dtype=bool), np.zeros(len(pane), dtype=np.int64)
-    rows = Rows(
+    rows = WinningRows(
         panes=panes,
         read=none,
         newest=none,

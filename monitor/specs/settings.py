@@ -92,7 +92,7 @@ class Settings:
     def recipients(self, model: str) -> tuple[Recipient, ...]:
         """Who is told of a model's alerts."""
         return tuple(
-            Recipient(one.name, one.severity)
-            for one in self.channels
-            if one.models is None or model in one.models
+            Recipient(channel.name, channel.severity)
+            for channel in self.channels
+            if channel.models is None or model in channel.models
         )

@@ -133,7 +133,7 @@ class Counters:
         """Sum of any number of counters of one layout. Cost: their non-zero counts."""
         parts = list(many)
         layouts = {id(part.layout): part.layout for part in parts}
-        if any(found != layout for found in layouts.values()):
+        if any(other != layout for other in layouts.values()):
             raise GridMismatch("counters of different layouts do not merge")
         dense = np.zeros(layout.size, dtype=np.int64)
         if parts:

@@ -30,6 +30,11 @@ def segment_of(column: str, value: str) -> Stratum:
     return Stratum(segment=f"{column}={value_name(value)}")
 
 
+def rest_of(column: str) -> Stratum:
+    """Stratum of the records whose column holds none of the values that have strata of their own."""
+    return Stratum(segment=f"{column}={OTHER}")
+
+
 Strata: TypeAlias = Mapping[Stratum, Counters]
 
 
@@ -42,8 +47,12 @@ def segments_of(strata: Iterable[Stratum], segments: Iterable[tuple[str, tuple[s
         (column, values): the columns that have segments.
     """
     columns = tuple(f"{column}=" for column, _ in segments)
-    found = [one for one in strata if one.version is None and (one.segment or "").startswith(columns)]
-    return sorted(found, key=lambda one: one.segment or "")
+    chosen = [
+        stratum
+        for stratum in strata
+        if stratum.version is None and (stratum.segment or "").startswith(columns)
+    ]
+    return sorted(chosen, key=lambda stratum: stratum.segment or "")
 
 
 def most_frequent(counts: Mapping[str, int], most: int) -> set[str]:

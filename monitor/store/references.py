@@ -3,8 +3,7 @@
 from sqlalchemy import Connection, select
 
 from monitor.core.errors import CodecError, damaged
-from monitor.records.codec import decode, encode_strata
-from monitor.records.counting_json import counting_of, counting_text
+from monitor.records.codec import counting_of, counting_text, decode, encode_strata
 from monitor.records.reference import Reference
 from monitor.specs.rows import KeptReference
 from monitor.states.counters import Counters, Layout

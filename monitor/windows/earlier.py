@@ -37,8 +37,8 @@ def earlier_spans(window: Window, end: int, against: str, pane: int) -> list[tup
         start = window.start(end)
         return [(window.start(start), start)]
     backs = range(1, shifts(window.name, against) + 1)
-    found = (window.earlier(end, back) for back in backs)
-    return [(floor_to(start, pane), floor_to(end, pane)) for start, end in found]
+    spans = (window.earlier(end, back) for back in backs)
+    return [(floor_to(start, pane), floor_to(end, pane)) for start, end in spans]
 
 
 def reach(window: Window, against: str) -> int:

@@ -7,7 +7,7 @@ from monitor.windows.settling import UNCOUNTED_SHARE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class RecountCandidate:
     """A pane that waits, and what is known of its last count.
 
     Parameters
@@ -55,7 +55,7 @@ class Budget:
     settling_age: int | None
 
 
-def about_to_settle(candidate: Candidate, as_of: int, budget: Budget) -> bool:
+def about_to_settle(candidate: RecountCandidate, as_of: int, budget: Budget) -> bool:
     """Past the settling age and last counted before it."""
     if budget.settling_age is None or candidate.counted_as_of is None:
         return False
@@ -63,7 +63,7 @@ def about_to_settle(candidate: Candidate, as_of: int, budget: Budget) -> bool:
     return as_of - end >= budget.settling_age > candidate.counted_as_of - end
 
 
-def ripe(candidate: Candidate, as_of: int, budget: Budget) -> bool:
+def ripe(candidate: RecountCandidate, as_of: int, budget: Budget) -> bool:
     """Whether a pane is worth counting again now.
 
     A pane whose rows changed always is. One whose labels changed waits until they are 1 % of its records or
@@ -79,15 +79,21 @@ def ripe(candidate: Candidate, as_of: int, budget: Budget) -> bool:
     return as_of - candidate.counted_as_of >= patience
 
 
-def choose(candidates: list[Candidate], as_of: int, budget: Budget) -> list[Candidate]:
+def choose(candidates: list[RecountCandidate], as_of: int, budget: Budget) -> list[RecountCandidate]:
     """Panes to count now: about to settle, then longest waiting, within the budget of rows."""
     due = [candidate for candidate in candidates if ripe(candidate, as_of, budget)]
-    due.sort(key=lambda one: (not about_to_settle(one, as_of, budget), one.since, one.start))
-    chosen: list[Candidate] = []
+    due.sort(
+        key=lambda candidate: (
+            not about_to_settle(candidate, as_of, budget),
+            candidate.since,
+            candidate.start,
+        )
+    )
+    chosen: list[RecountCandidate] = []
     rows = 0
     for candidate in due:
         rows += candidate.rows
         if chosen and rows > budget.rows:
             break
         chosen.append(candidate)
-    return sorted(chosen, key=lambda one: one.start)
+    return sorted(chosen, key=lambda candidate: candidate.start)

@@ -105,7 +105,7 @@ class LabelledPanes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class SettlingRule:
     """Options of settling.
 
     Parameters
@@ -181,7 +181,7 @@ def settling_ages(delays: Delays, edges: Floats, *, classes: int, horizon: int, 
     return Ages(int(max(settled) * SECOND), int(max(nearly_all) * SECOND), held, tuple(curves))
 
 
-def plateau(panes: LabelledPanes, ages: Ages, rule: Rule) -> float:
+def plateau(panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> float:
     """Coverage that old panes reached while the feed was heard; 1 until the log is as old as the horizon."""
     if not rule.log_is_old or ages.nearly_all is None:
         return 1.0
@@ -191,7 +191,7 @@ def plateau(panes: LabelledPanes, ages: Ages, rule: Rule) -> float:
 
 
 def settled(
-    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: Rule, reached: float
+    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule, reached: float
 ) -> Settled:
     """Whether the window [start, end) is settled as of a moment: age, coverage, nothing uncounted.
 
@@ -218,7 +218,9 @@ def settled(
     return Settled.NO
 
 
-def uneven(window: tuple[int, int], panes: LabelledPanes, ages: Ages, rule: Rule, edges: Floats) -> bool:
+def uneven(
+    window: tuple[int, int], panes: LabelledPanes, ages: Ages, rule: SettlingRule, edges: Floats
+) -> bool:
     """Whether the labels of [start, end) that are in say little of those to come: one class is ahead.
 
     By the delays so far, of the classes with enough of them: the share that must be in of the slowest one is
@@ -238,7 +240,7 @@ def uneven(window: tuple[int, int], panes: LabelledPanes, ages: Ages, rule: Rule
     return bool(min(reached) < rule.share * max(reached))
 
 
-def settling_age(ages: Ages, rule: Rule) -> int | None:
+def settling_age(ages: Ages, rule: SettlingRule) -> int | None:
     """Age from which windows can settle; None: not before the log is older."""
     if rule.after is not None:
         return rule.after
@@ -247,12 +249,12 @@ def settling_age(ages: Ages, rule: Rule) -> int | None:
     return ages.settled if rule.log_age >= min(rule.whole, 3 * ages.settled) else None
 
 
-def any_settles(ages: Ages, rule: Rule) -> bool:
+def any_settles(ages: Ages, rule: SettlingRule) -> bool:
     """Whether windows of any age are old enough to be settled."""
     return rule.log_is_old or settling_age(ages, rule) is not None
 
 
-def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: Rule) -> bool:
+def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> bool:
     if rule.after is not None:
         return age >= rule.after
     if ages.settled is None:
@@ -262,7 +264,7 @@ def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: Rule) -> bool:
     return enough is not None and age >= enough and longest >= min(rule.whole, 3 * enough)
 
 
-def _all_counted(panes: LabelledPanes, inside: Bools, ages: Ages, rule: Rule) -> bool:
+def _all_counted(panes: LabelledPanes, inside: Bools, ages: Ages, rule: SettlingRule) -> bool:
     enough = settling_age(ages, rule) or 0
     counted_age = panes.counted_as_of - panes.start - rule.pane
     early = (counted_age < enough) & (panes.records > 0)

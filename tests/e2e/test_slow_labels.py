@@ -14,7 +14,7 @@ from monitor.core.typing import Ints
 from monitor.records.pane import Part
 from monitor.specs.model import ModelSpec
 from monitor.store.adapter import SqlStore
-from monitor.windows.recount import Budget, Candidate, choose
+from monitor.windows.recount import Budget, RecountCandidate, choose
 
 SPREAD = 90 * DAY
 SETTLING = 85 * DAY  # 95 % of evenly spread labels are in
@@ -40,13 +40,13 @@ class Pane:
     def __post_init__(self) -> None:
         self.counted = self.start + HOUR
 
-    def waiting(self, as_of: int) -> Candidate | None:
+    def waiting(self, as_of: int) -> RecountCandidate | None:
         """The pane as it waits for a count, if it has new labels."""
         labels = int(np.searchsorted(self.ages, as_of - self.start, side="right")) - self.known
         if labels == 0:
             return None
         self.since = self.since or as_of
-        return Candidate(
+        return RecountCandidate(
             start=self.start,
             since=self.since,
             records_changed=False,

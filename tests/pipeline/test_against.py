@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from memory import MemorySource
+from picking import only
 from synthetic import READING, START, Monitored, labels_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
@@ -84,15 +85,8 @@ def model(
 
 def found(rows: Iterable[MeasurementRow], measure: str, against: str, subject: str = "") -> MeasurementRow:
     """The provisional row of the newest window, or the one without labels."""
-    (row,) = (
-        row
-        for row in rows
-        if (row.measure, row.subject, row.against) == (measure, subject, against)
-        and row.truth is not Truth.SETTLED
-        and row.version is None
-        and row.segment is None
-    )
-    return row
+    newest = (row for row in rows if row.truth is not Truth.SETTLED)
+    return only(newest, measure, against=against, subject=subject)
 
 
 def table(row: MeasurementRow) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from memory import MemorySource
+from picking import facts_of, pane_of
 from synthetic import SPEC, START, Log, Monitored, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
@@ -31,11 +32,8 @@ def at_noon(log: Log) -> list[str]:
 
 def facts(store: SqlStore, start: int) -> dict[Part, tuple[int, int, int]]:
     """Rows, records, labelled of a stored pane."""
-    return {
-        one.part: (one.rows, one.records, one.labelled)
-        for one in store.facts("late", start)
-        if one.start == start
-    }
+    stored = facts_of(store, start)
+    return {part: (fact.rows, fact.records, fact.labelled) for part, fact in stored.items()}
 
 
 def audited(
@@ -132,10 +130,8 @@ def test_labels_that_become_visible_long_after_their_reported_at_are_found(
 
 def of_panes(store: SqlStore, start: int) -> tuple[int, bytes]:
     """Checksum and counters of a stored labels part."""
-    sums = {one.start: one.checksum for one in store.facts("late", start) if one.part is Part.LABELS}
-    counting = monitored_of(log_of(1).source(), store).model.counting
-    [pane] = store.load_panes("late", Part.LABELS, [start], counting).values()
-    return sums[start], pane.strata[WHOLE].value.tobytes()
+    pane = pane_of(monitored_of(log_of(1).source(), store).model, start, Part.LABELS)
+    return pane.checksum, pane.strata[WHOLE].value.tobytes()
 
 
 @pytest.mark.parametrize("after", ["0000000000", "0000000001", "0101010101"])

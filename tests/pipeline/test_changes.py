@@ -4,13 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from memory import MemorySource
+from picking import facts_of, only, pane_of
 from synthetic import READING, SPEC, START, Log, Monitored, labels_of, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.counting import VOLUME
 from monitor.records.pane import Part
-from monitor.specs.rows import PaneFacts
 from monitor.states.strata import WHOLE
 from monitor.store.adapter import SqlStore
 
@@ -18,32 +17,17 @@ DAYS = SPEC.windows[:1]
 NOON = START + 12 * HOUR
 
 
-def fact(store: SqlStore, start: int, part: Part) -> PaneFacts | None:
-    """What is stored of a pane's part."""
-    found = [one for one in store.facts("late", start) if (one.start, one.part) == (start, part)]
-    return found[0] if found else None
-
-
-def volume(store: SqlStore, monitored: Monitored, start: int) -> dict[str, int]:
+def volume(monitored: Monitored, start: int) -> dict[str, int]:
     """The volumes of a stored pane."""
-    pane = store.load_panes("late", Part.RECORDS, [start], monitored.model.counting)[start]
+    pane = pane_of(monitored.model, start, Part.RECORDS)
     return dict(zip(VOLUME, pane.strata[WHOLE].block("volume").tolist(), strict=True))
 
 
-def tally(store: SqlStore, monitored: Monitored, start: int) -> tuple[int, int, int, int]:
+def tally(monitored: Monitored, start: int) -> tuple[int, int, int, int]:
     """Records, labelled, corrections, retracted of a stored pane."""
-    pane = store.load_panes("late", Part.LABELS, [start], monitored.model.counting)[start]
+    pane = pane_of(monitored.model, start, Part.LABELS)
     counted = monitored.model.counting.tally(pane.strata[WHOLE])
     return counted.records, counted.labelled, counted.corrections, counted.retracted
-
-
-def value(rows: list[MeasurementRow], measure: str, end: int, truth: Truth = Truth.NONE) -> float | None:
-    [found] = [
-        row.measurement.value
-        for row in rows
-        if (row.measure, row.window_end, row.truth, row.subject, row.against) == (measure, end, truth, "", "")
-    ]
-    return found
 
 
 def hour_of(*minutes: int, first_id: int = 0, logged: list[int] | None = None) -> pa.Table:
@@ -64,7 +48,7 @@ def test_a_row_that_is_logged_late_is_counted_in_its_pane(fresh_store: SqlStore)
     counts = []
     for day in (1, 2, 3):
         monitored.cycle(START + day * DAY)
-        counts.append(volume(fresh_store, monitored, NOON)["records"])
+        counts.append(volume(monitored, NOON)["records"])
 
     assert counts == [1, 1, 2]
 
@@ -82,13 +66,13 @@ def test_an_event_30_days_ahead_moves_no_window_and_is_counted_when_its_time_com
     for day in range(1, 35):
         _, rows = with_it.cycle(START + day * DAY)
         ends.append(max(row.window_end for row in rows if row.window == "1d"))
-        seen.append(value(rows, "future_records", START + day * DAY))
+        seen.append(only(rows, "future_records", window_end=START + day * DAY).measurement.value)
         if day < 33:
-            assert fact(fresh_store, START + 32 * DAY + 7 * HOUR, Part.RECORDS) is None
+            assert Part.RECORDS not in facts_of(fresh_store, START + 32 * DAY + 7 * HOUR)
 
     assert ends == [START + day * DAY for day in range(1, 35)]
     assert fresh_store.state("late").logged_cursor == source.predictions["logged_at"].to_numpy()[-2]
-    assert volume(fresh_store, with_it, ahead)["records"] == 3
+    assert volume(with_it, ahead)["records"] == 3
     assert seen[:1] == [0]
     # the audit looks at most a horizon (20 days) ahead
     assert [day for day, count in enumerate(seen, start=1) if count] == list(range(13, 33))
@@ -100,7 +84,7 @@ def test_a_row_within_the_tolerance_is_no_future(fresh_store: SqlStore) -> None:
 
     monitored.cycle(START + DAY)
 
-    assert volume(fresh_store, monitored, START + DAY)["records"] == 1
+    assert volume(monitored, START + DAY)["records"] == 1
 
 
 def test_a_repeated_id_counts_once_and_its_repeats_are_counted(fresh_store: SqlStore) -> None:
@@ -108,13 +92,13 @@ def test_a_repeated_id_counts_once_and_its_repeats_are_counted(fresh_store: SqlS
     monitored = monitored_of(MemorySource(both(hour_of(5), again), labels_of(())), fresh_store, windows=DAYS)
 
     monitored.cycle(START + DAY)
-    before = volume(fresh_store, monitored, NOON)
+    before = volume(monitored, NOON)
     _, rows = monitored.cycle(START + 2 * DAY)
 
     assert (before["records"], before["duplicates"]) == (1, 0)
-    after = volume(fresh_store, monitored, NOON)
+    after = volume(monitored, NOON)
     assert (after["records"], after["duplicates"]) == (1, 1)
-    assert value(rows, "records", START + 2 * DAY) == 0
+    assert only(rows, "records", window_end=START + 2 * DAY).measurement.value == 0
 
 
 def test_labels_are_corrected_and_taken_back_as_they_are_reported(fresh_store: SqlStore) -> None:
@@ -131,10 +115,8 @@ def test_labels_are_corrected_and_taken_back_as_they_are_reported(fresh_store: S
     tallies, sums = [], []
     for day in (1, 2, 3):
         monitored.cycle(START + day * DAY)
-        tallies.append(tally(fresh_store, monitored, NOON))
-        stored = fact(fresh_store, NOON, Part.LABELS)
-        assert stored is not None
-        sums.append(stored.checksum)
+        tallies.append(tally(monitored, NOON))
+        sums.append(facts_of(fresh_store, NOON)[Part.LABELS].checksum)
 
     assert tallies == [(3, 2, 0, 0), (3, 2, 1, 0), (3, 1, 2, 1)]
     assert len(set(sums)) == 3
@@ -148,7 +130,7 @@ def test_a_label_that_comes_before_its_prediction_is_counted_with_it(fresh_store
     before = []
     for day in (1, 3):
         monitored.cycle(START + day * DAY)
-        before.append(tally(fresh_store, monitored, NOON)[:2])
+        before.append(tally(monitored, NOON)[:2])
 
     assert before == [(1, 0), (2, 1)]
 
@@ -159,8 +141,8 @@ def test_orphans_are_counted_by_the_audit_and_disturb_nothing(fresh_store: SqlSt
 
     _, rows = monitored.cycle(START + DAY)
 
-    assert value(rows, "orphan_labels", START + DAY) == 1
-    assert tally(fresh_store, monitored, NOON) == (1, 1, 0, 0)
+    assert only(rows, "orphan_labels", window_end=START + DAY).measurement.value == 1
+    assert tally(monitored, NOON) == (1, 1, 0, 0)
 
 
 def test_a_row_without_logged_at_reads_as_logged_at_its_event(fresh_store: SqlStore) -> None:
@@ -171,7 +153,7 @@ def test_a_row_without_logged_at_reads_as_logged_at_its_event(fresh_store: SqlSt
 
     monitored.cycle(START + DAY)
 
-    assert volume(fresh_store, monitored, NOON) == {
+    assert volume(monitored, NOON) == {
         "records": 2,
         "duplicates": 0,
         "stale": 0,
@@ -189,7 +171,7 @@ def test_the_horizon_is_cut_at_a_panes_start(fresh_store: SqlStore) -> None:
 
     starts = [one.start for one in fresh_store.facts("late", 0) if one.part is Part.RECORDS]
     assert min(starts) == as_of - READING.horizon + 30 * MINUTE
-    assert {volume(fresh_store, monitored, start)["records"] for start in starts[:48]} == {2}
+    assert {volume(monitored, start)["records"] for start in starts[:48]} == {2}
 
 
 def test_windows_that_reach_before_the_first_counted_pane_are_partial(fresh_store: SqlStore) -> None:
@@ -230,11 +212,11 @@ def test_the_previous_panes_are_read_again_for_rows_that_were_in_the_future(fres
     )
 
     monitored.cycle(START + 13 * HOUR)
-    before = fact(fresh_store, START + 18 * HOUR, Part.RECORDS)
+    before = facts_of(fresh_store, START + 18 * HOUR)
     monitored.cycle(START + 19 * HOUR)
 
-    assert before is None
-    assert volume(fresh_store, monitored, START + 18 * HOUR)["records"] == 1
+    assert Part.RECORDS not in before
+    assert volume(monitored, START + 18 * HOUR)["records"] == 1
 
 
 @pytest.mark.parametrize("late", [10 * MINUTE, 14 * MINUTE])
@@ -247,7 +229,7 @@ def test_a_row_that_becomes_visible_within_the_overlap_is_found(fresh_store: Sql
     monitored.change(source=MemorySource(hidden, labels_of(())))
     monitored.cycle(NOON + 2 * HOUR)
 
-    assert volume(fresh_store, monitored, NOON)["records"] == 3
+    assert volume(monitored, NOON)["records"] == 3
 
 
 def test_rows_that_are_seen_again_in_the_overlap_are_counted_once(fresh_store: SqlStore) -> None:
@@ -277,16 +259,15 @@ def test_a_day_without_records_is_a_measurement_of_none(fresh_store: SqlStore) -
     monitored.cycle(START + DAY)
     _, rows = monitored.cycle(START + 3 * DAY)
 
-    assert value(rows, "records", START + 3 * DAY) == 0
+    assert only(rows, "records", window_end=START + 3 * DAY).measurement.value == 0
 
 
 def test_a_label_that_is_reported_later_is_no_orphan_yet(fresh_store: SqlStore) -> None:
     labels = labels_of([("nobody", START + 2 * DAY, 0, "1"), ("none", START + 2 * DAY + 1, 0, "1")])
     monitored = monitored_of(MemorySource(hour_of(5), labels), fresh_store, windows=DAYS, audit_every=DAY)
 
-    orphans = [
-        value(monitored.cycle(START + day * DAY)[1], "orphan_labels", START + day * DAY) for day in (1, 2, 3)
-    ]
+    cycles = [monitored.cycle(START + day * DAY)[1] for day in (1, 2, 3)]
+    orphans = [only(rows, "orphan_labels").measurement.value for rows in cycles]
 
     assert orphans == [0, 1, 2]
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from picking import picked
 from synthetic import READING, START, Log, log_of, monitored_of, reference_rows
 
 from monitor.core.clock import DAY, HOUR, ticks
@@ -20,15 +21,6 @@ ONE_DAY = (window_of("1d", HOUR, DAY),)
 AREA, ERROR = "estimated_roc_auc", "estimated_roc_auc_error"
 
 
-def whole(rows: list[MeasurementRow], measure: str) -> list[MeasurementRow]:
-    """Rows of a measure of the whole."""
-    return [
-        row
-        for row in rows
-        if row.measure == measure and row.version is None and row.segment is None and not row.against
-    ]
-
-
 def test_the_newest_window_is_estimated_and_the_settled_one_says_by_how_much_it_erred(
     fresh_store: SqlStore,
 ) -> None:
@@ -37,12 +29,12 @@ def test_the_newest_window_is_estimated_and_the_settled_one_says_by_how_much_it_
     settled: list[int] = []
     for as_of in ticks(START, START + 12 * DAY, DAY):
         rows = monitored.cycle(as_of)[1]
-        for row in whole(rows, AREA):
+        for row in picked(rows, AREA):
             assert row.truth is Truth.NONE
             assert row.measurement.value is not None
             estimates[row.window_end] = row.measurement.value
-        for row in whole(rows, ERROR):
-            (actual,) = [one for one in whole(rows, "roc_auc") if one.truth is Truth.SETTLED]
+        for row in picked(rows, ERROR):
+            (actual,) = [one for one in picked(rows, "roc_auc") if one.truth is Truth.SETTLED]
             assert row.truth is Truth.SETTLED
             assert (row.window_end, row.coverage) == (actual.window_end, actual.coverage)
             assert actual.measurement.value is not None
@@ -72,8 +64,8 @@ def test_without_labels_in_the_reference_what_has_settled_before_a_window_teache
     errors: list[MeasurementRow] = []
     for as_of in ticks(START, START + 12 * DAY, DAY):
         rows = monitored.cycle(as_of)[1]
-        reasons += [row.measurement.reason for row in whole(rows, AREA)]
-        errors += whole(rows, ERROR)
+        reasons += [row.measurement.reason for row in picked(rows, AREA)]
+        errors += picked(rows, ERROR)
 
     assert reasons[0] is Reason.NOT_SETTLED
     assert reasons[-1] is None
@@ -92,7 +84,7 @@ def test_a_restart_estimates_alike(fresh_store: SqlStore) -> None:
     after = monitored_of(source, fresh_store, windows=ONE_DAY, table=table).cycle(ends[-1])[1]
 
     for name in (AREA, ERROR):
-        assert whole(after, name) == whole(before, name) != []
+        assert picked(after, name) == picked(before, name) != []
 
 
 def test_a_model_without_labels_has_no_estimates(fresh_store: SqlStore) -> None:

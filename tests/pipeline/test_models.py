@@ -7,11 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from memory import MemorySource
+from picking import only
 from synthetic import READING, SPEC, START, labels_of, log_of, monitored_of, predictions_of, reference_rows
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Reason
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.rows import Truth
 from monitor.records.pane import Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
@@ -20,16 +21,6 @@ from monitor.store.adapter import SqlStore
 
 ONE_DAY = SPEC.windows[:1]
 LOG = log_of(6)
-
-
-def found(rows: list[MeasurementRow], measure: str, truth: Truth, subject: str = "") -> MeasurementRow:
-    [row] = [
-        row
-        for row in rows
-        if (row.measure, row.truth, row.subject, row.segment) == (measure, truth, subject, None)
-        and not row.against
-    ]
-    return row
 
 
 def test_a_model_without_labels_has_shift_and_no_performance(fresh_store: SqlStore) -> None:
@@ -43,8 +34,8 @@ def test_a_model_without_labels_has_shift_and_no_performance(fresh_store: SqlSto
     _, rows = monitored.cycle(START + 4 * DAY)
 
     assert {row.truth for row in rows} == {Truth.NONE}
-    assert found(rows, "records", Truth.NONE).measurement.value == 240
-    assert found(rows, "stability_index", Truth.NONE, "score").measurement.value is not None
+    assert only(rows, "records", truth=Truth.NONE).measurement.value == 240
+    assert only(rows, "stability_index", truth=Truth.NONE, subject="score").measurement.value is not None
     assert {one.part for one in fresh_store.facts("late", START)} == {Part.RECORDS}
     assert fresh_store.waiting("late") == []
 
@@ -55,8 +46,8 @@ def test_a_model_without_a_reference_has_performance_and_no_shift(fresh_store: S
     monitored.replay(START, START + 5 * DAY, DAY)
     rows = [row for _, _, row in fresh_store.current("late")]
 
-    assert found(rows, "accuracy", Truth.SETTLED).measurement.value is not None
-    missing = found(rows, "stability_index", Truth.NONE, "score").measurement
+    assert only(rows, "accuracy", truth=Truth.SETTLED).measurement.value is not None
+    missing = only(rows, "stability_index", truth=Truth.NONE, subject="score").measurement
     assert missing.reason is Reason.NO_REFERENCE
 
 
@@ -97,7 +88,7 @@ def test_without_reported_at_labels_within_the_lookback_are_read_again(fresh_sto
     monitored.change(source=MemorySource(LOG.predictions, early))
     _, rows = monitored.cycle(START + 2 * DAY)
 
-    row = found(rows, "accuracy", Truth.SETTLED)
+    row = only(rows, "accuracy", truth=Truth.SETTLED)
     assert row.window_end == START + DAY
     assert row.coverage == pytest.approx(0.97, abs=0.03)
     assert fresh_store.waiting("late") == []
@@ -136,7 +127,7 @@ def test_a_regression_settles_and_is_measured(fresh_store: SqlStore) -> None:
     monitored.replay(START, START + 6 * DAY, DAY)
 
     rows = [row for _, _, row in fresh_store.current("late")]
-    measured = found(rows, "mean_squared_error", Truth.SETTLED).measurement
+    measured = only(rows, "mean_squared_error", truth=Truth.SETTLED).measurement
     assert measured.value == pytest.approx(4.0)
     assert fresh_store.waiting("late") == []
 
@@ -163,7 +154,7 @@ def test_a_multi_class_model_settles_and_is_measured(fresh_store: SqlStore) -> N
     monitored.replay(START, START + 6 * DAY, DAY)
 
     rows = [row for _, _, row in fresh_store.current("late")]
-    settled = found(rows, "accuracy", Truth.SETTLED)
+    settled = only(rows, "accuracy", truth=Truth.SETTLED)
     end = settled.window_end
     event = dict(
         zip(LOG.predictions["id"].to_pylist(), LOG.predictions["event_time"].to_pylist(), strict=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from picking import only, picked
 from synthetic import READING, SPEC, START, Log, log_of, monitored_of, weekly
 
 from monitor.core.clock import DAY, HOUR, ticks
@@ -35,18 +36,12 @@ class Seen:
         return self.as_of - self.end
 
 
-def settled_rows(rows: list[MeasurementRow]) -> list[MeasurementRow]:
-    """The accuracies of settled windows."""
-    accuracies = (row for row in rows if row.measure == "accuracy" and not row.against)
-    return [row for row in accuracies if row.truth is Truth.SETTLED]
-
-
 def watched(store: SqlStore, log: Log, days: int, **options: Any) -> list[Seen]:
     """What was settled cycle by cycle, a cycle a day."""
     monitored = monitored_of(log.source(), store, **{"windows": ONE_DAY, **options})
     seen = []
     for as_of in ticks(START, START + days * DAY, monitored.model.spec.every):
-        for row in settled_rows(monitored.cycle(as_of)[1]):
+        for row in picked(monitored.cycle(as_of)[1], "accuracy", truth=Truth.SETTLED):
             assert row.coverage is not None
             seen.append(Seen(row.window, as_of, row.window_end, row.coverage, row.warning))
     return seen
@@ -72,7 +67,7 @@ def test_a_first_cycle_over_a_log_older_than_the_horizon_settles_windows(fresh_s
     sparse = replace(log, predictions=log.predictions.filter(pc.or_(quiet, later)))
     monitored = monitored_of(sparse.source(), fresh_store, windows=ONE_DAY)
 
-    rows = settled_rows(monitored.cycle(START + 40 * DAY)[1])
+    rows = picked(monitored.cycle(START + 40 * DAY)[1], "accuracy", truth=Truth.SETTLED)
 
     assert [row.window_end >= START + 38 * DAY for row in rows] == [True]
 
@@ -158,7 +153,7 @@ def test_the_current_rows_of_a_window_with_lost_labels_carry_the_warning(fresh_s
     low = [one for one in seen if one.coverage < 0.75]
     assert low != []
     assert {one.warning for one in low} == {"low_coverage"}
-    current = settled_rows([row for _, _, row in fresh_store.current("late")])
+    current = picked([row for _, _, row in fresh_store.current("late")], "accuracy", truth=Truth.SETTLED)
     assert {row.warning for row in current} == {"low_coverage"}
 
 
@@ -193,7 +188,7 @@ def test_the_current_rows_keep_the_warning_that_their_window_settled_with(
         monitored = monitored_of(source, fresh_store, **options)
     _, rows = monitored.cycle(as_of + 2 * HOUR)
 
-    (before,), (after,) = settled_rows(last), settled_rows(rows)
+    before, after = (only(each, "accuracy", truth=Truth.SETTLED) for each in (last, rows))
     assert (before.window_end, before.warning) == (after.window_end, warning)
     assert (before.coverage or 0) < 0.75
     assert (after.coverage or 0) > 0.9

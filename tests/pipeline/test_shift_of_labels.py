@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from memory import MemorySource
+from picking import picked
 from scipy import special
 from synthetic import (
     READING,
@@ -70,11 +71,7 @@ def model(log: MemorySource, store: SqlStore, **options: Any) -> Monitored:
 
 
 def index(rows: Iterable[MeasurementRow], against: str = "") -> list[MeasurementRow]:
-    return [
-        row
-        for row in rows
-        if (row.measure, row.subject, row.against) == ("stability_index", "label", against)
-    ]
+    return picked(rows, "stability_index", subject="label", against=against)
 
 
 def lived(monitored: Monitored, first: int = 2, last: int = 7) -> list[MeasurementRow]:

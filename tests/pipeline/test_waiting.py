@@ -6,6 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from memory import MemorySource
+from picking import facts_of
 from synthetic import SPEC, START, labels_of, log_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, MINUTE, ticks
@@ -16,10 +17,6 @@ from monitor.store.adapter import SqlStore
 
 ONE_DAY = SPEC.windows[:1]
 NOON = START + 12 * HOUR
-
-
-def counted_as_of(store: SqlStore, start: int, part: Part) -> int:
-    return next(one.counted_as_of for one in store.facts("late", start) if one.part is part)
 
 
 def warnings_of(rows: Iterable[MeasurementRow], end: int) -> set[str]:
@@ -146,8 +143,8 @@ def test_a_change_of_labels_alone_reads_no_records(fresh_store: SqlStore) -> Non
     report, _ = monitored.cycle(START + 2 * DAY)
 
     assert (report.rows_read, report.label_rows_read) == (25, 426)
-    assert counted_as_of(fresh_store, NOON, Part.RECORDS) == START + DAY
-    assert counted_as_of(fresh_store, NOON, Part.LABELS) == START + 2 * DAY
+    assert facts_of(fresh_store, NOON)[Part.RECORDS].counted_as_of == START + DAY
+    assert facts_of(fresh_store, NOON)[Part.LABELS].counted_as_of == START + 2 * DAY
 
 
 def test_panes_that_labels_change_are_read_at_once_as_far_as_their_own_rows_allow(

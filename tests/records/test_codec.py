@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from store_examples import COUNTING, pane
 
 from monitor.core.errors import CodecError
-from monitor.records.codec import decode, encode, encode_strata
+from monitor.records.codec import decode, encode, encode_strata, pack, unpack
 from monitor.records.pane import PanePart
-from monitor.records.varints import pack, unpack
 from monitor.states.counters import Block, Counters, Layout
 from monitor.states.strata import WHOLE, Stratum
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss
-from strategies import AS_OF, FIRST, PANES, Row, counting_of, table_of
+from strategies import AS_OF, FIRST, PANES, Row, counting_of, record, table_of
 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.records.count_records import cells_of, count_records
@@ -23,12 +23,6 @@ from monitor.states.strata import WHOLE, Stratum
 
 PREDICTIONS = ["id", "event_time", "logged_at", "version", "arm", "score", "prediction"]
 LABELS = ["label", "reported_at", "revision"]
-
-
-def row(name: str | None = "a", **more: Any) -> Row:
-    """Return a prediction joined with a label."""
-    predicted = {"id": name, "event_time": FIRST, "logged_at": FIRST, "version": "v1", "arm": "control"}
-    return predicted | {"score": "0.5", "prediction": "1"} | more
 
 
 def labelled(*found: Row, kind: str = "binary", as_of: int = AS_OF, without: str = "") -> PanePart:
@@ -55,16 +49,16 @@ def test_the_highest_revision_wins_then_the_latest_report_then_the_smallest_valu
         [("0", 5, None), ("1", 9, None)],
         [("0", 9, None), ("1", 5, "0")],
     ):
-        rows = [row(label=one, reported_at=FIRST + at, revision=no) for one, at, no in labels]
+        rows = [record(label=one, reported_at=FIRST + at, revision=no) for one, at, no in labels]
         assert label_counts(labelled(*rows)) == label_counts(labelled(*rows[::-1])) == [0, 1, 0, 0, 0, 0]
 
-    tie = [row(label=one, reported_at=FIRST, revision="1") for one in ("1", "0")]
+    tie = [record(label=one, reported_at=FIRST, revision="1") for one in ("1", "0")]
     assert label_counts(labelled(*tie)) == [1, 0, 0, 0, 0, 0]
 
 
 def test_labels_times_repeated_predictions_are_one_record_and_its_corrections() -> None:
     rows = [
-        row(label=label, reported_at=FIRST + at, revision=str(at), logged_at=FIRST + again)
+        record(label=label, reported_at=FIRST + at, revision=str(at), logged_at=FIRST + again)
         for again in (0, 1)
         for at, label in enumerate(["0", "1", "1"])
     ]
@@ -77,13 +71,13 @@ def test_labels_times_repeated_predictions_are_one_record_and_its_corrections() 
 
 
 def test_an_equal_label_twice_is_no_correction() -> None:
-    assert tally(labelled(*[row(label="1", reported_at=FIRST, revision="0")] * 2)).corrections == 0
+    assert tally(labelled(*[record(label="1", reported_at=FIRST, revision="0")] * 2)).corrections == 0
 
 
 def test_a_null_that_was_reported_retracts() -> None:
     part = labelled(
-        row(label="1", reported_at=FIRST + 1, revision="0"),
-        row(label=None, reported_at=FIRST + 2, revision="1"),
+        record(label="1", reported_at=FIRST + 1, revision="0"),
+        record(label=None, reported_at=FIRST + 2, revision="1"),
     )
 
     assert part.labelled == 0
@@ -91,7 +85,7 @@ def test_a_null_that_was_reported_retracts() -> None:
 
 
 def test_a_prediction_without_a_label_is_unlabelled() -> None:
-    part = labelled(row(label=None, reported_at=None, revision=None))
+    part = labelled(record(label=None, reported_at=None, revision=None))
 
     assert (part.records, part.labelled, part.newest) == (1, 0, None)
     assert tally(part).retracted == 0
@@ -100,8 +94,8 @@ def test_a_prediction_without_a_label_is_unlabelled() -> None:
 
 def test_a_label_reported_later_is_not_known_yet() -> None:
     rows = [
-        row(label="0", reported_at=FIRST, revision="0"),
-        row(label="1", reported_at=AS_OF + 1, revision="1"),
+        record(label="0", reported_at=FIRST, revision="0"),
+        record(label="1", reported_at=AS_OF + 1, revision="1"),
     ]
 
     assert label_counts(labelled(*rows)) == [1, 0, 0, 0, 0, 0]
@@ -109,21 +103,21 @@ def test_a_label_reported_later_is_not_known_yet() -> None:
 
 
 def test_a_label_that_nobody_dated_is_known_from_its_event_on() -> None:
-    part = labelled(row(label="1", reported_at=None, revision=None))
+    part = labelled(record(label="1", reported_at=None, revision=None))
 
     assert part.labelled == 1
     assert part.newest == FIRST
 
 
 def test_without_reports_there_are_labels_but_no_delays() -> None:
-    part = labelled(row(label="1"), without="reported_at")
+    part = labelled(record(label="1"), without="reported_at")
 
     assert (part.labelled, part.newest) == (1, None)
     assert counting_of("binary").delays(part.strata[WHOLE]).counts.sum() == 0
 
 
 def test_unseen_classes_are_counted_apart() -> None:
-    rows = [row("a", label="what"), row("b", label="1", prediction="who"), row("c", label="1.0")]
+    rows = [record("a", label="what"), record("b", label="1", prediction="who"), record("c", label="1.0")]
 
     part = labelled(*rows, kind="classes")
 
@@ -134,7 +128,7 @@ def test_unseen_classes_are_counted_apart() -> None:
 def test_labels_of_a_binary_model_that_are_no_class_are_invalid_and_no_label() -> None:
     labels = ["1", "0", "abc", "2", "NaN", "", None]
 
-    part = labelled(*(row(str(at), label=label, prediction="1") for at, label in enumerate(labels)))
+    part = labelled(*(record(str(at), label=label, prediction="1") for at, label in enumerate(labels)))
 
     assert (part.records, part.labelled, tally(part).invalid) == (7, 2, 4)
     assert label_counts(part) == [1, 1, 0, 0, 1, 4]
@@ -142,7 +136,7 @@ def test_labels_of_a_binary_model_that_are_no_class_are_invalid_and_no_label() -
 
 
 def test_a_label_of_several_classes_that_is_nan_is_invalid() -> None:
-    rows = [row(str(at), label=label) for at, label in enumerate(["nan", "NaN", "DM", "what"])]
+    rows = [record(str(at), label=label) for at, label in enumerate(["nan", "NaN", "DM", "what"])]
 
     part = labelled(*rows, kind="classes")
 
@@ -151,7 +145,8 @@ def test_a_label_of_several_classes_that_is_nan_is_invalid() -> None:
 
 def test_numbers_that_are_none_are_invalid_labels() -> None:
     rows = [
-        row(str(at), label=label, prediction="1") for at, label in enumerate(["1", "x", "inf", "NaN", None])
+        record(str(at), label=label, prediction="1")
+        for at, label in enumerate(["1", "x", "inf", "NaN", None])
     ]
 
     part = labelled(*rows, kind="regression")
@@ -165,7 +160,8 @@ def test_the_delay_is_that_of_the_first_report_of_a_value() -> None:
     rows = [(None, 0, "0"), ("0", delay, "1"), ("1", 2 * delay, "2")]
 
     part = labelled(
-        *(row(label=label, reported_at=FIRST + at, revision=no) for label, at, no in rows), as_of=AS_OF + DAY
+        *(record(label=label, reported_at=FIRST + at, revision=no) for label, at, no in rows),
+        as_of=AS_OF + DAY,
     )
 
     table = counting_of("binary").delays(part.strata[WHOLE])
@@ -176,14 +172,14 @@ def test_the_delay_is_that_of_the_first_report_of_a_value() -> None:
 
 
 def test_a_label_before_its_prediction_is_early_and_in_the_first_cell() -> None:
-    part = labelled(row(label="1", reported_at=FIRST - HOUR, revision="0"))
+    part = labelled(record(label="1", reported_at=FIRST - HOUR, revision="0"))
 
     assert part.strata[WHOLE].block("tally")[7] == 1
     assert counting_of("binary").delays(part.strata[WHOLE]).counts[0] == 1
 
 
 def test_delays_are_counted_for_the_whole_alone() -> None:
-    part = labelled(row(label="1", reported_at=FIRST, revision="0"))
+    part = labelled(record(label="1", reported_at=FIRST, revision="0"))
 
     assert part.strata[WHOLE].block("delays").sum() == 1
     assert part.strata[Stratum(version="v1")].block("delays").sum() == 0
@@ -191,9 +187,9 @@ def test_delays_are_counted_for_the_whole_alone() -> None:
 
 def test_an_invalid_score_with_a_valid_prediction_counts_in_the_confusion_alone() -> None:
     rows = [
-        row("a", label="1", score="1.7"),
-        row("b", label="0", score="NaN"),
-        row("c", label="0", score="0.2"),
+        record("a", label="1", score="1.7"),
+        record("b", label="0", score="NaN"),
+        record("c", label="0", score="0.2"),
     ]
     state = labelled(*rows).strata[WHOLE]
 
@@ -205,7 +201,8 @@ def test_an_invalid_score_with_a_valid_prediction_counts_in_the_confusion_alone(
 
 def test_a_threshold_says_nothing_of_an_invalid_score() -> None:
     table = table_of(
-        [row("a", label="1", score="1.7"), row("b", label="1", score="0.9")], [*PREDICTIONS[:6], *LABELS]
+        [record("a", label="1", score="1.7"), record("b", label="1", score="0.9")],
+        [*PREDICTIONS[:6], *LABELS],
     )
 
     part = count_labels(table, counting_of("threshold"), panes=PANES[:1], as_of=AS_OF)[0]
@@ -221,7 +218,7 @@ def test_losses_are_scikit_learns() -> None:
     rng = np.random.default_rng(0)
     score, label = rng.random(500), rng.integers(0, 2, 500)
     score[:4], label[:4] = [0.0, 1.0, 0.0, 1.0], [0, 1, 1, 0]
-    rows = [row(str(at), label=str(label[at]), score=repr(float(score[at]))) for at in range(500)]
+    rows = [record(str(at), label=str(label[at]), score=repr(float(score[at]))) for at in range(500)]
 
     state = labelled(*rows).strata[WHOLE]
 
@@ -235,7 +232,7 @@ def test_moments_of_errors_and_labels_are_those_of_the_numbers() -> None:
     rng = np.random.default_rng(1)
     label, prediction = rng.normal(3, 2, 300), rng.normal(3, 2, 300)
     rows = [
-        row(str(at), label=repr(float(label[at])), prediction=repr(float(prediction[at])))
+        record(str(at), label=repr(float(label[at])), prediction=repr(float(prediction[at])))
         for at in range(300)
     ]
 
@@ -261,7 +258,7 @@ def test_moments_of_errors_and_labels_are_those_of_the_numbers() -> None:
 
 @pytest.mark.parametrize("kind", ["binary", "regression"])
 def test_counted_sums_have_the_one_form_of_equal_counts(kind: str) -> None:
-    rows = [row(str(at), label="1", prediction="0.75", score="0.3") for at in range(9)]
+    rows = [record(str(at), label="1", prediction="0.75", score="0.3") for at in range(9)]
 
     state = labelled(*rows, kind=kind).strata[WHOLE]
 
@@ -269,14 +266,14 @@ def test_counted_sums_have_the_one_form_of_equal_counts(kind: str) -> None:
 
 
 def test_terms_too_large_to_add_are_counted() -> None:
-    part = labelled(row(label="1e300", prediction="-1e300"), kind="regression")
+    part = labelled(record(label="1e300", prediction="-1e300"), kind="regression")
 
     sums = counting_of("regression").errors(part.strata[WHOLE])
     assert [sums.out_of_range(term) for term in sums.terms] == [1] * len(sums.terms)
 
 
 def test_without_labels_records_are_tallied() -> None:
-    part = labelled(row("a"), row("b"), kind="unlabelled")
+    part = labelled(record("a"), record("b"), kind="unlabelled")
 
     assert (part.records, part.labelled, part.newest) == (2, 0, None)
     assert part.strata[WHOLE].block("tally").tolist() == [2, 0, 0, 0, 0, 0, 0, 0]
@@ -284,7 +281,7 @@ def test_without_labels_records_are_tallied() -> None:
 
 def test_a_binary_model_may_have_scores_alone() -> None:
     bare = counting_of("binary")
-    table = table_of([row(label="1", score="0.4")], [*PREDICTIONS[:6], *LABELS])
+    table = table_of([record(label="1", score="0.4")], [*PREDICTIONS[:6], *LABELS])
 
     records = count_records(table, bare, panes=PANES[:1], as_of=AS_OF)[0].strata[WHOLE]
     labels = count_labels(table, bare, panes=PANES[:1], as_of=AS_OF)[0].strata[WHOLE]
@@ -296,7 +293,10 @@ def test_a_binary_model_may_have_scores_alone() -> None:
 
 
 def test_features_are_counted_for_the_whole_and_one_may_be_gone() -> None:
-    rows = [row("a") | {"feature:width": "1", "feature:color": "new"}, row("b") | {"feature:width": "x"}]
+    rows = [
+        record("a") | {"feature:width": "1", "feature:color": "new"},
+        record("b") | {"feature:width": "x"},
+    ]
     counting = counting_of("binary")
 
     for columns, widths in ((["feature:width", "feature:color"], 2), (["feature:color"], 0)):
@@ -312,9 +312,9 @@ def test_features_are_counted_for_the_whole_and_one_may_be_gone() -> None:
 @pytest.mark.parametrize("count", [count_labels, count_records])
 def test_a_version_that_is_alone_counts_as_it_does_beside_another(count: Any) -> None:
     names = [*PREDICTIONS, *LABELS, "feature:color", "feature:temp"]
-    shown = {"label": "1", "reported_at": FIRST + HOUR, "feature:color": "red", "feature:temp": "3.5"}
-    here = [row("a", **shown), row("b", score="0.1", **shown), row("c", arm=None, feature_temp=None)]
-    elsewhere = row("d", event_time=int(PANES[1]), logged_at=int(PANES[1]), version="v2")
+    shown: Row = {"label": "1", "reported_at": FIRST + HOUR, "feature:color": "red", "feature:temp": "3.5"}
+    here = [record("a", **shown), record("b", score="0.1", **shown), record("c", arm=None, feature_temp=None)]
+    elsewhere = record("d", event_time=int(PANES[1]), logged_at=int(PANES[1]), version="v2")
 
     alone = count(table_of(here, names), counting_of("binary"), panes=PANES[:2], as_of=AS_OF)
     beside = count(table_of([*here, elsewhere], names), counting_of("binary"), panes=PANES[:2], as_of=AS_OF)
@@ -362,7 +362,7 @@ def test_scores_that_are_no_probabilities_have_no_losses() -> None:
     wide = replace(
         counting_of("binary"), reading=replace(counting_of("binary").reading, score_range=(0.0, 2.0))
     )
-    table = table_of([row(label="1", score="0.4")], [*PREDICTIONS, *LABELS])
+    table = table_of([record(label="1", score="0.4")], [*PREDICTIONS, *LABELS])
 
     state = count_labels(table, wide, panes=PANES[:1], as_of=AS_OF)[0].strata[WHOLE]
 
@@ -372,7 +372,7 @@ def test_scores_that_are_no_probabilities_have_no_losses() -> None:
 
 def test_labels_without_a_grid_are_refused() -> None:
     counting = counting_of("unlabelled")
-    table = table_of([row(label="1")], [*PREDICTIONS, *LABELS])
+    table = table_of([record(label="1")], [*PREDICTIONS, *LABELS])
     rows = read_rows(table, counting, PANES, AS_OF)
 
     with pytest.raises(ValueError, match="labels are counted on a grid: the model has none"):
@@ -384,7 +384,7 @@ def test_a_table_without_blocks_has_no_counters() -> None:
 
 
 def test_a_panes_facts_tell_what_was_read() -> None:
-    table = table_of([row("a"), row("a", logged_at=FIRST + 7), row(None)], [*PREDICTIONS])
+    table = table_of([record("a"), record("a", logged_at=FIRST + 7), record(None)], [*PREDICTIONS])
 
     part = count_records(table, counting_of("binary"), panes=PANES[:1], as_of=AS_OF)[0]
 

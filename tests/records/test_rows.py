@@ -7,32 +7,27 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from strategies import AS_OF, FIRST, PANES, Row, counting_of, reading_of, table_of
+from strategies import AS_OF, FIRST, PANES, Row, counting_of, reading_of, record, table_of
 
 from monitor.core.clock import HOUR, MINUTE
 from monitor.core.errors import SourceError
 from monitor.core.text import reserved
 from monitor.records import rows
 from monitor.records.counting import Counting
-from monitor.records.rows import Rows, read_rows
+from monitor.records.reading import Arms
+from monitor.records.rows import WinningRows, read_rows
 from monitor.records.values import Categories, Numbers
 from monitor.states.strata import NONE, OTHER, Stratum
 
 COLUMNS = ("id", "event_time", "logged_at", "version", "arm", "score", "prediction")
 
 
-def record(name: str | None = "a", at: int | None = FIRST, **more: Any) -> Row:
-    """Return a row of the log."""
-    row = {"id": name, "event_time": at, "logged_at": at, "version": "v1", "arm": "control", "score": "0.5"}
-    return {**row, "prediction": "1", **more}
-
-
-def read(*records: Row, as_of: int = AS_OF, counting: Counting | None = None) -> Rows:
+def read(*records: Row, as_of: int = AS_OF, counting: Counting | None = None) -> WinningRows:
     """Read rows of the log."""
     return read_rows(table_of(records, COLUMNS), counting or counting_of("binary"), PANES, as_of)
 
 
-def panes(found: Rows) -> list[int]:
+def panes(found: WinningRows) -> list[int]:
     """Number of records in each pane."""
     return [int(count) for count in np.bincount(found.pane, minlength=len(PANES))]
 
@@ -184,6 +179,18 @@ def test_arms_beside_the_configured_ones_are_other() -> None:
         f"group={OTHER}",
         f"group={OTHER}",
     ]
+
+
+def test_arms_are_counted_under_the_strata_that_comparisons_read() -> None:
+    counting = counting_of("binary")
+    arms = Arms(column="group", control=OTHER, treatment="")
+    counting = replace(counting, reading=replace(counting.reading, arms=arms))
+    found = read(*(record(str(at), arm=name) for at, name in enumerate([OTHER, "", "x"])), counting=counting)
+
+    *_, (names, codes) = found.strata(counting)
+
+    assert [names[code] for code in codes[np.argsort(found.rows)]] == [*arms.strata, arms.rest]
+    assert len({*arms.strata, arms.rest}) == 3
 
 
 def predictions(kind: str, **columns: list[str | None]) -> tuple[Numbers | None, Numbers | Categories | None]:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from strategies import AS_OF, PANES, Log, counting_of, logs, table_of
 
 from monitor.core.errors import SourceError
+from monitor.records.codec import counting_of as counting_of_text
+from monitor.records.codec import counting_text
 from monitor.records.count_records import count_records
-from monitor.records.counting_json import counting_of as counting_of_text
-from monitor.records.counting_json import counting_text
-from monitor.records.ids import with_one_id
 from monitor.records.reading import Challenger
 from monitor.records.shipped import COUNTED, PANE, count_batches, job_text, parts_of, whole_panes, with_panes
+from monitor.records.values import with_one_id
 
 
 def sorted_batches(table: pa.Table, job: str, rows: int) -> Iterator[pa.RecordBatch]:

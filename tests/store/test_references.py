@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from store_examples import COUNTING, READING
 
 from monitor.core.errors import CodecError
+from monitor.records.codec import counting_of, counting_text
 from monitor.records.counting import Counting
-from monitor.records.counting_json import counting_of, counting_text
 from monitor.records.reading import Reading
 from monitor.states.grids import NumericGrid
 

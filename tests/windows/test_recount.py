@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.windows.recount import Budget, Candidate, about_to_settle, choose, ripe
+from monitor.windows.recount import Budget, RecountCandidate, about_to_settle, choose, ripe
 
 NOW = 100 * DAY
 BUDGET = Budget(rows=1_000, pane=HOUR, every=HOUR, settling_age=None)
-PANE = Candidate(
+PANE = RecountCandidate(
     start=NOW - 10 * DAY,
     since=NOW - 2 * HOUR,
     records_changed=False,

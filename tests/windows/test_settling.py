@@ -14,8 +14,8 @@ from monitor.windows.settling import (
     Ages,
     Delays,
     LabelledPanes,
-    Rule,
     Settled,
+    SettlingRule,
     completeness,
     plateau,
     settled,
@@ -27,7 +27,7 @@ EDGES: Floats = np.asarray([1.0, 2.0, 4.0, 8.0, 16.0])
 FINE: Floats = np.asarray(DELAY_EDGES)
 HORIZON = 30 * DAY
 OLD = HORIZON - HORIZON // 50  # age of a log that is as old as the horizon
-RULE = Rule(share=0.95, after=None, horizon=HORIZON, pane=HOUR, log_age=90 * DAY, heard=1_000 * DAY)
+RULE = SettlingRule(share=0.95, after=None, horizon=HORIZON, pane=HOUR, log_age=90 * DAY, heard=1_000 * DAY)
 AGES = Ages(settled=2 * DAY, nearly_all=4 * DAY, held=False)
 NOW = 1_000 * DAY
 
@@ -77,7 +77,9 @@ def panes_of(
     )
 
 
-def of(panes: LabelledPanes, *, end: int, ages: Ages = AGES, rule: Rule = RULE, days: int = 7) -> Settled:
+def of(
+    panes: LabelledPanes, *, end: int, ages: Ages = AGES, rule: SettlingRule = RULE, days: int = 7
+) -> Settled:
     return settled((end - days * DAY, end), NOW, panes, ages, rule, plateau(panes, ages, rule))
 
 

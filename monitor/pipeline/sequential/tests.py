@@ -54,7 +54,7 @@ def tests_of(spec: ModelSpec, counting: Counting) -> list[SequentialTest]:
     tests: list[SequentialTest] = []
     arms = counting.reading.arms
     if arms is not None and counting.label is not None:
-        tests += [_outcome(spec, counting, arms, *one) for one in _compared(counting.reading)]
+        tests += [_outcome(spec, counting, arms, *outcome) for outcome in _compared(counting.reading)]
     if arms is not None and spec.compared.control_share is not None:
         tests.append(_sample_ratio(spec, arms, spec.compared.control_share))
     if counting.challenged and counting.label is not None:
@@ -96,7 +96,7 @@ class _Outcomes:
         """That they differ."""
         if self.detect is None:
             return 0.0
-        control, treatment = (sequential.arm_of(one) for one in self.outcomes(counts))
+        control, treatment = (sequential.arm_of(outcome) for outcome in self.outcomes(counts))
         return sequential.outcome_evidence(control, treatment, self.detect)
 
     def results(self, ledger: Ledger) -> Iterator[Result]:

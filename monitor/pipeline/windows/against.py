@@ -89,8 +89,8 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
     then = target.caches.once(
         ("performance", reference.labels), lambda: _performance(target, reference.labels, every=False)
     )
-    known = {key: figure for key, figure in then.items() if figure.value is not None}
-    differences = _differences(target, rows, known, REFERENCE)
+    figures = {key: figure for key, figure in then.items() if figure.value is not None}
+    differences = _differences(target, rows, figures, REFERENCE)
     fall = _fall(target, differences)
     if fall is None:
         return differences
@@ -271,5 +271,6 @@ def _contribution(target: Target, fall: MeasurementRow, now: Strata, then: Strat
 
 def _means(counting: Counting, strata: Strata) -> Mapping[str, SegmentMean]:
     return {
-        one.segment or "": mean_of(counting, strata[one]) for one in segments_of(strata, counting.segments)
+        segment.segment or "": mean_of(counting, strata[segment])
+        for segment in segments_of(strata, counting.segments)
     }

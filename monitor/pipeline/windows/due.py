@@ -15,8 +15,8 @@ from monitor.windows.ends import Window
 from monitor.windows.settling import (
     Ages,
     LabelledPanes,
-    Rule,
     Settled,
+    SettlingRule,
     any_settles,
     plateau,
     settled,
@@ -36,7 +36,7 @@ class Truths:
     as_of: int
     panes: LabelledPanes
     ages: Ages
-    rule: Rule
+    rule: SettlingRule
     reached: float
 
     def of(self, window: Window, end: int) -> Settled:
@@ -92,7 +92,7 @@ def truths(
     for pane in waiting:
         uncounted[pane.start] = uncounted.get(pane.start, 0) + pane.labels
     heard = as_of if state.reported_cursor is None else min(as_of, state.reported_cursor)
-    rule = Rule(
+    rule = SettlingRule(
         share=spec.settled_share,
         after=spec.settle_after,
         horizon=reading.horizon,

@@ -75,4 +75,4 @@ def _labels(counting: Counting, labels: Counters) -> Histogram:
 def _rows(
     target: Target, results: Iterable[Result], coverage: float | None, against: str
 ) -> list[MeasurementRow]:
-    return [target.row(one, Truth.SETTLED, WHOLE, coverage, against=against) for one in results]
+    return [target.row(result, Truth.SETTLED, WHOLE, coverage, against=against) for result in results]

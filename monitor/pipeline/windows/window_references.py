@@ -84,7 +84,9 @@ def window_references(model: Model, folded: Strata) -> WindowReferences:
     rest = sum(count for version, count in served.items() if version not in own)
     total = sum(records.values()) + rest
     shares = [(rest, default), *((records[version], own[version]) for version in sorted(own))]
-    return WindowReferences(default, own, tuple((count / total, one) for count, one in shares if count))
+    return WindowReferences(
+        default, own, tuple((count / total, reference) for count, reference in shares if count)
+    )
 
 
 def serving_records(counting: Counting, records: Counters) -> int:

@@ -63,7 +63,7 @@ def record_rows(target: Target, folded: Strata, *, strata: bool = True) -> list[
         warned = replace(target, warning=target.warning or references.warning(stratum))
         rows += [warned.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, shifted)]
         rows += [target.row(result, Truth.NONE, stratum, None) for result in _wanted(stratum, checked)]
-    rows = by_day(target, Part.RECORDS, folded, rows, lambda one: quality(counting, one[WHOLE]))
+    rows = by_day(target, Part.RECORDS, folded, rows, lambda rest: quality(counting, rest[WHOLE]))
     return rows + independent(target, quality_against_reference(target, rows, references))
 
 
@@ -89,7 +89,7 @@ def label_rows(target: Target, folded: Strata, truth: Truth, *, strata: bool = T
             rows += _of_stratum(target, truth, stratum, counters, measured)
         rows += [target.row(result, truth, WHOLE, coverage) for result in _arms(target, folded, options)]
     rows = by_day(
-        target, Part.LABELS, folded, rows, lambda one: _label_values(target, one, options), _both(counting)
+        target, Part.LABELS, folded, rows, lambda rest: _label_values(target, rest, options), _both(counting)
     )
     return rows + independent(target, against_reference(target, rows, folded))
 

@@ -21,9 +21,9 @@ from monitor.records.labels.error_terms import (
 )
 from monitor.records.labels.pairing import PAIRED, Predicted, challenger_of, class_cells, paired_cells
 from monitor.records.pane import PanePart
-from monitor.records.probabilities import Probabilities, loss_terms, probabilities_of, probability_terms
+from monitor.records.probabilities import ClassProbabilities, loss_terms, probabilities_of, probability_terms
 from monitor.records.reading import Reading, Task
-from monitor.records.rows import Rows, outputs_of, prediction_of, read_rows, score_of, times
+from monitor.records.rows import WinningRows, outputs_of, prediction_of, read_rows, score_of, times
 from monitor.records.tabulate import Table
 from monitor.records.values import Categories, Numbers, categories, is_nan, numbers
 from monitor.states.counters import Counters
@@ -41,7 +41,7 @@ _CellTerms = tuple[Ints, list[Floats], Bools]
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class WinningLabels:
     """The winning label of each winning row.
 
     Parameters
@@ -74,10 +74,10 @@ class Labels:
     delay: Ints
     newest: Ints
 
-    def take(self, rows: Ints) -> "Labels":
+    def take(self, rows: Ints) -> "WinningLabels":
         """Labels of chosen rows."""
-        columns = {name: getattr(self, name)[rows] for name in Labels.__slots__ if name != "number"}
-        return Labels(number=None if self.number is None else self.number.take(rows), **columns)
+        columns = {name: getattr(self, name)[rows] for name in WinningLabels.__slots__ if name != "number"}
+        return WinningLabels(number=None if self.number is None else self.number.take(rows), **columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int)
     return _parts(table, rows, labels, [{} for _ in rows.panes])
 
 
-def winning_labels(table: pa.Table, rows: Rows, counting: Counting, as_of: int) -> Labels:
+def winning_labels(table: pa.Table, rows: WinningRows, counting: Counting, as_of: int) -> WinningLabels:
     """Of several labels the highest revision, then the latest report, then the smallest value."""
     roles = [name for name in _OF_LABELS if name in table.column_names]
     held = np.flatnonzero(_holds_label(table, roles)[rows.member])
@@ -163,7 +163,7 @@ def winning_labels(table: pa.Table, rows: Rows, counting: Counting, as_of: int) 
     return _with_reports(labels, reports, rows, counting.reading, dated=dated)
 
 
-def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
+def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> Terms:
     """Cells and sums of the labelled rows."""
     reading = counting.reading
     score = score_of(chosen, reading)
@@ -199,7 +199,7 @@ def label_terms(chosen: pa.Table, labels: Labels, counting: Counting) -> Terms:
 
 
 def _paired(
-    chosen: pa.Table, score: Numbers | None, prediction: Categories, labels: Labels, counting: Counting
+    chosen: pa.Table, score: Numbers | None, prediction: Categories, labels: WinningLabels, counting: Counting
 ) -> dict[str, _Cells]:
     """Cells of the records that a challenger predicted too."""
     challenger, classes = counting.reading.challenger, counting.reading.classes
@@ -237,12 +237,12 @@ def _holds_label(table: pa.Table, roles: list[str]) -> Bools:
     return holds
 
 
-def _no_labels(n: int) -> Labels:
+def _no_labels(n: int) -> WinningLabels:
     no, zero = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
-    return Labels(no, zero, None, no, no, zero, zero, np.full(n, _NEVER), np.full(n, _NONE))
+    return WinningLabels(no, zero, None, no, no, zero, zero, np.full(n, _NEVER), np.full(n, _NONE))
 
 
-def _values_of(value: Numbers | Categories, has: Ints, counting: Counting, n: int) -> Labels:
+def _values_of(value: Numbers | Categories, has: Ints, counting: Counting, n: int) -> WinningLabels:
     """Labels of n rows, of which those numbered `has` have the values."""
     if counting.label is None:
         raise ValueError("labels are counted on a grid: the model has none")
@@ -274,7 +274,9 @@ def _no_class(value: Categories, unseen: Bools, task: Task) -> Bools:
     return unseen & np.isin(value.codes, [at for at, level in enumerate(value.levels) if is_nan(level)])
 
 
-def _with_reports(labels: Labels, reports: _Reports, rows: Rows, reading: Reading, *, dated: bool) -> Labels:
+def _with_reports(
+    labels: WinningLabels, reports: _Reports, rows: WinningRows, reading: Reading, *, dated: bool
+) -> WinningLabels:
     """Labels with what follows from all of their reports."""
     n = len(rows.rows)
     corrections = np.maximum(distinct(reports.group, reports.keys, n) - 1, 0)
@@ -288,7 +290,7 @@ def _with_reports(labels: Labels, reports: _Reports, rows: Rows, reading: Readin
     return replace(labels, corrections=corrections, stale=late.astype(np.int64), delay=delay, newest=newest)
 
 
-def _delays(labels: Labels, classes: int) -> _Cells:
+def _delays(labels: WinningLabels, classes: int) -> _Cells:
     """Cells of the first labels' delays; the labels of a regression have one class."""
     kind = labels.cell if classes else np.zeros_like(labels.cell)
     reported = labels.known & (labels.delay != _NEVER) & (kind < max(1, classes))
@@ -297,15 +299,15 @@ def _delays(labels: Labels, classes: int) -> _Cells:
     return cell, reported
 
 
-def _confusion(prediction: Categories, labels: Labels, classes: tuple[str, ...]) -> _Cells:
+def _confusion(prediction: Categories, labels: WinningLabels, classes: tuple[str, ...]) -> _Cells:
     unseen = len(classes)
     predicted = prediction.positions(classes, unseen)
     return np.minimum(labels.cell, unseen) * (unseen + 1) + predicted, labels.known & (predicted >= 0)
 
 
-def _position(labels: Labels, found: Probabilities, classes: tuple[str, ...]) -> Ints:
+def _position(labels: WinningLabels, probabilities: ClassProbabilities, classes: tuple[str, ...]) -> Ints:
     """Position of each label's class among those that have probabilities; -1: none."""
-    place = {name: at for at, name in enumerate(found.names)}
+    place = {name: at for at, name in enumerate(probabilities.names)}
     of_class = np.asarray([*(place.get(name, -1) for name in classes), -1], dtype=np.int64)
     return of_class[np.minimum(labels.cell, len(classes))]
 
@@ -318,7 +320,7 @@ def _losses(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:
 
 
 def _parts(
-    table: pa.Table, rows: Rows, labels: Labels, strata: list[dict[Stratum, Counters]]
+    table: pa.Table, rows: WinningRows, labels: WinningLabels, strata: list[dict[Stratum, Counters]]
 ) -> list[PanePart]:
     panes = len(rows.panes)
     records = np.bincount(rows.pane[rows.serves], minlength=panes).tolist()
@@ -339,7 +341,7 @@ def _parts(
     ]
 
 
-def _checksums(table: pa.Table, rows: Rows, labels: Labels) -> Ints:
+def _checksums(table: pa.Table, rows: WinningRows, labels: WinningLabels) -> Ints:
     """Of each pane's records with a label, be it a value or not: the label, corrections, the first report."""
     at = np.flatnonzero(labels.known | labels.retracted | labels.invalid)
     members = bits_of_texts(table["id"].take(pa.array(rows.rows[at])))
@@ -348,7 +350,7 @@ def _checksums(table: pa.Table, rows: Rows, labels: Labels) -> Ints:
     return checksum(members, values, rows.event_time[at], rows.pane[at], len(rows.panes))
 
 
-def _values(labels: Labels) -> Bits:
+def _values(labels: WinningLabels) -> Bits:
     """Cells of the labels, or numbers where they are numbers."""
     if labels.number is None:
         return labels.cell.astype(np.uint64)

@@ -74,7 +74,7 @@ def class_cells(
         class of each row, and whether it is one of the model's.
     """
     (label, known), both = labels, (champion, categories(challenger))
-    kinds = [one.positions(classes, len(classes)) for one in both]
+    kinds = [model.positions(classes, len(classes)) for model in both]
     right = [(kind == label).astype(np.int64) for kind in kinds]
     return 2 * right[0] + right[1], known & (kinds[0] >= 0) & (kinds[1] >= 0)
 
@@ -96,23 +96,25 @@ def paired_cells(
         class of each row, and whether it is one of the two.
     """
     (label, known), both = labels, (champion, challenger)
-    cells = [score.cells(one.score.values, one.score.missing) for one in both]
+    cells = [score.cells(model.score.values, model.score.missing) for model in both]
     scored = known & np.logical_and.reduce([cell < score.regular for cell in cells])
-    predicted = known & np.logical_and.reduce([one.kind >= 0 for one in both]) & (cells[1] < score.regular)
-    right = [(one.kind == label).astype(np.int64) for one in both]
+    predicted = (
+        known & np.logical_and.reduce([model.kind >= 0 for model in both]) & (cells[1] < score.regular)
+    )
+    right = [(model.kind == label).astype(np.int64) for model in both]
     label, cells = np.where(scored, label, 0), [np.where(scored, cell, 0) for cell in cells]
     k, j = _count(score, SCORE_CELLS), _count(score, JOINT_CELLS)
     fine = [label * k + merged_cells(score.regular, SCORE_CELLS)[cell] for cell in cells]
     coarse = [merged_cells(score.regular, JOINT_CELLS)[cell] for cell in cells]
-    found = {
+    by_block = {
         "paired": (2 * right[0] + right[1], predicted),
         "champion_scores": (fine[0], scored),
         "challenger_scores": (fine[1], scored),
         "paired_joint": ((label * j + coarse[0]) * j + coarse[1], scored),
     }
     if probabilistic:
-        found["paired_losses"] = (_loss_cells(champion.score, challenger.score, label, scored), scored)
-    return found
+        by_block["paired_losses"] = (_loss_cells(champion.score, challenger.score, label, scored), scored)
+    return by_block
 
 
 def agreement(counters: Counters | Opened) -> Agreement:
@@ -145,8 +147,8 @@ def _count(score: NumericGrid, cells: int) -> int:
 
 def _loss_cells(champion: Numbers, challenger: Numbers, label: Ints, scored: Bools) -> Ints:
     """0 for equal losses, then the sizes of negative differences, then those of positive ones."""
-    of_label = [np.where(label == 1, one.values, 1.0 - one.values) for one in (champion, challenger)]
-    first, second = (np.clip(np.where(scored, one, 0.5), _CLIP, 1.0 - _CLIP) for one in of_label)
+    of_label = [np.where(label == 1, score.values, 1.0 - score.values) for score in (champion, challenger)]
+    first, second = (np.clip(np.where(scored, score, 0.5), _CLIP, 1.0 - _CLIP) for score in of_label)
     difference = np.log(second) - np.log(first)
     size = 1 + lookup(LOSS_EDGES)(np.abs(difference))
     return np.where(difference == 0, 0, size + np.where(difference > 0, len(LOSS_EDGES) + 1, 0))

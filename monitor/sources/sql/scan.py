@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from monitor.records.ids import with_one_id
 from monitor.records.reading import Reading, Task
 from monitor.records.times import formats_of, in_format, main_format
+from monitor.records.values import with_one_id
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.ids import same_id
 from monitor.sources.sql.relations import Looked, look

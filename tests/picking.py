@@ -1,0 +1,34 @@
+"""What a test picks out of rows and stores to look at."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from monitor.measures.rows import MeasurementRow
+from monitor.pipeline.model import Model
+from monitor.records.pane import PanePart, Part
+from monitor.specs.protocols import Store
+from monitor.specs.rows import PaneFacts
+
+_WHOLE = {"version": None, "segment": None, "subject": "", "against": ""}
+
+
+def picked(rows: Iterable[MeasurementRow], measure: str, **fields: Any) -> list[MeasurementRow]:
+    """Rows of a measure with these fields; of the whole, of no subject, against nothing unless asked for."""
+    wanted = _WHOLE | fields | {"measure": measure}
+    return [row for row in rows if all(getattr(row, name) == value for name, value in wanted.items())]
+
+
+def only(rows: Iterable[MeasurementRow], measure: str, **fields: Any) -> MeasurementRow:
+    """The only one of them."""
+    [row] = picked(rows, measure, **fields)
+    return row
+
+
+def facts_of(store: Store, start: int, model: str = "late") -> dict[Part, PaneFacts]:
+    """What is stored of a pane, without its counters, by part."""
+    return {fact.part: fact for fact in store.facts(model, start) if fact.start == start}
+
+
+def pane_of(model: Model, start: int, part: Part) -> PanePart:
+    """A stored part of a pane, of the layout that the model counts on."""
+    return model.store.load_panes(model.name, part, [start], model.counting)[start]
