@@ -20,6 +20,7 @@ from monitor.cli.options import exit_on_error, read_settings
 from monitor.cli.progress import progress
 from monitor.core.clock import floor_to, to_iso
 from monitor.show.terminal import say, say_lines, tell_python
+from monitor.specs import HOST, PORT
 from monitor.store import LIVE
 
 if TYPE_CHECKING:
@@ -296,8 +297,8 @@ def migrate(path: Path) -> None:
 @click.option("--pace", type=Span(), default="10s", show_default=True, help="Real time between these cycles.")
 @click.option("--source-url", envvar="MONITOR_DEMO_SOURCE", show_envvar=True, help="Database for the logs.")
 @click.option("--store-url", envvar="MONITOR_DEMO_STORE", show_envvar=True, help="Database for the results.")
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", type=int, default=9839, show_default=True)
+@click.option("--host", default=HOST, show_default=True)
+@click.option("--port", type=int, default=PORT, show_default=True)
 @exit_on_error
 def demo(directory: Path, **options: Any) -> None:
     """Replay ten months of real flights, show them month by month, and stay up as the daemon."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from monitor.alerts.rules import Severity
 from monitor.config.places import Loc
 from monitor.config.resolve import (
     classes_of,
@@ -22,17 +21,15 @@ from monitor.config.schema import (
     Control,
     Labels,
     Model,
-    Notify,
     Predictions,
     Reference,
     Serving,
-    Source,
     VersionReference,
 )
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
-from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
-from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec, Settings
+from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation
+from monitor.specs.settings import Settings
 from monitor.states.grids import content_hash
 
 Hide: TypeAlias = Callable[[str], str]
@@ -57,11 +54,11 @@ def build(
     return Settings(
         store_url=written.get(("store", "url"), configuration.store.url),
         retention=configuration.store.retention,
-        http=HttpSpec(**configuration.http.model_dump()),
-        log=LogSpec(format=configuration.log.format, level=configuration.log.level),
-        daemon=DaemonSpec(catch_up=configuration.daemon.catch_up, lease_ttl=configuration.daemon.lease_ttl),
+        http=configuration.http,
+        log=configuration.log,
+        daemon=configuration.daemon,
         sources=tuple(
-            _source(name, source, written.get(("sources", name, "url"), source.url))
+            replace(source, name=name, url=written.get(("sources", name, "url"), source.url))
             for name, source in sources.items()
         ),
         models=tuple(
@@ -69,7 +66,7 @@ def build(
             for model in configuration.models
             if model.enabled
         ),
-        channels=tuple(_channel(notify) for notify in configuration.notify),
+        channels=tuple(configuration.notify),
     )
 
 
@@ -93,29 +90,6 @@ def _hidden(value: Any, hide: Hide) -> Any:
             return hide(value)
         case _:
             return value
-
-
-def _source(name: str, source: Source, url: str) -> SourceSpec:
-    return SourceSpec(
-        name=name,
-        url=url,
-        zone=source.timezone,
-        max_connections=source.max_connections,
-        statement_timeout=source.statement_timeout,
-        audit=source.audit,
-        batch_rows=source.batch_rows,
-        max_rows_per_second=source.max_rows_per_second,
-        engine=source.engine,
-    )
-
-
-def _channel(notify: Notify) -> ChannelSpec:
-    return ChannelSpec(
-        name=notify.name,
-        url=notify.url,
-        models=None if notify.models is None else tuple(notify.models),
-        severity=Severity(notify.severity),
-    )
 
 
 def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:

@@ -9,7 +9,7 @@ from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, families_of, probabilities_of, windows_of
-from monitor.config.schema import Alert, Model
+from monitor.config.schema import DEFAULT_RULE, Alert, Model
 from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.label_shift import LABEL
@@ -210,7 +210,7 @@ def _rule(model: Model, alert: Alert) -> Rule:
         against="" if shift and against == REFERENCE else against,
         version=alert.version,
         segment=alert.segment,
-        features=alert.features or "each",
+        features=alert.features or DEFAULT_RULE.features,
         share=alert.share,
         min_n=alert.min_n,
         hold=alert.hold,
