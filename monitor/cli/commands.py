@@ -100,7 +100,7 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
     from monitor.app.clocks import system_clock
     from monitor.app.model_history import rename_models
     from monitor.app.notifying import deliver_once
-    from monitor.app.running import Told, cycle_once, pending
+    from monitor.app.running import NoticeScope, cycle_once, pending
     from monitor.app.wiring import opened
     from monitor.daemon.log import LogFormat, configure
 
@@ -113,8 +113,8 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
             rename_models(app, now)
         for name in app.names(model):
             moment = as_of if as_of is not None else floor_to(now, app.spec(name).every)
-            news = Told.NEWS if run_name == LIVE else Told.NOTHING
-            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, told=news)
+            news = NoticeScope.NEWS if run_name == LIVE else NoticeScope.NOTHING
+            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, notices=news)
             failed |= report.error is not None
             say(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
         if settings.channels and not dry_run:

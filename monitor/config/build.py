@@ -19,11 +19,11 @@ from monitor.config.rules import rules_of
 from monitor.config.schema import (
     Configuration,
     Control,
-    Labels,
+    LabelsTable,
     Model,
     Predictions,
-    Reference,
-    Serving,
+    ReferenceTable,
+    ServingTable,
     VersionReference,
 )
 from monitor.records import reading as records
@@ -192,11 +192,11 @@ def _compared(model: Model) -> ComparedSpec:
     )
 
 
-def _serving(serving: Serving) -> records.Serving:
+def _serving(serving: ServingTable) -> records.Serving:
     return records.Serving(column=serving.column, values=tuple(serving.values))
 
 
-def _time_units(predictions: Predictions, labels: Labels | None) -> tuple[tuple[str, str], ...]:
+def _time_units(predictions: Predictions, labels: LabelsTable | None) -> tuple[tuple[str, str], ...]:
     first = predictions.event_time_unit
     units: list[tuple[str, str | None]] = [("event_time", first)]
     if predictions.logged_at is not None:
@@ -239,7 +239,7 @@ def _outputs(model: Model) -> tuple[tuple[str, str | None], ...]:
     )
 
 
-def _labels(labels: Labels, predictions: Predictions) -> Relation:
+def _labels(labels: LabelsTable, predictions: Predictions) -> Relation:
     return Relation(
         table=labels.table,
         query=labels.query,
@@ -258,7 +258,7 @@ def _id(configured: str | list[str]) -> tuple[tuple[str, str], ...]:
     return tuple((f"id:{at}" if at else "id", column) for at, column in columns)
 
 
-def _reference(model: Model, reference: Reference) -> ReferenceSpec:
+def _reference(model: Model, reference: ReferenceTable) -> ReferenceSpec:
     versions = reference.versions.items()
     own = tuple(
         (name, replace(_of_version(model, version), version=name)) for name, version in sorted(versions)

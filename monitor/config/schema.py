@@ -56,7 +56,7 @@ FamilyName: TypeAlias = Literal[
 ]
 
 
-class Store(BaseModel):
+class StoreTable(BaseModel):
     """Our own database."""
 
     model_config = STRICT
@@ -65,7 +65,7 @@ class Store(BaseModel):
     retention: Duration | None = None
 
 
-Http: TypeAlias = Annotated[
+HttpTable: TypeAlias = Annotated[
     HttpSpec,
     Keys(
         "Http",
@@ -78,7 +78,7 @@ Http: TypeAlias = Annotated[
         secret_file=Text | None,
     ),
 ]
-Log: TypeAlias = Annotated[
+LogTable: TypeAlias = Annotated[
     LogSpec,
     Keys(
         "Log",
@@ -88,7 +88,7 @@ Log: TypeAlias = Annotated[
         level=Literal["debug", "info", "warning", "error"],
     ),
 ]
-Daemon: TypeAlias = Annotated[
+DaemonTable: TypeAlias = Annotated[
     DaemonSpec,
     Keys(
         "Daemon",
@@ -98,7 +98,7 @@ Daemon: TypeAlias = Annotated[
         lease_ttl=Annotated[Duration, Field(ge=SECOND)],
     ),
 ]
-Source: TypeAlias = Annotated[
+SourceTable: TypeAlias = Annotated[
     SourceSpec,
     Keys(
         "Source",
@@ -114,7 +114,7 @@ Source: TypeAlias = Annotated[
         engine=Literal["local", "spark", "sql"],
     ),
 ]
-Notify: TypeAlias = Annotated[
+NotifyTable: TypeAlias = Annotated[
     ChannelSpec,
     Keys(
         "Notify",
@@ -159,7 +159,7 @@ class Predictions(BaseModel):
     version: Text | None = None
 
 
-class Labels(BaseModel):
+class LabelsTable(BaseModel):
     """The ground truth."""
 
     model_config = STRICT
@@ -196,13 +196,13 @@ class VersionReference(BaseModel):
     end: Moment | None = Field(None, alias="to")
 
 
-class Reference(VersionReference):
+class ReferenceTable(VersionReference):
     """What the current distributions are compared with."""
 
     versions: dict[Text, VersionReference] = {}
 
 
-class Serving(BaseModel):
+class ServingTable(BaseModel):
     """Which rows serve; the others are shadow rows."""
 
     model_config = STRICT
@@ -234,7 +234,7 @@ class Control(BaseModel):
     detect: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-class Challenger(BaseModel):
+class ChallengerTable(BaseModel):
     """Another model that predicts the same records."""
 
     model_config = STRICT
@@ -267,7 +267,7 @@ class ReadingTable(BaseModel):
     revise_every: Positive = DEFAULT_MODEL.revise_every
 
 
-class Alert(BaseModel):
+class AlertTable(BaseModel):
     """A rule: when a measurement is worth an alert."""
 
     model_config = STRICT
@@ -329,19 +329,19 @@ class Model(BaseModel):
     against: list[Against] = []
     max_series: Count = DEFAULT_MODEL.max_series
     predictions: Predictions
-    labels: Labels | None = None
+    labels: LabelsTable | None = None
     classes: Classes = Classes()
-    reference: Reference | None = None
+    reference: ReferenceTable | None = None
     features: Features = Features()
     segments: list[Text] = []
-    serving: Serving | None = None
+    serving: ServingTable | None = None
     control: Control | None = None
-    challenger: Challenger | None = None
+    challenger: ChallengerTable | None = None
     profit: Profit | None = None
     owner: Text | None = None
     runbook_url: Text | None = None
     alert_labels: dict[Label, str] = {}
-    alerts: list[Alert] | None = None
+    alerts: list[AlertTable] | None = None
     default_alerts: bool | None = None
     reading: ReadingTable = ReadingTable()
 
@@ -351,12 +351,12 @@ class Configuration(BaseModel):
 
     model_config = STRICT
 
-    store: Store = Store()
-    http: Http = HttpSpec()
-    log: Log = LogSpec()
-    daemon: Daemon = DaemonSpec()
-    sources: dict[Name, Source] = {}
+    store: StoreTable = StoreTable()
+    http: HttpTable = HttpSpec()
+    log: LogTable = LogSpec()
+    daemon: DaemonTable = DaemonSpec()
+    sources: dict[Name, SourceTable] = {}
     defaults: dict[str, object] = {}
     include: list[Text] = []
     models: Annotated[list[Model], Field(min_length=1)]
-    notify: list[Notify] = []
+    notify: list[NotifyTable] = []

@@ -30,7 +30,7 @@ class AlertSeries:
 
 
 @dataclass(frozen=True, slots=True)
-class Alerting:
+class ExposedAlerts:
     """What is exposed of a model's alerts; `verdicts` counts series by rule and outcome."""
 
     alerts: tuple[AlertSeries, ...] = ()
@@ -44,7 +44,7 @@ def alerting(
     rows: Iterable[MeasurementRow],
     second: int,
     accepted: Accepted | None = None,
-) -> Alerting:
+) -> ExposedAlerts:
     """What is exposed of a model's alerts.
 
     Parameters
@@ -68,7 +68,7 @@ def alerting(
         for one in alerts
         if one.state is not State.RESOLVED
     )
-    return Alerting(shown, verdicts)
+    return ExposedAlerts(shown, verdicts)
 
 
 def _labels(model: str, alert: Alert, added: Mapping[str, str]) -> dict[str, str]:
@@ -77,7 +77,7 @@ def _labels(model: str, alert: Alert, added: Mapping[str, str]) -> dict[str, str
     return dict(added) | dict(zip(LABELS, own, strict=True))
 
 
-def alert_families(models: Iterable[Alerting]) -> Iterator[Metric]:
+def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
     """Families of all models' alerts. Their labels are those of any alert: what one lacks is empty."""
     shown = [alert for model in models for alert in model.alerts]
     names = (*LABELS, *sorted({name for one in shown for name in one.labels}.difference(LABELS)))
@@ -95,7 +95,7 @@ def alert_families(models: Iterable[Alerting]) -> Iterator[Metric]:
     yield since
 
 
-def rule_family(model: str, exposed: Alerting) -> Metric:
+def rule_family(model: str, exposed: ExposedAlerts) -> Metric:
     """Family of what a model's rules say."""
     rules = GaugeMetricFamily(
         RULE_SERIES,

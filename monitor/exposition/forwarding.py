@@ -45,7 +45,7 @@ class Forwarding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alerting:
+class AlertingRule:
     """One alerting rule of Prometheus; its labels and annotations are templates: see `literal`."""
 
     name: str

@@ -9,12 +9,12 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from monitor.core.clock import SECOND
 from monitor.exposition import names
 from monitor.exposition.alerts import rule_family
-from monitor.exposition.selection import WINDOW_MEASURES, Exposed, Series
+from monitor.exposition.selection import WINDOW_MEASURES, Exposed, ExposedSeries
 from monitor.measures.catalogue import CATALOGUE
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class MetricFamily:
     """Name, help and labels of a metric family."""
 
     name: str
@@ -24,45 +24,45 @@ class Family:
 
 def measurement_families(model: str, exposed: Exposed) -> Iterator[Metric]:
     """Families of a model that have series, in the order of the page; those of the model itself."""
-    by_family: dict[str, list[Series]] = defaultdict(list)
+    by_family: dict[str, list[ExposedSeries]] = defaultdict(list)
     for series in exposed.series:
         by_family[series.family].append(series)
     for family in _FAMILIES:
         if family.name in by_family:
             yield _gauge(family, [(one.labels, one.value) for one in by_family[family.name]])
-    as_of = Family(names.AS_OF, "Moment of which the measurements speak; Unix time.", ("model",))
+    as_of = MetricFamily(names.AS_OF, "Moment of which the measurements speak; Unix time.", ("model",))
     yield _gauge(as_of, [((model,), exposed.as_of / SECOND)])
-    absent = Family(
+    absent = MetricFamily(
         names.ABSENT, "Measurements that have no value at present, by reason.", ("model", "reason")
     )
     yield _gauge(absent, [((model, reason), n) for reason, n in exposed.absent])
-    dropped = Family(names.DROPPED, "Series that max_series leaves no room for.", ("model",))
+    dropped = MetricFamily(names.DROPPED, "Series that max_series leaves no room for.", ("model",))
     yield _gauge(dropped, [((model,), exposed.dropped)])
     yield rule_family(model, exposed.alerting)
 
 
-def families() -> Iterator[Family]:
+def families() -> Iterator[MetricFamily]:
     """Families of measurements, in the order of the page: windows, then measures with their bounds."""
     labels = (*names.LABELS, names.TRUTH)
-    yield Family(names.WINDOW_END, "End of the window; Unix time.", labels)
-    yield Family(names.WINDOW_RECORDS, "Records of the window.", labels)
-    yield Family(names.WINDOW_COVERAGE, "Labelled share of the window's records.", labels)
+    yield MetricFamily(names.WINDOW_END, "End of the window; Unix time.", labels)
+    yield MetricFamily(names.WINDOW_RECORDS, "Records of the window.", labels)
+    yield MetricFamily(names.WINDOW_COVERAGE, "Labelled share of the window's records.", labels)
     for measure in CATALOGUE:
         if measure.name in WINDOW_MEASURES:
             continue
         name = names.family_name(measure)
         own = labels if names.has_truth(measure) else names.LABELS
-        yield Family(name, names.family_help(measure), own)
+        yield MetricFamily(name, names.family_help(measure), own)
         for bound in ("lower", "upper"):
-            yield Family(f"{name}_{bound}", names.family_help(measure, bound), own)
+            yield MetricFamily(f"{name}_{bound}", names.family_help(measure, bound), own)
         if names.has_reference(measure):
-            yield Family(f"{name}_{names.REFERENCE}", names.family_help(measure, names.REFERENCE), own)
+            yield MetricFamily(f"{name}_{names.REFERENCE}", names.family_help(measure, names.REFERENCE), own)
 
 
 _FAMILIES = tuple(families())
 
 
-def _gauge(family: Family, samples: list[tuple[tuple[str, ...], float]]) -> Metric:
+def _gauge(family: MetricFamily, samples: list[tuple[tuple[str, ...], float]]) -> Metric:
     gauge = GaugeMetricFamily(family.name, family.help, labels=family.labels)
     for labels, value in samples:
         gauge.add_metric(labels, value)

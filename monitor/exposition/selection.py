@@ -11,7 +11,7 @@ from monitor.alerts.lifecycle import Alert
 from monitor.alerts.verdicts import needed
 from monitor.core.clock import SECOND
 from monitor.exposition import names
-from monitor.exposition.alerts import Alerting, alerting
+from monitor.exposition.alerts import ExposedAlerts, alerting
 from monitor.measures.catalogue import BY_NAME, CATALOGUE, Measure
 from monitor.measures.measure import Family
 from monitor.measures.rows import MeasurementRow, Truth
@@ -36,7 +36,7 @@ class Group(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ExposedSeries:
     """One series: its family's name, its label values in the family's order, its value."""
 
     family: str
@@ -58,10 +58,10 @@ class Exposed:
     """
 
     as_of: int
-    series: tuple[Series, ...]
+    series: tuple[ExposedSeries, ...]
     absent: tuple[tuple[str, int], ...]
     dropped: int
-    alerting: Alerting = field(default_factory=Alerting)
+    alerting: ExposedAlerts = field(default_factory=ExposedAlerts)
 
 
 def reads(model: ModelSpec) -> frozenset[str]:
@@ -145,18 +145,18 @@ def _newest(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementR
     yield from found.values()
 
 
-def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[Series]:
+def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[ExposedSeries]:
     measure, result = BY_NAME[row.measure], row.measurement
     if result.value is None:
         return
     name, labels = names.family_name(measure), _measure_labels(model, row, measure)
-    yield Series(name, labels, result.value, group)
+    yield ExposedSeries(name, labels, result.value, group)
     if result.interval is not None and group is Group.WHOLE:
-        yield Series(f"{name}_lower", labels, result.interval.lower, Group.BOUND)
-        yield Series(f"{name}_upper", labels, result.interval.upper, Group.BOUND)
+        yield ExposedSeries(f"{name}_lower", labels, result.interval.lower, Group.BOUND)
+        yield ExposedSeries(f"{name}_upper", labels, result.interval.upper, Group.BOUND)
 
 
-def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[Series]:
+def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[ExposedSeries]:
     """What the reference's labels gave, from the figures behind the newest differences from it."""
     found: dict[tuple[str, tuple[str, ...]], tuple[int, float]] = {}
     for row in (row for row in rows if row.against == names.REFERENCE):
@@ -168,7 +168,7 @@ def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[Series
         if isinstance(value, float) and row.window_end > found.get(key, (-1, 0.0))[0]:
             found[key] = (row.window_end, value)
     for (family, labels), (_, value) in found.items():
-        yield Series(f"{family}_{names.REFERENCE}", labels, value, Group.BOUND)
+        yield ExposedSeries(f"{family}_{names.REFERENCE}", labels, value, Group.BOUND)
 
 
 def _labels(model: str, row: MeasurementRow) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ def _measure_labels(model: str, row: MeasurementRow, measure: Measure) -> tuple[
     return (*_labels(model, row), row.truth) if names.has_truth(measure) else _labels(model, row)
 
 
-def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[Series]:
+def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[ExposedSeries]:
     """End, records and coverage of each window, once for the whole and each stratum.
 
     The records are those of the window; where no row says how many, the most that a measure stands on.
@@ -198,11 +198,11 @@ def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[Series]:
         group = Group.WHOLE if (version, segment) == ("", "") else Group.STRATUM
         facts = [row for row in same if row.measure in WINDOW_MEASURES] or same
         records = max(row.measurement.n for row in facts)
-        yield Series(names.WINDOW_END, labels, same[0].window_end / SECOND, group)
-        yield Series(names.WINDOW_RECORDS, labels, records, group)
+        yield ExposedSeries(names.WINDOW_END, labels, same[0].window_end / SECOND, group)
+        yield ExposedSeries(names.WINDOW_RECORDS, labels, records, group)
         coverage = _coverage(same)
         if coverage is not None:
-            yield Series(names.WINDOW_COVERAGE, labels, coverage, group)
+            yield ExposedSeries(names.WINDOW_COVERAGE, labels, coverage, group)
 
 
 def _coverage(rows: Iterable[MeasurementRow]) -> float | None:
@@ -213,11 +213,11 @@ def _coverage(rows: Iterable[MeasurementRow]) -> float | None:
     return None
 
 
-def _order(series: Series) -> tuple[int, tuple[str, ...], str]:
+def _order(series: ExposedSeries) -> tuple[int, tuple[str, ...], str]:
     return (series.group, series.labels, series.family)
 
 
-def _within(series: Sequence[Series], most: int) -> list[Series]:
+def _within(series: Sequence[ExposedSeries], most: int) -> list[ExposedSeries]:
     """Keep the most precious ones; what belongs to the whole model is never given up."""
     whole = sum(one.group is Group.WHOLE for one in series)
     return list(series[: max(most, whole)])

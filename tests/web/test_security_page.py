@@ -13,7 +13,7 @@ import servers
 from pages import Page, make_certificate, serving
 from pydantic import TypeAdapter
 
-from monitor.config.schema import Http, Source, Store
+from monitor.config.schema import HttpTable, SourceTable, StoreTable
 from monitor.specs.settings import HttpSpec
 from monitor.web.server import Server
 
@@ -29,9 +29,9 @@ def examples(kind: str) -> list[str]:
 def test_the_configurations_are_valid() -> None:
     port, databases = map(tomllib.loads, examples("toml"))
 
-    http: HttpSpec = TypeAdapter(Http).validate_python(port["http"])
-    Store.model_validate(databases["store"])
-    TypeAdapter(Source).validate_python(databases["sources"]["serving"])
+    http: HttpSpec = TypeAdapter(HttpTable).validate_python(port["http"])
+    StoreTable.model_validate(databases["store"])
+    TypeAdapter(SourceTable).validate_python(databases["sources"]["serving"])
 
     assert None not in asdict(http).values()
 
