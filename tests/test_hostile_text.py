@@ -28,7 +28,7 @@ from monitor.core.measurement import Detail, Measurement
 from monitor.core.text import double_quoted
 from monitor.daemon.log import LogFormat, configure
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.show.alerts import Told, alerts_as_csv, alerts_as_json, alerts_as_table
+from monitor.show.alerts import ShownAlert, alerts_as_csv, alerts_as_json, alerts_as_table
 from monitor.show.details import with_details
 from monitor.show.plain import as_csv, as_json
 from monitor.show.table import as_table
@@ -200,7 +200,7 @@ def test_alerts_of_an_old_store_are_told_quietly_and_as_json_exactly(text: str, 
         series=series, severity=Severity.INFO, state=State.FIRING, since=0, judged_at=DAY,
         verdict=verdict, breach=verdict, fired_at=0,
     )  # fmt: skip
-    told = [Told("late", alert, f"{text}: {other}")]
+    told = [ShownAlert("late", alert, f"{text}: {other}")]
 
     for shown in (alerts_as_table(told, explain=True), alerts_as_csv(told), alerts_as_json(told)):
         assert_quiet(shown)

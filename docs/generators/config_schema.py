@@ -39,7 +39,7 @@ def json_schema(described: Mapping[tuple[str, str], str]) -> dict[str, Any]:
     windows = definitions["Model"]["properties"]["windows"]
     windows["items"] = {"anyOf": [{"type": "string"}, windows["items"]]}
     windows["default"] = [window["length"] for window in windows["default"]]
-    for name in ("Model", "Predictions", "Labels", "Control", "Profit"):
+    for name in ("Model", "Predictions", "LabelsTable", "Control", "Profit"):
         definitions[name].pop("required", None)
     schema.pop("required", None)
     schema["properties"]["models"].pop("minItems", None)

@@ -78,7 +78,7 @@ class CheckedModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """Everything that `check` found."""
 
     faults: tuple[Finding, ...] = ()
@@ -86,7 +86,7 @@ class Checked:
     models: tuple[CheckedModel, ...] = ()
 
 
-def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = False) -> Checked:
+def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = False) -> CheckResult:
     """Look at the store and at every model's tables: all faults at once.
 
     Parameters
@@ -117,7 +117,7 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
             faults.append(_of_source(name, own, error))
         finally:
             source.close()
-    return Checked(tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models))
+    return CheckResult(tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models))
 
 
 def _of_source(name: str, models: Sequence[ModelSpec], error: SourceError) -> Finding:

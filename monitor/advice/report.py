@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from monitor.advice.channels import check_channels
-from monitor.advice.checks import Checked, CheckedModel, Finding, check_tables
+from monitor.advice.checks import CheckedModel, CheckResult, Finding, check_tables
 from monitor.advice.explain import Query
 from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
@@ -44,14 +44,14 @@ def run_check(
     try:
         examined = examine(path, environ)
         if examined.faults:
-            checked = Checked(tuple(Finding(model, text, placed=True) for model, text in examined.faults))
+            checked = CheckResult(tuple(Finding(model, text, placed=True) for model, text in examined.faults))
             models = 0
         else:
             settings = examined.settings
             checked = _whole(settings, path.parent, now, offline=offline, explain=explain)
             models = len(settings.models)
     except ConfigurationError as error:
-        checked, models = Checked(tuple(Finding(None, text) for text in error.faults)), 0
+        checked, models = CheckResult(tuple(Finding(None, text) for text in error.faults)), 0
     if form == "json":
         say_lines(json_text(as_object(path, checked), indent=2))
     else:
@@ -61,9 +61,9 @@ def run_check(
     return 1 if strict and checked.warnings else 0
 
 
-def _whole(settings: Settings, base: Path, now: int, *, offline: bool, explain: bool) -> Checked:
+def _whole(settings: Settings, base: Path, now: int, *, offline: bool, explain: bool) -> CheckResult:
     """What is found of a file that has no fault."""
-    checked = Checked()
+    checked = CheckResult()
     if not offline:
         checked = check_tables(settings, base, now, explain=explain)
         checked = replace(checked, faults=(*_of_files(settings.http, base), *checked.faults))
@@ -81,7 +81,7 @@ def _whole(settings: Settings, base: Path, now: int, *, offline: bool, explain: 
     )
 
 
-def as_object(path: Path, checked: Checked) -> dict[str, Any]:
+def as_object(path: Path, checked: CheckResult) -> dict[str, Any]:
     """Everything that was found, for JSON."""
     return {
         "config": str(path),
@@ -152,7 +152,7 @@ def _indented(query: Query) -> Iterator[str]:
         yield f"       plan: {line}"
 
 
-def _say(path: Path, checked: Checked, models: int, *, explain: bool) -> None:
+def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> None:
     for warning in checked.warnings:
         say(f"warning: {warning}", err=True)
     for fault in checked.faults:

@@ -9,19 +9,19 @@ from monitor.app.model_history import Decision
 from monitor.app.wiring import App
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
-from monitor.show.alerts import Told
+from monitor.show.alerts import ShownAlert
 from monitor.specs.rows import Event
 
 
 def listed(
     app: App, *, model: str | None = None, history: bool = False, as_of: int | None = None
-) -> list[Told]:
+) -> list[ShownAlert]:
     """Alerts that are pending or firing, or, with the history, all; each with who has seen it."""
     names = set(app.names(model)) if model is None or not app.is_history(model) else {model}
     found = app.store.alerts(model, ended=history, as_of=as_of)
     seen = app.store.events(model, ACKNOWLEDGED)
     return [
-        Told(name, alert, _seen_by(name, alert, seen))
+        ShownAlert(name, alert, _seen_by(name, alert, seen))
         for name, alert in found
         if model is not None or name in names or history
     ]

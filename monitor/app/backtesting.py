@@ -10,7 +10,7 @@ from monitor.core.clock import format_duration, to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.text import json_text
 from monitor.core.words import number
-from monitor.show.alerts import Told, alerts_as_table, plain_alert
+from monitor.show.alerts import ShownAlert, alerts_as_table, plain_alert
 from monitor.show.words import aligned
 
 _HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
@@ -42,7 +42,7 @@ def _chosen(rules: tuple[Rule, ...], name: str | None) -> tuple[Rule, ...]:
 def as_report(model: str, summed: list[Summary], alerts: list[Alert]) -> str:
     """Tables: a line for each rule, a line for each alert."""
     text = aligned([_HEAD, *(_line(one) for one in summed)])
-    told = [Told(model, alert) for alert in alerts]
+    told = [ShownAlert(model, alert) for alert in alerts]
     return f"{text}\n\n{alerts_as_table(told)}" if told else text
 
 
@@ -65,6 +65,6 @@ def as_plain(model: str, summed: list[Summary], alerts: list[Alert], span: tuple
         }
         for one in summed
     ]
-    told = [plain_alert(Told(model, alert)) for alert in alerts]
+    told = [plain_alert(ShownAlert(model, alert)) for alert in alerts]
     start, end = map(to_iso, span)
     return json_text({"model": model, "from": start, "to": end, "rules": rules, "alerts": told}, indent=1)

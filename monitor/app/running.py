@@ -23,7 +23,7 @@ from monitor.store import LIVE
 SHOWN_EVERY = 100  # ticks of a replay
 
 
-class Told(Enum):
+class NoticeScope(Enum):
     """Of which alerts a cycle tells channels; NEWS: those that fire or end in it, ALL: all that fire."""
 
     NOTHING = "nothing"
@@ -38,7 +38,7 @@ def cycle_once(
     *,
     stopping: Callable[[], bool] = lambda: False,
     shown: bool = True,
-    told: Told = Told.NEWS,
+    notices: NoticeScope = NoticeScope.NEWS,
 ) -> CycleReport:
     """Run one cycle under the model's lease; a failure is a report, so that it stops no other model.
 
@@ -49,7 +49,7 @@ def cycle_once(
     """
     try:
         with app.leased(name) as lease:
-            return _under(lease, app, name, as_of, stopping=stopping, shown=shown, told=told)
+            return _under(lease, app, name, as_of, stopping=stopping, shown=shown, notices=notices)
     except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
         return CycleReport(model=name, as_of=as_of, error=described(error))
 
@@ -83,7 +83,7 @@ def _under(
     *,
     stopping: Callable[[], bool],
     shown: bool = True,
-    told: Told = Told.NEWS,
+    notices: NoticeScope = NoticeScope.NEWS,
 ) -> CycleReport:
     """Run a cycle under a lease."""
     began = time.perf_counter()
@@ -95,8 +95,8 @@ def _under(
             lease,
             stopping,
             shown=shown,
-            recipients=() if told is Told.NOTHING else app.settings.recipients(name),
-            of_all=told is Told.ALL,
+            recipients=() if notices is NoticeScope.NOTHING else app.settings.recipients(name),
+            of_all=notices is NoticeScope.ALL,
         )
         report, _ = run_cycle(model, caches, tick)
     except Stopped:
@@ -180,8 +180,8 @@ def replay_model(
     def reports() -> Iterator[CycleReport]:
         for at, moment in enumerate(moments, start=1):
             last = at == len(moments)
-            told = Told.ALL if last and app.store.run == LIVE else Told.NOTHING
-            report = cycle_once(app, name, moment, shown=last or at % SHOWN_EVERY == 0, told=told)
+            notices = NoticeScope.ALL if last and app.store.run == LIVE else NoticeScope.NOTHING
+            report = cycle_once(app, name, moment, shown=last or at % SHOWN_EVERY == 0, notices=notices)
             yield report
             if report.error is not None:
                 return

@@ -20,6 +20,7 @@ from monitor.cli.options import exit_on_error, read_settings
 from monitor.cli.progress import progress
 from monitor.core.clock import floor_to, to_iso
 from monitor.show.terminal import say, say_lines, tell_python
+from monitor.specs import HOST, PORT
 from monitor.store import LIVE
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
     from monitor.app.clocks import system_clock
     from monitor.app.model_history import rename_models
     from monitor.app.notifying import deliver_once
-    from monitor.app.running import Told, cycle_once, pending
+    from monitor.app.running import NoticeScope, cycle_once, pending
     from monitor.app.wiring import opened
     from monitor.daemon.log import LogFormat, configure
 
@@ -112,8 +113,8 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
             rename_models(app, now)
         for name in app.names(model):
             moment = as_of if as_of is not None else floor_to(now, app.spec(name).every)
-            news = Told.NEWS if run_name == LIVE else Told.NOTHING
-            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, told=news)
+            news = NoticeScope.NEWS if run_name == LIVE else NoticeScope.NOTHING
+            report = pending(app, name, moment) if dry_run else cycle_once(app, name, moment, notices=news)
             failed |= report.error is not None
             say(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
         if settings.channels and not dry_run:
@@ -296,8 +297,8 @@ def migrate(path: Path) -> None:
 @click.option("--pace", type=Span(), default="10s", show_default=True, help="Real time between these cycles.")
 @click.option("--source-url", envvar="MONITOR_DEMO_SOURCE", show_envvar=True, help="Database for the logs.")
 @click.option("--store-url", envvar="MONITOR_DEMO_STORE", show_envvar=True, help="Database for the results.")
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", type=int, default=9839, show_default=True)
+@click.option("--host", default=HOST, show_default=True)
+@click.option("--port", type=int, default=PORT, show_default=True)
 @exit_on_error
 def demo(directory: Path, **options: Any) -> None:
     """Replay ten months of real flights, show them month by month, and stay up as the daemon."""

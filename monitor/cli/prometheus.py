@@ -9,42 +9,46 @@ from monitor.cli import options
 from monitor.cli.arguments import Span
 from monitor.cli.options import exit_on_error, read_settings
 from monitor.config.messages import listed
+from monitor.core.clock import format_duration
 from monitor.core.errors import MonitorError
+from monitor.exposition.forwarding import Forwarding
 from monitor.show.terminal import say, say_lines
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_DEFAULT = Forwarding()
 
 
 @click.command("export-rules")
 @options.config
 @click.option("--output", type=_FILE, help="File of rules to write; default: standard output.")
-@click.option("--job", default="monitor", show_default=True, help="Under which Prometheus scrapes monitors.")
-@click.option("--runbook", default="docs/runbook.md", show_default=True, help="Page that alerts point to.")
+@click.option(
+    "--job", default=_DEFAULT.job, show_default=True, help="Under which Prometheus scrapes monitors."
+)
+@click.option("--runbook", default=_DEFAULT.runbook, show_default=True, help="Page that alerts point to.")
 @click.option(
     "--last-word",
     type=Span(),
-    default="6h",
+    default=format_duration(_DEFAULT.last_word),
     show_default=True,
     help="For how long the alerts of a monitor that is silent stand.",
 )
 @click.option(
     "--keep-firing-for",
     type=Span(),
-    default="5m",
+    default=format_duration(_DEFAULT.keep_firing_for),
     show_default=True,
     help="For how long an alert fires on that nobody reports any more.",
 )
 @click.option(
     "--down-after",
     type=Span(),
-    default="2m",
+    default=format_duration(_DEFAULT.down_after),
     show_default=True,
     help="For how long no monitor answers before that is an alert.",
 )
 @exit_on_error
 def export_rules(path: Path, output: Path | None, **how: Any) -> None:
     """Write alerting rules for Prometheus: the models' alerts, forwarded, and the monitor itself."""
-    from monitor.exposition.forwarding import Forwarding
     from monitor.exposition.prometheus_rules import rules_text
 
     settings = read_settings(path)

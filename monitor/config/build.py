@@ -6,7 +6,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from monitor.alerts.rules import Severity
 from monitor.config.places import Loc
 from monitor.config.resolve import (
     classes_of,
@@ -20,19 +19,17 @@ from monitor.config.rules import rules_of
 from monitor.config.schema import (
     Configuration,
     Control,
-    Labels,
+    LabelsTable,
     Model,
-    Notify,
     Predictions,
-    Reference,
-    Serving,
-    Source,
+    ReferenceTable,
+    ServingTable,
     VersionReference,
 )
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
-from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation, SourceSpec
-from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec, Settings
+from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation
+from monitor.specs.settings import Settings
 from monitor.states.grids import content_hash
 
 Hide: TypeAlias = Callable[[str], str]
@@ -57,11 +54,11 @@ def build(
     return Settings(
         store_url=written.get(("store", "url"), configuration.store.url),
         retention=configuration.store.retention,
-        http=HttpSpec(**configuration.http.model_dump()),
-        log=LogSpec(format=configuration.log.format, level=configuration.log.level),
-        daemon=DaemonSpec(catch_up=configuration.daemon.catch_up, lease_ttl=configuration.daemon.lease_ttl),
+        http=configuration.http,
+        log=configuration.log,
+        daemon=configuration.daemon,
         sources=tuple(
-            _source(name, source, written.get(("sources", name, "url"), source.url))
+            replace(source, name=name, url=written.get(("sources", name, "url"), source.url))
             for name, source in sources.items()
         ),
         models=tuple(
@@ -69,7 +66,7 @@ def build(
             for model in configuration.models
             if model.enabled
         ),
-        channels=tuple(_channel(notify) for notify in configuration.notify),
+        channels=tuple(configuration.notify),
     )
 
 
@@ -93,29 +90,6 @@ def _hidden(value: Any, hide: Hide) -> Any:
             return hide(value)
         case _:
             return value
-
-
-def _source(name: str, source: Source, url: str) -> SourceSpec:
-    return SourceSpec(
-        name=name,
-        url=url,
-        zone=source.timezone,
-        max_connections=source.max_connections,
-        statement_timeout=source.statement_timeout,
-        audit=source.audit,
-        batch_rows=source.batch_rows,
-        max_rows_per_second=source.max_rows_per_second,
-        engine=source.engine,
-    )
-
-
-def _channel(notify: Notify) -> ChannelSpec:
-    return ChannelSpec(
-        name=notify.name,
-        url=notify.url,
-        models=None if notify.models is None else tuple(notify.models),
-        severity=Severity(notify.severity),
-    )
 
 
 def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
@@ -218,11 +192,11 @@ def _compared(model: Model) -> ComparedSpec:
     )
 
 
-def _serving(serving: Serving) -> records.Serving:
+def _serving(serving: ServingTable) -> records.Serving:
     return records.Serving(column=serving.column, values=tuple(serving.values))
 
 
-def _time_units(predictions: Predictions, labels: Labels | None) -> tuple[tuple[str, str], ...]:
+def _time_units(predictions: Predictions, labels: LabelsTable | None) -> tuple[tuple[str, str], ...]:
     first = predictions.event_time_unit
     units: list[tuple[str, str | None]] = [("event_time", first)]
     if predictions.logged_at is not None:
@@ -265,7 +239,7 @@ def _outputs(model: Model) -> tuple[tuple[str, str | None], ...]:
     )
 
 
-def _labels(labels: Labels, predictions: Predictions) -> Relation:
+def _labels(labels: LabelsTable, predictions: Predictions) -> Relation:
     return Relation(
         table=labels.table,
         query=labels.query,
@@ -284,7 +258,7 @@ def _id(configured: str | list[str]) -> tuple[tuple[str, str], ...]:
     return tuple((f"id:{at}" if at else "id", column) for at, column in columns)
 
 
-def _reference(model: Model, reference: Reference) -> ReferenceSpec:
+def _reference(model: Model, reference: ReferenceTable) -> ReferenceSpec:
     versions = reference.versions.items()
     own = tuple(
         (name, replace(_of_version(model, version), version=name)) for name, version in sorted(versions)

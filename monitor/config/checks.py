@@ -9,7 +9,7 @@ from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, id_columns, probabilities_of
 from monitor.config.rules import rule_faults
-from monitor.config.schema import Labels, Model, Predictions, WindowTable
+from monitor.config.schema import LabelsTable, Model, Predictions, WindowTable
 from monitor.config.slices import (
     challenger_faults,
     reference_faults,
@@ -45,7 +45,7 @@ _FOREIGN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckableModel:
     """A model to be checked.
 
     Parameters
@@ -61,7 +61,7 @@ class Checked:
     unsound: frozenset[str | int]
 
 
-def model_faults(models: Sequence[Checked], sources: Sequence[str]) -> list[Fault]:
+def model_faults(models: Sequence[CheckableModel], sources: Sequence[str]) -> list[Fault]:
     """Faults of all models, given the names of the sources."""
     faults = []
     for entry in models:
@@ -79,7 +79,7 @@ def _no_source(name: str, sources: Sequence[str]) -> str:
     return f"no such source ({known}): got {quoted(name)}{did_you_mean(name, sources)}"
 
 
-def _repeated_names(models: Sequence[Checked]) -> list[Fault]:
+def _repeated_names(models: Sequence[CheckableModel]) -> list[Fault]:
     first: dict[str, int] = {}
     faults = []
     for entry in models:
@@ -92,7 +92,7 @@ def _repeated_names(models: Sequence[Checked]) -> list[Fault]:
     return faults
 
 
-def _former_names(models: Sequence[Checked]) -> list[Fault]:
+def _former_names(models: Sequence[CheckableModel]) -> list[Fault]:
     taken = {entry.model.name: entry.at for entry in models if "name" not in entry.unsound}
     faults = []
     for entry in models:
@@ -144,7 +144,7 @@ def _label_relation(model: Model) -> Found:
 
 
 def _units(model: Model) -> Found:
-    tables: tuple[tuple[str, Predictions | Labels | None], ...] = (
+    tables: tuple[tuple[str, Predictions | LabelsTable | None], ...] = (
         ("predictions", model.predictions),
         ("labels", model.labels),
     )

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from monitor.config.build import build
-from monitor.config.checks import Checked, model_faults
+from monitor.config.checks import CheckableModel, model_faults
 from monitor.config.faults import Fault, as_meant, structural_faults
 from monitor.config.fill import Filling
 from monitor.config.include import Included, document_of, with_included
@@ -127,7 +127,7 @@ def _semantic_faults(merged: Mapping[str, Any], unfilled: Sequence[Fault]) -> li
     return model_faults(checked, list(sources) if isinstance(sources, dict) else [])
 
 
-def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checked:
+def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> CheckableModel:
     """Make a model of those keys that are well-formed by themselves, and name the others."""
     meant = as_meant(("models", at), table)
     own = (loc[2:3] for loc in failed if loc[:2] == ("models", at))
@@ -142,7 +142,7 @@ def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checked:
             setattr(model, key, meant[key])
         except ValidationError:
             unsound.add(key)
-    return Checked(at, model, frozenset(unsound))
+    return CheckableModel(at, model, frozenset(unsound))
 
 
 def _channel_faults(document: Mapping[str, Any]) -> list[Fault]:

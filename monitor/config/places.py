@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 
 from monitor.config.messages import quoted
 from monitor.config.schema import Configuration
+from monitor.config.values import Keys
 
 Loc: TypeAlias = tuple[str | int, ...]
 _LONGEST = 80  # characters of a key that is no key of ours
@@ -135,12 +136,14 @@ def _below(
 ) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
     yield path, table
     for key, info in keys_of(table).items():
-        below = _nested(info.annotation)
+        below = next((found for part in (*info.metadata, info.annotation) if (found := _nested(part))), None)
         if below is not None:
             yield from _below((*path, key, "NAME") if (*path, key) in _NAMED else (*path, key), below)
 
 
 def _nested(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, Keys):
+        return annotation.table
     if isclass(annotation) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _nested(part)) is not None), None)

@@ -9,7 +9,7 @@ from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc
 from monitor.config.resolve import classes_of, families_of, probabilities_of, windows_of
-from monitor.config.schema import Alert, Model
+from monitor.config.schema import DEFAULT_RULE, AlertTable, Model
 from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import ALWAYS, Family, Measure
@@ -65,14 +65,14 @@ def rule_faults(model: Model) -> Found:
             yield (*place, *loc), text
 
 
-def _faults(model: Model, alert: Alert) -> Found:
+def _faults(model: Model, alert: AlertTable) -> Found:
     yield from _measured(model, alert)
     yield from _places(model, alert)
     yield from _limits(alert)
     yield from _slices(model, alert)
 
 
-def _measured(model: Model, alert: Alert) -> Found:
+def _measured(model: Model, alert: AlertTable) -> Found:
     """Whether the model has the measure at all."""
     measure = BY_NAME[alert.measure]
     if Task(model.task) not in measure.tasks:
@@ -86,7 +86,7 @@ def _measured(model: Model, alert: Alert) -> Found:
         yield ("subject",), f'{quoted(alert.measure)} needs one: "score", "feature:NAME", "feature:*", …'
 
 
-def _places(model: Model, alert: Alert) -> Found:
+def _places(model: Model, alert: AlertTable) -> Found:
     """Whether there are rows of the measure where the rule looks for them."""
     measure, windows = BY_NAME[alert.measure], [table.length for table in model.windows]
     known = [*windows, CUMULATIVE]
@@ -111,7 +111,7 @@ def stands_on_labels(measure: Measure, subject: str = "") -> bool:
     return measure.family is Family.SHIFT if subject == LABEL else measure.needs_labels
 
 
-def _limits(alert: Alert) -> Found:
+def _limits(alert: AlertTable) -> Found:
     given = [name for name in ("above", "below", "outside") if getattr(alert, name) is not None]
     if len(given) != 1:
         got = listed(given) if given else "none of them"
@@ -129,7 +129,7 @@ def _limits(alert: Alert) -> Found:
         yield ("clear_at",), "is a number beside above or below, [lowest, highest] beside outside"
 
 
-def _slices(model: Model, alert: Alert) -> Found:
+def _slices(model: Model, alert: AlertTable) -> Found:
     if (alert.version or alert.segment) and alert.against is not None:
         yield ("against",), "versions and segments are not compared with other windows: leave it out"
     if alert.version and model.predictions.version is None:
@@ -155,7 +155,7 @@ def _labels(names: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, "a label that begins with __ is Prometheus' own"
 
 
-def _of_strata(alert: Alert) -> Found:
+def _of_strata(alert: AlertTable) -> Found:
     """Versions and segments have the headline figures of their outputs and of what is known of them."""
     measure, place = BY_NAME[alert.measure], "version" if alert.version else "segment"
     if not measure.of_strata or (alert.version and measure.family is Family.ESTIMATE):
@@ -177,7 +177,7 @@ def _columns(model: Model) -> list[str]:
     return [*model.segments, *([] if model.control is None else [model.control.arm_column])]
 
 
-def _rule(model: Model, alert: Alert) -> Rule:
+def _rule(model: Model, alert: AlertTable) -> Rule:
     measure, windows = BY_NAME[alert.measure], _windows(model)
     window = _window(measure, alert, [name for name, _, _ in windows])
     truth = (alert.truth or "settled") if stands_on_labels(measure, alert.subject) else ""
@@ -194,7 +194,7 @@ def _rule(model: Model, alert: Alert) -> Rule:
         against="" if shift and against == REFERENCE else against,
         version=alert.version,
         segment=alert.segment,
-        features=alert.features or "each",
+        features=alert.features or DEFAULT_RULE.features,
         share=alert.share,
         min_n=alert.min_n,
         hold=alert.hold,
@@ -205,13 +205,13 @@ def _rule(model: Model, alert: Alert) -> Rule:
     )
 
 
-def _window(measure: Measure, alert: Alert, names: Sequence[str]) -> str:
+def _window(measure: Measure, alert: AlertTable, names: Sequence[str]) -> str:
     if measure.family is Family.LOG:
         return ""
     return alert.window or (CUMULATIVE if measure.cumulative else main_window(names))
 
 
-def _condition(alert: Alert) -> Condition:
+def _condition(alert: AlertTable) -> Condition:
     below, above = alert.below, alert.above
     if alert.outside is not None:
         below, above = alert.outside

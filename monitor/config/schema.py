@@ -6,15 +6,23 @@ another is checked in `checks`.
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+)
 
+from monitor.alerts import rules
 from monitor.config.values import (
+    STRICT,
     Against,
     ByClass,
     ChannelUrl,
     Class,
     Duration,
     Id,
+    Keys,
     Label,
     Length,
     Matrix,
@@ -30,83 +38,100 @@ from monitor.config.values import (
     Zone,
     as_table,
 )
-from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
+from monitor.core.clock import SECOND
 from monitor.core.interval import Dependence, RateMethod
+from monitor.records.reading import Reading, Task
+from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec
 
-_STRICT = ConfigDict(
-    extra="forbid",
-    strict=True,
-    validate_assignment=True,
-    hide_input_in_errors=True,
-    defer_build=True,  # tables are validated as parts of a whole: not one builds a validator at import
-)
+DEFAULT_MODEL = ModelSpec(name="", source="", reading=Reading(task=Task.BINARY), predictions=Relation())
+DEFAULT_RULE = rules.Rule(name="", measure="", condition=rules.Condition())
 
 Unit: TypeAlias = Literal["s", "ms", "us"]
 OtherUnit: TypeAlias = Literal["s", "ms", "us", "none"]  # none: no epoch, though the event time is one
 Count: TypeAlias = Annotated[int, Field(gt=0)]
+Severity: TypeAlias = Literal["critical", "warning", "info"]
 FamilyName: TypeAlias = Literal[
     "averages", "calibration", "comparison", "distances", "estimate", "gains", "shift", "values"
 ]
 
 
-class Store(BaseModel):
+class StoreTable(BaseModel):
     """Our own database."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     url: StoreUrl = Field(default="sqlite:///monitor.db", repr=False)
     retention: Duration | None = None
 
 
-class Http(BaseModel):
-    """Where the HTTP server listens, and whom it answers."""
-
-    model_config = _STRICT
-
-    host: Text = "127.0.0.1"
-    port: Annotated[int, Field(strict=False, ge=0, le=65_535)] = 9839
-    tls_certificate: Text | None = None
-    tls_key: TlsKey = None
-    secret_file: Text | None = None
-
-
-class Log(BaseModel):
-    """How the log is written."""
-
-    model_config = _STRICT
-
-    format: Literal["console", "json"] = "console"
-    level: Literal["debug", "info", "warning", "error"] = "info"
-
-
-class Daemon(BaseModel):
-    """How the daemon makes up for missed ticks, and shares its store."""
-
-    model_config = _STRICT
-
-    catch_up: Annotated[Duration, Field(ge=0)] = DAY
-    lease_ttl: Annotated[Duration, Field(ge=SECOND)] = MINUTE
-
-
-class Source(BaseModel):
-    """A database of the user."""
-
-    model_config = _STRICT
-
-    url: Url = Field(repr=False)
-    timezone: Zone = "UTC"
-    max_connections: Count = 2
-    statement_timeout: Positive = MINUTE
-    audit: Positive = DAY
-    batch_rows: Count = 20_000
-    max_rows_per_second: Count | None = None
-    engine: Literal["local", "spark", "sql"] = "local"
+HttpTable: TypeAlias = Annotated[
+    HttpSpec,
+    Keys(
+        "Http",
+        "Where the HTTP server listens, and whom it answers.",
+        HttpSpec,
+        host=Text,
+        port=Annotated[int, Field(strict=False, ge=0, le=65_535)],
+        tls_certificate=Text | None,
+        tls_key=TlsKey,
+        secret_file=Text | None,
+    ),
+]
+LogTable: TypeAlias = Annotated[
+    LogSpec,
+    Keys(
+        "Log",
+        "How the log is written.",
+        LogSpec,
+        format=Literal["console", "json"],
+        level=Literal["debug", "info", "warning", "error"],
+    ),
+]
+DaemonTable: TypeAlias = Annotated[
+    DaemonSpec,
+    Keys(
+        "Daemon",
+        "How the daemon makes up for missed ticks, and shares its store.",
+        DaemonSpec,
+        catch_up=Annotated[Duration, Field(ge=0)],
+        lease_ttl=Annotated[Duration, Field(ge=SECOND)],
+    ),
+]
+SourceTable: TypeAlias = Annotated[
+    SourceSpec,
+    Keys(
+        "Source",
+        "A database of the user.",
+        SourceSpec,
+        url=Annotated[Url, Field(repr=False)],
+        timezone=Zone,
+        max_connections=Count,
+        statement_timeout=Positive,
+        audit=Positive,
+        batch_rows=Count,
+        max_rows_per_second=Count | None,
+        engine=Literal["local", "spark", "sql"],
+    ),
+]
+NotifyTable: TypeAlias = Annotated[
+    ChannelSpec,
+    Keys(
+        "Notify",
+        "A channel that people are told of alerts by.",
+        ChannelSpec,
+        name=Name,
+        url=Annotated[ChannelUrl, Field(repr=False)],
+        models=Annotated[list[Text], AfterValidator(tuple)] | None,
+        severity=Annotated[Severity, AfterValidator(rules.Severity)],
+    ),
+]
 
 
 class WindowTable(BaseModel):
     """A window: a duration or calendar unit, and the step at which its ends fall."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     length: Length
     step: Positive | None = None
@@ -115,7 +140,7 @@ class WindowTable(BaseModel):
 class Predictions(BaseModel):
     """The prediction log."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     table: Text | None = None
     query: Text | None = None
@@ -134,10 +159,10 @@ class Predictions(BaseModel):
     version: Text | None = None
 
 
-class Labels(BaseModel):
+class LabelsTable(BaseModel):
     """The ground truth."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     table: Text | None = None
     query: Text | None = None
@@ -152,7 +177,7 @@ class Labels(BaseModel):
 class Classes(BaseModel):
     """Values of the label and of the prediction."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     positive: Class = "1"
     negative: Class = "0"
@@ -162,7 +187,7 @@ class Classes(BaseModel):
 class VersionReference(BaseModel):
     """What a version's distributions are compared with."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     file: Text | None = None
     table: Text | None = None
@@ -171,16 +196,16 @@ class VersionReference(BaseModel):
     end: Moment | None = Field(None, alias="to")
 
 
-class Reference(VersionReference):
+class ReferenceTable(VersionReference):
     """What the current distributions are compared with."""
 
     versions: dict[Text, VersionReference] = {}
 
 
-class Serving(BaseModel):
+class ServingTable(BaseModel):
     """Which rows serve; the others are shadow rows."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     column: Text
     values: Annotated[list[Class], Field(min_length=1)]
@@ -189,7 +214,7 @@ class Serving(BaseModel):
 class Features(BaseModel):
     """Columns of the prediction table that the model was fed with."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     numeric: list[Text] = []
     categorical: list[Text] = []
@@ -199,7 +224,7 @@ class Features(BaseModel):
 class Control(BaseModel):
     """Control and treatment group."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     arm_column: Text
     control_value: Class
@@ -209,10 +234,10 @@ class Control(BaseModel):
     detect: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-class Challenger(BaseModel):
+class ChallengerTable(BaseModel):
     """Another model that predicts the same records."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     score: Text | None = None
     prediction: Text | None = None
@@ -224,7 +249,7 @@ class Challenger(BaseModel):
 class Profit(BaseModel):
     """Amount by actual and predicted class."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     matrix: Matrix
 
@@ -232,20 +257,20 @@ class Profit(BaseModel):
 class ReadingTable(BaseModel):
     """How the tables are read again."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
-    overlap: Duration = 15 * MINUTE
-    tolerance: Duration = 5 * MINUTE
-    lookback: Positive = 2 * DAY
-    recount_rows: Count = 2_000_000
+    overlap: Duration = DEFAULT_MODEL.overlap
+    tolerance: Duration = DEFAULT_MODEL.reading.tolerance
+    lookback: Positive = DEFAULT_MODEL.lookback
+    recount_rows: Count = DEFAULT_MODEL.recount_rows
     ready_after: Duration | None = None
-    revise_every: Positive = DAY
+    revise_every: Positive = DEFAULT_MODEL.revise_every
 
 
-class Alert(BaseModel):
+class AlertTable(BaseModel):
     """A rule: when a measurement is worth an alert."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     name: Name
     measure: Text
@@ -258,16 +283,16 @@ class Alert(BaseModel):
     above: Threshold | None = None
     below: Threshold | None = None
     outside: Range | None = None
-    bound: Literal["point", "lower", "upper"] = "point"
+    bound: Literal["point", "lower", "upper"] = DEFAULT_RULE.condition.bound.value
     and_above: Threshold | None = None
     features: Literal["each", "share"] | None = None
-    share: Annotated[float, Field(ge=0, lt=1)] = 0.2
-    min_n: Annotated[int, Field(ge=0)] = 0
-    hold: Duration = Field(0, alias="for")
-    keep_firing_for: Duration = 0
+    share: Annotated[float, Field(ge=0, lt=1)] = DEFAULT_RULE.share
+    min_n: Annotated[int, Field(ge=0)] = DEFAULT_RULE.min_n
+    hold: Duration = Field(DEFAULT_RULE.hold, alias="for")
+    keep_firing_for: Duration = DEFAULT_RULE.keep_firing_for
     clear_at: float | list[float] | None = None
     unknown_after: Duration | None = None
-    severity: Literal["critical", "warning", "info"] = "warning"
+    severity: Severity = DEFAULT_RULE.severity.value
     labels: dict[Label, str] = {}
     annotations: dict[Label, str] = {}
 
@@ -275,74 +300,63 @@ class Alert(BaseModel):
 class Model(BaseModel):
     """A monitored model."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
     name: Name
     formerly: Name | None = None
     source: str
     task: Literal["binary", "multiclass", "regression"]
     enabled: bool = True
-    every: Positive = HOUR
+    every: Positive = DEFAULT_MODEL.every
     windows: list[Annotated[WindowTable, BeforeValidator(as_table)]] = [
         WindowTable(length="1d"),
         WindowTable(length="7d"),
         WindowTable(length="30d"),
     ]
     timezone: Zone = "UTC"
-    pane: Positive = HOUR
-    horizon: Positive = 60 * DAY
-    settled_share: Annotated[float, Field(gt=0, le=1)] = 0.95
-    settle_after: Duration | None = None
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    rate_interval: RateMethod = "wilson"
-    dependence: Dependence = "none"
-    resamples: Count = 400
-    resample_segments: bool = False
-    top_shares: list[Annotated[float, Field(gt=0, lt=1)]] = [0.01, 0.05, 0.1]
+    pane: Positive = DEFAULT_MODEL.reading.pane
+    horizon: Positive = DEFAULT_MODEL.reading.horizon
+    settled_share: Annotated[float, Field(gt=0, le=1)] = DEFAULT_MODEL.settled_share
+    settle_after: Duration | None = DEFAULT_MODEL.settle_after
+    level: Annotated[float, Field(gt=0, lt=1)] = DEFAULT_MODEL.level
+    rate_interval: RateMethod = DEFAULT_MODEL.rate_interval
+    dependence: Dependence = DEFAULT_MODEL.dependence
+    resamples: Count = DEFAULT_MODEL.resamples
+    resample_segments: bool = DEFAULT_MODEL.resample_segments
+    top_shares: list[Annotated[float, Field(gt=0, lt=1)]] = [*DEFAULT_MODEL.top_shares]
     measures: list[FamilyName] | None = None
-    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = DEFAULT_MODEL.reading.scale
     against: list[Against] = []
-    max_series: Count = 2_000
+    max_series: Count = DEFAULT_MODEL.max_series
     predictions: Predictions
-    labels: Labels | None = None
+    labels: LabelsTable | None = None
     classes: Classes = Classes()
-    reference: Reference | None = None
+    reference: ReferenceTable | None = None
     features: Features = Features()
     segments: list[Text] = []
-    serving: Serving | None = None
+    serving: ServingTable | None = None
     control: Control | None = None
-    challenger: Challenger | None = None
+    challenger: ChallengerTable | None = None
     profit: Profit | None = None
     owner: Text | None = None
     runbook_url: Text | None = None
     alert_labels: dict[Label, str] = {}
-    alerts: list[Alert] | None = None
+    alerts: list[AlertTable] | None = None
     default_alerts: bool | None = None
     reading: ReadingTable = ReadingTable()
-
-
-class Notify(BaseModel):
-    """A channel that people are told of alerts by."""
-
-    model_config = _STRICT
-
-    name: Name
-    url: ChannelUrl = Field(repr=False)
-    models: list[Text] | None = None
-    severity: Literal["critical", "warning", "info"] = "info"
 
 
 class Configuration(BaseModel):
     """The whole file. The keys of `defaults` have been merged into every model when it is read."""
 
-    model_config = _STRICT
+    model_config = STRICT
 
-    store: Store = Store()
-    http: Http = Http()
-    log: Log = Log()
-    daemon: Daemon = Daemon()
-    sources: dict[Name, Source] = {}
+    store: StoreTable = StoreTable()
+    http: HttpTable = HttpSpec()
+    log: LogTable = LogSpec()
+    daemon: DaemonTable = DaemonSpec()
+    sources: dict[Name, SourceTable] = {}
     defaults: dict[str, object] = {}
     include: list[Text] = []
     models: Annotated[list[Model], Field(min_length=1)]
-    notify: list[Notify] = []
+    notify: list[NotifyTable] = []

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from monitor.config.messages import listed, quoted
 from monitor.config.places import Loc
-from monitor.config.schema import Challenger, Model, VersionReference
+from monitor.config.schema import ChallengerTable, Model, VersionReference
 
 Found: TypeAlias = Iterator[tuple[Loc, str]]
 
@@ -46,7 +46,7 @@ def challenger_faults(model: Model) -> Found:
         yield loc, "challengers are compared by labels: give [models.labels]"
 
 
-def _challengers_class(_: Model, challenger: Challenger) -> Found:
+def _challengers_class(_: Model, challenger: ChallengerTable) -> Found:
     loc = ("challenger",)
     if challenger.prediction is None:
         yield (*loc, "prediction"), "required: the column of the class that the challenger predicted"
@@ -55,7 +55,7 @@ def _challengers_class(_: Model, challenger: Challenger) -> Found:
             yield (*loc, key), "of binary models only: give the column of the predicted class as prediction"
 
 
-def _challengers_score(model: Model, challenger: Challenger) -> Found:
+def _challengers_score(model: Model, challenger: ChallengerTable) -> Found:
     loc, (lower, upper) = ("challenger",), model.predictions.score_range
     if challenger.prediction is not None:
         yield (*loc, "prediction"), "of multi-class models only: give the column of the score as score"

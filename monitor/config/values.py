@@ -1,11 +1,24 @@
-"""Types of the configuration's values: parsed, with messages of their own."""
+"""Types of the configuration's values and of its plain tables: parsed, with messages of their own."""
 
 import re
+from dataclasses import MISSING, fields
 from datetime import date
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationInfo,
+    WithJsonSchema,
+    create_model,
+)
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
@@ -13,6 +26,14 @@ from monitor.records.values import canonical
 from monitor.specs.urls import fault_of
 from monitor.windows.earlier import PREVIOUS, WEEK
 from monitor.windows.units import LONGEST
+
+STRICT = ConfigDict(
+    extra="forbid",
+    strict=True,
+    validate_assignment=True,
+    hide_input_in_errors=True,
+    defer_build=True,  # tables are validated as parts of a whole: not one builds a validator at import
+)
 
 _LONGEST = 36_500 * DAY  # a century: sums of durations stay far below the ends of int64
 
@@ -207,3 +228,33 @@ Range: TypeAlias = Annotated[tuple[float, float], BeforeValidator(_range)]
 ByClass: TypeAlias = Annotated[dict[str, Text], BeforeValidator(_class_keys)]
 Amounts: TypeAlias = Annotated[dict[str, float], BeforeValidator(_class_keys)]
 Matrix: TypeAlias = Annotated[dict[str, Amounts], BeforeValidator(_class_keys)]
+
+
+class Keys:
+    """Annotates a specification: a table of the file with these keys is read into it.
+
+    The specification is the only home of their defaults.
+
+    Parameters
+    ----------
+    name, title
+        of the table, for editors.
+    types
+        of the keys, by name.
+    """
+
+    def __init__(self, name: str, title: str, spec: type, /, **types: Any) -> None:
+        keys: dict[str, Any] = {
+            one.name: (types[one.name], ... if one.default is MISSING else one.default)
+            for one in fields(spec)
+            if one.name in types
+        }
+        self.table: type[BaseModel] = create_model(name, __config__=STRICT, __doc__=title, **keys)
+
+    def __get_pydantic_core_schema__(self, spec: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Validate the table, then make the specification."""
+
+        def made(table: BaseModel) -> object:
+            return spec(**{key: getattr(table, key) for key in type(table).model_fields})
+
+        return no_info_after_validator_function(made, handler.generate_schema(self.table))

@@ -30,7 +30,7 @@ class AlertSeries:
 
 
 @dataclass(frozen=True, slots=True)
-class Alerting:
+class ExposedAlerts:
     """What is exposed of a model's alerts; `verdicts` counts series by rule and outcome."""
 
     alerts: tuple[AlertSeries, ...] = ()
@@ -44,7 +44,7 @@ def alerting(
     rows: Iterable[MeasurementRow],
     second: int,
     accepted: Accepted | None = None,
-) -> Alerting:
+) -> ExposedAlerts:
     """What is exposed of a model's alerts.
 
     Parameters
@@ -68,7 +68,7 @@ def alerting(
         for one in alerts
         if one.state is not State.RESOLVED
     )
-    return Alerting(shown, verdicts)
+    return ExposedAlerts(shown, verdicts)
 
 
 def _labels(model: str, alert: Alert, added: Mapping[str, str]) -> dict[str, str]:
@@ -77,9 +77,9 @@ def _labels(model: str, alert: Alert, added: Mapping[str, str]) -> dict[str, str
     return dict(added) | dict(zip(LABELS, own, strict=True))
 
 
-def alert_families(models: Mapping[str, Alerting]) -> Iterator[Metric]:
+def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
     """Families of all models' alerts. Their labels are those of any alert: what one lacks is empty."""
-    shown = [one for model in models.values() for one in model.alerts]
+    shown = [alert for model in models for alert in model.alerts]
     names = (*LABELS, *sorted({name for one in shown for name in one.labels}.difference(LABELS)))
     for name, state, text in _FAMILIES:
         gauge = GaugeMetricFamily(name, text, labels=names)
@@ -95,14 +95,13 @@ def alert_families(models: Mapping[str, Alerting]) -> Iterator[Metric]:
     yield since
 
 
-def rule_family(models: Mapping[str, Alerting]) -> Metric:
-    """Family of what the rules say."""
+def rule_family(model: str, exposed: ExposedAlerts) -> Metric:
+    """Family of what a model's rules say."""
     rules = GaugeMetricFamily(
         RULE_SERIES,
         "Series that a rule judges, by what it says of their current values.",
         labels=("model", "rule", "verdict"),
     )
-    for model, exposed in models.items():
-        for (rule, outcome), n in sorted(exposed.verdicts.items()):
-            rules.add_metric((model, rule, outcome.value), n)
+    for (rule, outcome), n in sorted(exposed.verdicts.items()):
+        rules.add_metric((model, rule, outcome.value), n)
     return rules

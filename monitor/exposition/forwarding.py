@@ -3,10 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from monitor.core.clock import DAY, HOUR, MINUTE, format_duration
 from monitor.exposition.plain_yaml import Plain
-from monitor.specs.model import ModelSpec
+
+if TYPE_CHECKING:
+    from monitor.specs.model import ModelSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,7 @@ class Forwarding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alerting:
+class AlertingRule:
     """One alerting rule of Prometheus; its labels and annotations are templates: see `literal`."""
 
     name: str
@@ -78,22 +81,22 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def is_model(model: ModelSpec) -> str:
+def is_model(model: "ModelSpec") -> str:
     """Matcher of a model."""
     return f"model={quoted(model.name)}"
 
 
-def routed(model: ModelSpec) -> dict[str, str]:
+def routed(model: "ModelSpec") -> dict[str, str]:
     """Labels that all alerts of a model have, literally."""
     shared = [set(rule.labels) for rule in model.rules]
     return {name: literal(text) for name, text in sorted(set.intersection(*shared))} if shared else {}
 
 
-def stale_after(model: ModelSpec) -> int:
+def stale_after(model: "ModelSpec") -> int:
     """For how long a model may be without a successful cycle: as `/healthz` has it."""
     return 3 * model.every + MINUTE
 
 
-def unjudged_after(model: ModelSpec) -> int:
+def unjudged_after(model: "ModelSpec") -> int:
     """For how long a rule that was judged before may have nothing but unknown verdicts."""
     return max(DAY, 3 * model.every)

@@ -1,20 +1,19 @@
 """The metrics page: each model rendered once a commit, put together once for all scrapes, served as bytes."""
 
 import gzip
-import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import Metric, generate_latest
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.registry import Collector
 
 from monitor.alerts.acceptance import Accepted
 from monitor.alerts.lifecycle import Alert
 from monitor.exposition.accept import likes
-from monitor.exposition.collector import AlertCollector, MeasurementCollector
+from monitor.exposition.alerts import alert_families
+from monitor.exposition.measurement_families import measurement_families
 from monitor.exposition.selection import Exposed, expose
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.measures.rows import MeasurementRow
@@ -24,8 +23,7 @@ from monitor.specs.protocols import ChannelReport, CycleReport
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-_HEAD = re.compile(rb"^# HELP .*\n# TYPE .*\n", re.MULTILINE)
-_Families: TypeAlias = list[tuple[bytes, bytes]]
+_Families: TypeAlias = list[tuple[bytes, bytes]]  # head (help and type), and series
 
 
 @dataclass(slots=True)
@@ -73,7 +71,7 @@ class Exposition:
         if spec is None:
             return
         exposed = expose(spec, as_of, rows, alerts, accepted)
-        rendered = _by_family(_text(MeasurementCollector({model: exposed})))
+        rendered = [_parted(metric) for metric in measurement_families(model, exposed)]
         with self._lock:
             if self._models.get(model) != spec:  # configured otherwise meanwhile: it is published again
                 return
@@ -167,28 +165,31 @@ class Exposition:
             for head, series in rendered:
                 families.setdefault(head, []).append(series)
         joined = b"".join(head + b"".join(series) for head, series in families.items())
-        return joined + _text(AlertCollector(self._exposed))
+        alerting = [exposed.alerting for exposed in self._exposed.values()]
+        return joined + (generate_latest(_Metrics(alert_families(alerting))) if alerting else b"")
 
     def _own(self, content_type: str) -> bytes:
         if content_type == TEXT:
-            return _text(self._health)
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(self._health)
+            return generate_latest(self._health)
         openmetrics, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
-        return openmetrics(registry)
+        return openmetrics(self._health)
 
 
-def _text(collector: Collector) -> bytes:
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(collector)
-    return generate_latest(registry)
+@dataclass(frozen=True, slots=True)
+class _Metrics:
+    """What the client library's writers take."""
+
+    metrics: Iterable[Metric]
+
+    def collect(self) -> Iterable[Metric]:
+        """Metrics, once."""
+        return self.metrics
 
 
-def _by_family(text: bytes) -> _Families:
-    """Head (its help and type) and series of each family of a page."""
-    heads = list(_HEAD.finditer(text))
-    ends = [*(head.start() for head in heads[1:]), len(text)]
-    return [(head[0], text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
+def _parted(gauge: Metric) -> tuple[bytes, bytes]:
+    """Head, of two lines, and series of a family."""
+    help_, type_, series = generate_latest(_Metrics([gauge])).split(b"\n", 2)
+    return b"%b\n%b\n" % (help_, type_), series
 
 
 def negotiated(accept: str) -> str:

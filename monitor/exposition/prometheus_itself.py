@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from monitor.core.clock import SECOND, format_duration
 from monitor.exposition.forwarding import (
-    Alerting,
+    AlertingRule,
     Forwarding,
     is_model,
     literal,
@@ -29,7 +29,7 @@ ITSELF = (
 _WARNING, _CRITICAL = {"severity": "warning"}, {"severity": "critical"}
 
 
-def of_daemons(how: Forwarding) -> Iterator[Alerting]:
+def of_daemons(how: Forwarding) -> Iterator[AlertingRule]:
     """Alerts about daemons."""
     later = how.trouble_after
     none = "No monitor answers: whether the models are well is not known."
@@ -48,7 +48,7 @@ def of_daemons(how: Forwarding) -> Iterator[Alerting]:
     yield _own(how, NOTICES_STUCK, stuck, waits, _WARNING)
 
 
-def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[Alerting]:
+def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     """Alerts about one model's cycles."""
     mine, own = is_model(model), routed(model) | {"model": model.name}
     critical, warning = own | _CRITICAL, own | _WARNING
@@ -86,6 +86,6 @@ or
 
 def _own(
     how: Forwarding, name: str, summary: str, expr: str, labels: dict[str, str], hold: int = 0
-) -> Alerting:
+) -> AlertingRule:
     told = {"summary": summary, "runbook_url": literal(f"{how.runbook}#{name.lower()}")}
-    return Alerting(name=name, expr=expr, labels=labels, annotations=told, hold=hold)
+    return AlertingRule(name=name, expr=expr, labels=labels, annotations=told, hold=hold)

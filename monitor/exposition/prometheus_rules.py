@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from monitor.alerts.defaults import NAMES
 from monitor.alerts.rules import EVERY, Base, Rule
 from monitor.core.clock import SECOND, format_duration
-from monitor.exposition.forwarding import Alerting, Forwarding, is_model, literal, quoted
+from monitor.exposition.forwarding import AlertingRule, Forwarding, is_model, literal, quoted
 from monitor.exposition.names import ALERT_FIRING, AS_OF
 from monitor.exposition.plain_yaml import Plain, as_yaml
 from monitor.exposition.prometheus_itself import JUDGED, judged, of_cycles, of_daemons
@@ -36,7 +36,7 @@ def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:
     return WRITTEN + as_yaml({"groups": groups})
 
 
-def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> Alerting:
+def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
     """Prometheus' alert of one rule."""
     anchor = rule.name if rule.name in NAMES else OWN_RULE
     told = {
@@ -45,7 +45,7 @@ def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> Alerting:
         "runbook_url": literal(f"{how.runbook}#{anchor}"),
     }
     given = {name: literal(text) for name, text in rule.annotations if not _PLACE.search(text)}
-    return Alerting(
+    return AlertingRule(
         name=ALERT,
         expr=f"{FIRING}{{{is_model(model)}, rule={quoted(rule.name)}}}",
         labels={"model": model.name, "rule": rule.name},
@@ -96,7 +96,7 @@ def _of_model(model: ModelSpec, how: Forwarding) -> Mapping[str, Plain]:
     )
 
 
-def unknown(models: Iterable[ModelSpec], how: Forwarding) -> Alerting:
+def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
     """What fires and has no rule here: the file is older than the configuration."""
     known = [_of_rules(model) for model in models if model.rules]
     told = {
@@ -105,7 +105,7 @@ def unknown(models: Iterable[ModelSpec], how: Forwarding) -> Alerting:
         "runbook_url": literal(f"{how.runbook}#{OWN_RULE}"),
     }
     expr = "\nunless ".join([FIRING, *known])
-    return Alerting(name=ALERT, expr=expr, annotations=told, keep=how.keep_firing_for)
+    return AlertingRule(name=ALERT, expr=expr, annotations=told, keep=how.keep_firing_for)
 
 
 def _of_rules(model: ModelSpec) -> str:
@@ -131,6 +131,6 @@ def _firing(how: Forwarding) -> str:
 )"""
 
 
-def _group(name: str, recorded: Mapping[str, str], alerts: Iterable[Alerting]) -> Mapping[str, Plain]:
+def _group(name: str, recorded: Mapping[str, str], alerts: Iterable[AlertingRule]) -> Mapping[str, Plain]:
     records = [{"record": record, "expr": expr} for record, expr in recorded.items()]
     return {"name": name, "rules": [*records, *(alert.plain() for alert in alerts)]}

@@ -11,7 +11,7 @@ from monitor.alerts.lifecycle import Alert
 from monitor.alerts.verdicts import needed
 from monitor.core.clock import SECOND
 from monitor.exposition import names
-from monitor.exposition.alerts import Alerting, alerting
+from monitor.exposition.alerts import ExposedAlerts, alerting
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Exposure, Family, Measure
 from monitor.measures.options import FEATURE
@@ -56,7 +56,7 @@ class Exposed:
     series: tuple[ExposedSeries, ...]
     absent: tuple[tuple[str, int], ...]
     dropped: int
-    alerting: Alerting = field(default_factory=Alerting)
+    alerting: ExposedAlerts = field(default_factory=ExposedAlerts)
 
 
 def reads(model: ModelSpec) -> frozenset[str]:

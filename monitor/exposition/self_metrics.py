@@ -14,7 +14,7 @@ from monitor.exposition.notices import notice_families
 from monitor.specs.protocols import ChannelReport, CycleReport
 
 
-class Outcome(StrEnum):
+class CycleOutcome(StrEnum):
     """How a cycle ended."""
 
     SUCCESS = "success"
@@ -29,7 +29,7 @@ class _Tally:
     missing_columns: int | None = None
     lag: float | None = None
     succeeded_at: float | None = None
-    cycles: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
+    cycles: dict[CycleOutcome, int] = field(default_factory=lambda: dict.fromkeys(CycleOutcome, 0))
     rows: int = 0
     label_rows: int = 0
     panes: int = 0
@@ -116,7 +116,7 @@ class SelfMetrics:
             tally.label_rows += report.label_rows_read
             tally.panes += report.panes_counted
             tally.invalid_times += report.invalid_times
-            tally.cycles[Outcome.SUCCESS if report.error is None else Outcome.FAILURE] += 1
+            tally.cycles[CycleOutcome.SUCCESS if report.error is None else CycleOutcome.FAILURE] += 1
             if report.error is None:
                 tally.succeeded_at = at
                 tally.missing_columns = len(report.missing_columns)

@@ -27,7 +27,7 @@ _ENDED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShownAlert:
     """An alert of a model, and who has seen it, with the words that were given."""
 
     model: str
@@ -35,7 +35,7 @@ class Told:
     seen_by: str = ""
 
 
-def plain_alert(told: Told) -> dict[str, object]:
+def plain_alert(told: ShownAlert) -> dict[str, object]:
     """One alert as plain values; times are ISO-8601 UTC, None for the whole and for what is absent."""
     alert = told.alert
     series, breach = alert.series, alert.breach
@@ -65,12 +65,12 @@ def plain_alert(told: Told) -> dict[str, object]:
     }
 
 
-def alerts_as_json(alerts: Iterable[Told]) -> str:
+def alerts_as_json(alerts: Iterable[ShownAlert]) -> str:
     """JSON list of alerts."""
     return json_text([plain_alert(told) for told in _ordered(alerts)], indent=1)
 
 
-def alerts_as_csv(alerts: Iterable[Told]) -> str:
+def alerts_as_csv(alerts: Iterable[ShownAlert]) -> str:
     """CSV with a header; what is behind an alert as JSON."""
     out = io.StringIO()
     names = [*_COLUMNS]
@@ -80,7 +80,7 @@ def alerts_as_csv(alerts: Iterable[Told]) -> str:
     return out.getvalue()
 
 
-def alerts_as_table(alerts: Iterable[Told], *, explain: bool = False) -> str:
+def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False) -> str:
     """A line for each alert, the most urgent first; what is behind them below, if asked for."""
     told = _ordered(alerts)
     if not told:
@@ -90,7 +90,7 @@ def alerts_as_table(alerts: Iterable[Told], *, explain: bool = False) -> str:
     return "\n\n".join([text, *causes])
 
 
-def _line(told: Told) -> tuple[str, ...]:
+def _line(told: ShownAlert) -> tuple[str, ...]:
     alert = told.alert
     series, breach = alert.series, alert.breach
     of = ", ".join(part for part in (series.version, series.segment, series.subject) if part)
@@ -112,7 +112,7 @@ def _line(told: Told) -> tuple[str, ...]:
     )
 
 
-def _explained(told: Told) -> str:
+def _explained(told: ShownAlert) -> str:
     cause = told.alert.breach.cause
     rows: Sequence[tuple[float | str | None, ...]] = () if cause is None else cause.rows
     columns = () if cause is None else cause.columns
@@ -124,7 +124,7 @@ def _iso(moment: int | None) -> str | None:
     return None if moment is None else to_iso(moment)
 
 
-def _ordered(alerts: Iterable[Told]) -> list[Told]:
+def _ordered(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:
     return sorted(
         alerts,
         key=lambda told: (

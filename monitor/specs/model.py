@@ -20,7 +20,9 @@ class SourceSpec:
     url
         SQLAlchemy URL, secrets filled in but for files, which are read for each connection: see
         `specs.urls`; never logged: see `specs.urls.shown`.
-    zone
+    name
+        that of its table in the configuration; set once all tables are read.
+    timezone
         IANA name of the zone of naive times.
     audit
         microseconds between audits.
@@ -29,9 +31,9 @@ class SourceSpec:
         "sql", by the database.
     """
 
-    name: str
+    name: str = ""
     url: str = field(repr=False)
-    zone: str = "UTC"
+    timezone: str = "UTC"
     max_connections: int = 2
     statement_timeout: int = MINUTE
     audit: int = DAY
@@ -159,7 +161,7 @@ class ModelSpec:
     overlap: int = 15 * MINUTE
     lookback: int = 2 * DAY
     recount_rows: int = 2_000_000
-    ready_after: int = 15 * MINUTE
+    ready_after: int = overlap
     revise_every: int = DAY
     settled_share: float = 0.95
     settle_after: int | None = None

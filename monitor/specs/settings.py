@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from monitor.alerts.messages import Recipient
 from monitor.alerts.rules import Severity
 from monitor.core.clock import DAY, MINUTE
+from monitor.specs import HOST, PORT
 from monitor.specs.model import ModelSpec, SourceSpec
 
 
@@ -12,8 +13,8 @@ from monitor.specs.model import ModelSpec, SourceSpec
 class HttpSpec:
     """Where the HTTP server listens; files of TLS and of secrets, relative to the configuration's."""
 
-    host: str = "127.0.0.1"
-    port: int = 9839
+    host: str = HOST
+    port: int = PORT
     tls_certificate: str | None = None
     tls_key: str | None = None
     secret_file: str | None = None

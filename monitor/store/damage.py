@@ -38,7 +38,7 @@ def understood(what: str) -> Iterator[None]:
         raise damaged(what, f"{type(error).__name__} while it is read") from error
 
 
-class Kept(TypeDecorator[Any]):
+class GuardedType(TypeDecorator[Any]):
     """Type of a column whose values are looked at as they come.
 
     Parameters
@@ -91,7 +91,7 @@ def guarded(metadata: MetaData, outer: frozenset[str]) -> None:
     for table in metadata.tables.values():
         for column in table.columns:
             if type(column.type) in _KINDS and column.name != "id":  # which SQLite numbers itself
-                column.type = Kept(
+                column.type = GuardedType(
                     column.type,
                     f"table {table.name}, column {column.name}",
                     moment=(column.comment or "").endswith("; microseconds UTC"),

@@ -50,7 +50,7 @@ class Crowd:
             deadline.cancel()
 
 
-class Settings(uvicorn.Config):
+class ServerConfig(uvicorn.Config):
     """What the connections of a server share.
 
     Parameters
@@ -229,6 +229,6 @@ class TlsProtocol(asyncio.Protocol):
             http.data_received(bytes(self._early))
 
 
-def _shared(config: uvicorn.Config) -> Settings:
-    assert isinstance(config, Settings)
+def _shared(config: uvicorn.Config) -> ServerConfig:
+    assert isinstance(config, ServerConfig)
     return config

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from monitor.core.errors import ConfigurationError
 from monitor.core.text import readable_lines
 from monitor.exposition.accept import likes
-from monitor.web.connections import MOST, Settings
+from monitor.web.connections import MOST, ServerConfig
 from monitor.web.guard import Guard, Secrets, is_known
 
 _INDEX = """<!doctype html>
@@ -159,7 +159,7 @@ class Server:
         """
         listening = self._listening = listen(self._host, self._port)
         self._port = listening.getsockname()[1]
-        self._server = uvicorn.Server(Settings(self._app, self._tls))
+        self._server = uvicorn.Server(ServerConfig(self._app, self._tls))
         self._thread = threading.Thread(
             target=self._server.run, args=([listening],), name="http", daemon=True
         )

@@ -90,7 +90,7 @@ def test_options_of_a_source_are_taken_over(file: File) -> None:
 
     assert settings.sources == (
         SourceSpec(
-            name="flights", url="sqlite:///f.db", zone="Europe/Vienna", max_connections=3,
+            name="flights", url="sqlite:///f.db", timezone="Europe/Vienna", max_connections=3,
             statement_timeout=MINUTE // 12, audit=2 * DAY, batch_rows=7,
         ),
     )  # fmt: skip

@@ -87,12 +87,12 @@ def test_what_is_commented_out_is_the_default_or_says_that_it_is_an_example(
     for step in path:
         read = read[step] if isinstance(read, dict) else getattr(read, step)
         read = read[0] if isinstance(read, list) else read
-    names = {info.alias or name: name for name, info in type(read).model_fields.items()}
+    aliases = {info.alias: name for name, info in getattr(type(read), "model_fields", {}).items()}
 
     if "# example" in text:
         assert info.default in (None, [], {})
     else:
-        assert getattr(read, names[key]) == info.default
+        assert getattr(read, aliases.get(key, key)) == info.default
 
 
 def test_every_line_of_a_key_says_what_it_means() -> None:

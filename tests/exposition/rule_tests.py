@@ -14,7 +14,7 @@ from monitor.config.load import settings_of
 from monitor.core.clock import MINUTE, SECOND, format_duration
 from monitor.exposition import prometheus_itself as itself
 from monitor.exposition.forwarding import (
-    Alerting,
+    AlertingRule,
     Forwarding,
     quoted,
     stale_after,
@@ -72,7 +72,7 @@ class _Bench:
         """The alert that is expected of a rule."""
         return self.expected(forwarded(model, rule, self.how), _labels(model, rule))
 
-    def expected(self, alert: Alerting, labels: _Labels) -> Plain:
+    def expected(self, alert: AlertingRule, labels: _Labels) -> Plain:
         """An alert that is expected: of a series with these labels."""
         there = {**labels, "job": self.how.job}
         whole = there | {name: _filled(text, there) for name, text in alert.labels.items()}

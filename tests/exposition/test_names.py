@@ -1,6 +1,6 @@
 from collections import Counter
 
-from monitor.exposition.collector import families
+from monitor.exposition.measurement_families import families
 from monitor.exposition.names import family_help, family_name
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Unit

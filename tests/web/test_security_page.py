@@ -4,14 +4,16 @@ import re
 import subprocess
 import time
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import httpx
 import pytest
 import servers
 from pages import Page, make_certificate, serving
+from pydantic import TypeAdapter
 
-from monitor.config.schema import Http, Source, Store
+from monitor.config.schema import HttpTable, SourceTable, StoreTable
 from monitor.specs.settings import HttpSpec
 from monitor.web.server import Server
 
@@ -27,11 +29,11 @@ def examples(kind: str) -> list[str]:
 def test_the_configurations_are_valid() -> None:
     port, databases = map(tomllib.loads, examples("toml"))
 
-    http = Http.model_validate(port["http"])
-    Store.model_validate(databases["store"])
-    Source.model_validate(databases["sources"]["serving"])
+    http: HttpSpec = TypeAdapter(HttpTable).validate_python(port["http"])
+    StoreTable.model_validate(databases["store"])
+    TypeAdapter(SourceTable).validate_python(databases["sources"]["serving"])
 
-    assert None not in http.model_dump().values()
+    assert None not in asdict(http).values()
 
 
 @pytest.mark.promtool
