@@ -1,4 +1,4 @@
-"""How well scores tell the classes apart: formulas in `classification/discrimination.py` and `probabilities.py`."""
+"""How well scores tell classes apart: formulas in `classification/discrimination.py`, `probabilities.py`."""
 
 from functools import partial
 
