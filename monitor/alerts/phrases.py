@@ -4,9 +4,7 @@ from monitor.alerts.rules import Base, Bound, Rule
 from monitor.alerts.verdicts import Verdict
 from monitor.core.words import duration, number
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import Family, Unit, Yardstick
-
-_SHIFT = (Family.SHIFT, Family.DISTANCES)
+from monitor.measures.catalogue.measure import OF_SHIFT, Unit, Yardstick
 
 
 def worded(rule: Rule | None, value: float | None) -> str:
@@ -88,4 +86,4 @@ def _catalogued(rule: Rule) -> Unit:
 def _differs(rule: Rule) -> bool:
     """Whether the values of a rule are differences; shift against another moment is none."""
     measure = BY_NAME.get(rule.measure)
-    return rule.against != "" and measure is not None and measure.family not in _SHIFT
+    return rule.against != "" and measure is not None and measure.family not in OF_SHIFT

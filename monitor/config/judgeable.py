@@ -6,14 +6,12 @@ from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import EVERY, Bound, Rule
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import Family, Unit
+from monitor.measures.catalogue.measure import WITH_REFERENCE, Family, Unit
 from monitor.measures.options import FEATURE
 from monitor.measures.shift.label_shift import LABEL
 from monitor.pipeline.windows.against import REFERENCE
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
-
-_OF_REFERENCE = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES})
 
 
 def never_judged(model: ModelSpec) -> Iterator[tuple[str, str]]:
@@ -45,7 +43,7 @@ def _volume(model: ModelSpec, rule: Rule) -> str:
 def _reference(model: ModelSpec, rule: Rule) -> str:
     family = BY_NAME[rule.measure].family
     column = rule.segment.partition("=")[0]
-    compared = rule.against == REFERENCE or (rule.against == "" and family in _OF_REFERENCE)
+    compared = rule.against == REFERENCE or (rule.against == "" and family in WITH_REFERENCE)
     if model.reference is None:
         if column in model.reading.segments or compared or rule.subject.startswith(FEATURE):
             return "there is nothing to compare with: give [models.reference]"

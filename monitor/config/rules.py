@@ -12,7 +12,7 @@ from monitor.config.resolve import classes_of, families_of, probabilities_of, wi
 from monitor.config.schema import DEFAULT_RULE, AlertTable, Model
 from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import ALWAYS, Family, Measure
+from monitor.measures.catalogue.measure import ALWAYS, OF_SHIFT, WITH_REFERENCE, Family, Measure
 from monitor.measures.rows import CUMULATIVE
 from monitor.measures.shift.label_shift import LABEL
 from monitor.pipeline.windows.against import OF_MEANS, REFERENCE
@@ -21,8 +21,7 @@ from monitor.records.reading import Task
 Found: TypeAlias = Iterator[tuple[Loc, str]]
 Texts: TypeAlias = tuple[tuple[str, str], ...]
 
-_OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES})
-_OF_SUBJECTS = frozenset({Family.SHIFT, Family.DISTANCES, Family.VALUES, Family.QUALITY})
+_OF_SUBJECTS = WITH_REFERENCE | {Family.QUALITY}
 _LABELS = frozenset(
     {"model", "rule", "version", "segment", "window", "subject", "severity", "truth"}
     | {"alertname", "job", "instance", "pod"}  # Prometheus' own
@@ -121,7 +120,7 @@ def _limits(alert: AlertTable) -> Found:
         if limit == "critical" and BY_NAME[alert.measure].critical is None:
             yield (name,), f"{quoted(alert.measure)} has no critical value: give a number"
         share = isinstance(limit, str) and limit.endswith("%")
-        if share and BY_NAME[alert.measure].family in _OF_SHIFT:
+        if share and BY_NAME[alert.measure].family in OF_SHIFT:
             yield (name,), f"{quoted(alert.measure)} is a comparison itself: give a number"
         elif share and alert.against is None:
             yield (name,), 'a share is one of what the value is compared with: add against = "reference", …'
@@ -166,7 +165,7 @@ def _of_strata(alert: AlertTable) -> Found:
 
 def _is_compared(measure: Measure, against: str) -> bool:
     """Whether there are rows of a measure against another moment."""
-    if measure.family in _OF_SHIFT or measure.name == OF_MEANS:
+    if measure.family in OF_SHIFT or measure.name == OF_MEANS:
         return True
     if measure.family is Family.QUALITY:
         return against == REFERENCE
@@ -182,7 +181,7 @@ def _rule(model: Model, alert: AlertTable) -> Rule:
     window = _window(measure, alert, [name for name, _, _ in windows])
     truth = (alert.truth or "settled") if stands_on_labels(measure, alert.subject) else ""
     against = alert.against or ""
-    shift = measure.family in _OF_SHIFT
+    shift = measure.family in OF_SHIFT
     return Rule(
         name=alert.name,
         measure=alert.measure,

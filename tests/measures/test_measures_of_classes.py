@@ -16,7 +16,7 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
-from monitor.measures.catalogue.classes import CLASS_ROWS
+from monitor.measures.catalogue.confusion import CONFUSION_ROWS
 from monitor.measures.classification.confusion import results
 from monitor.measures.evaluate import Options, performance
 from monitor.records.reading import Task
@@ -197,7 +197,7 @@ def test_strata_have_the_headlines_and_no_more() -> None:
 
     measured = direct(matrix, Options(resamples=0, whole=False, profit={("c000", "c000"): 1.0}))
 
-    headlines = {row.name for row in CLASS_ROWS if row.headline and Task.MULTICLASS in row.tasks}
+    headlines = {row.name for row in CONFUSION_ROWS if row.headline and Task.MULTICLASS in row.tasks}
     assert {name.partition(" ")[0] for name in measured} == headlines
     whole = direct(matrix, Options(profit={("c000", "c000"): 1.0}))
     assert {name: one.value for name, one in measured.items()} == {

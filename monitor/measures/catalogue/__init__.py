@@ -1,15 +1,15 @@
 """The catalogue: every measure once. Names, docs, checks and the exposition derive from it."""
 
 from monitor.measures.catalogue.calibration import CALIBRATION_ROWS
-from monitor.measures.catalogue.classes import CLASS_ROWS
 from monitor.measures.catalogue.comparison import ARM_ROWS, CHALLENGER_ROWS, SEGMENT_ROWS, SEQUENTIAL_ROWS
+from monitor.measures.catalogue.confusion import CONFUSION_ROWS
+from monitor.measures.catalogue.discrimination import DISCRIMINATION_ROWS
 from monitor.measures.catalogue.estimates import ESTIMATE_ROWS
 from monitor.measures.catalogue.gains import GAIN_ROWS
 from monitor.measures.catalogue.labels import LABEL_ROWS
 from monitor.measures.catalogue.log import LOG_ROWS
 from monitor.measures.catalogue.measure import Measure
 from monitor.measures.catalogue.regression import REGRESSION_ROWS
-from monitor.measures.catalogue.scores import SCORE_ROWS
 from monitor.measures.catalogue.shift import DISTANCE_ROWS, SHIFT_ROWS
 from monitor.measures.catalogue.values import QUALITY_ROWS, VALUE_ROWS
 from monitor.measures.catalogue.volume import VOLUME_ROWS
@@ -17,8 +17,8 @@ from monitor.measures.catalogue.volume import VOLUME_ROWS
 __all__ = ["BY_NAME", "CATALOGUE"]
 
 CATALOGUE: tuple[Measure, ...] = (
-    *CLASS_ROWS,
-    *SCORE_ROWS,
+    *CONFUSION_ROWS,
+    *DISCRIMINATION_ROWS,
     *GAIN_ROWS,
     *CALIBRATION_ROWS,
     *REGRESSION_ROWS,

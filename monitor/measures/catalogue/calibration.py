@@ -1,4 +1,4 @@
-"""Rows of calibration: how well scores serve as probabilities."""
+"""How well scores serve as probabilities: formulas in `classification/calibration.py`, `recalibration.py`."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Rows of comparisons: with another moment, of arms, of champion and challenger."""
+"""Comparisons: with another moment (`against.py`), of arms and of a challenger (`comparison/`)."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Rows of the estimates before labels arrive, and of what they turned out to be wrong by."""
+"""Estimates before labels arrive, and their errors: formulas in `estimates.py` and `class_estimates.py`."""
 
 from dataclasses import replace
 from functools import partial

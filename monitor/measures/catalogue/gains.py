@@ -1,4 +1,4 @@
-"""Rows of what the highest scores hold, and of what they are worth."""
+"""What the highest scores hold, and are worth: formulas in `classification/gains.py` and `profit.py`."""
 
 from functools import partial
 

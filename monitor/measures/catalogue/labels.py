@@ -1,4 +1,4 @@
-"""Rows of how many labels there are, how late they came, and what was odd about them."""
+"""How many labels there are, how late, and what was odd about them: formulas in `labels.py`."""
 
 from functools import partial
 

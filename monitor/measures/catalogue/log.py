@@ -1,4 +1,4 @@
-"""Rows of the log itself: rows that have no place in a window, rows that come late, panes that wait."""
+"""The log itself: counted by the audit and by the search for changes, in `pipeline`."""
 
 from functools import partial
 

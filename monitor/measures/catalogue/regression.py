@@ -1,4 +1,4 @@
-"""Rows of errors of numbers."""
+"""Errors of numbers: formulas in `regression.py` and `error_quantiles.py`."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Rows of shift against the reference, and of further distances from it."""
+"""Shift against the reference: formulas in `shift/stability_index.py`, `kolmogorov.py` and `distances.py`."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Rows of where the numbers lie, and of missing, invalid and unseen values."""
+"""Where numbers lie, and values that are none: formulas in `shift/values.py` and `quality.py`."""
 
 from functools import partial
 

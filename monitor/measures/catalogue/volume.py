@@ -1,4 +1,4 @@
-"""Rows of how many records there are, and of what was odd about them."""
+"""How many records there are, and what was odd about them: formulas in `volume.py`."""
 
 from functools import partial
 

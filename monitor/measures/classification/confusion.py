@@ -12,7 +12,7 @@ import numpy as np
 from monitor.core.interval import Interval
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.catalogue.classes import CLASS_ROWS
+from monitor.measures.catalogue.confusion import CONFUSION_ROWS
 from monitor.measures.catalogue.measure import ALWAYS, Family
 from monitor.measures.classification import confusion_statistics as statistics
 from monitor.measures.classification.confusion_statistics import Statistic
@@ -136,7 +136,7 @@ def results(confusion: Confusion, options: Options, rng: np.random.Generator | N
 @lru_cache(maxsize=64)
 def _wanted(families: frozenset[Family], *, whole: bool) -> frozenset[str]:
     """Names of the measures of the families, or of their headlines alone."""
-    chosen = [measure for measure in CLASS_ROWS if measure.family in families | ALWAYS]
+    chosen = [measure for measure in CONFUSION_ROWS if measure.family in families | ALWAYS]
     return frozenset(measure.name for measure in chosen if whole or measure.headline)
 
 

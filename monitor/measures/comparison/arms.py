@@ -81,11 +81,10 @@ def mean_of_sums(n: int, lost: int, first: int, second: int, scale: float) -> Me
 def weekly(weeks: Sequence[tuple[str, Rate | Mean, Rate | Mean]]) -> Detail:
     """Table of weeks: each arm's outcome, its standard deviation where it is a mean, and its labels."""
     means = any(isinstance(arm, Mean) for _, *arms in weeks for arm in arms)
-    columns = [f"{arm}{part}" for arm in ("control", "treatment") for part in ("", "_sd", "_n")]
-    rows = [(week, *_in_a_row(control), *_in_a_row(treatment)) for week, control, treatment in weeks]
-    kept = [0, *(at for at, name in enumerate(columns, 1) if means or not name.endswith("_sd"))]
-    named = ["week", *columns]
-    return Detail(tuple(named[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
+    parts = ("", "_sd", "_n") if means else ("", "_n")
+    columns = ("week", *(f"{arm}{part}" for arm in ("control", "treatment") for part in parts))
+    rows = ((week, *_in_a_row(control), *_in_a_row(treatment)) for week, control, treatment in weeks)
+    return Detail(columns, tuple(rows))
 
 
 def rate_difference(control: Rate, treatment: Rate, level: float = LEVEL) -> Measurement:
@@ -205,9 +204,9 @@ def _fourth(errors: Sums, mean: Fraction, square: Fraction) -> float:
     return float(fourth - 4 * mean * third + 6 * mean**2 * square - 3 * mean**4)
 
 
-def _in_a_row(arm: Rate | Mean) -> tuple[float | None, float | None, float]:
+def _in_a_row(arm: Rate | Mean) -> tuple[float | None, ...]:
     if isinstance(arm, Rate):
-        return (arm.positive / arm.n if arm.n else None, None, arm.n)
+        return (arm.positive / arm.n if arm.n else None, arm.n)
     if arm.reason is not None:
         return (None, None, arm.n)
     return (arm.value, math.sqrt(arm.variance) if arm.n > 1 else None, arm.n)

@@ -1,4 +1,4 @@
-"""Rows of scores and of class probabilities: how well they tell the classes apart."""
+"""How well scores tell classes apart: formulas in `classification/discrimination.py`, `probabilities.py`."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ _INTERVAL = (
 _row = partial(Measure, family=Family.PERFORMANCE, tasks=BINARY, needs_labels=True)
 _higher = partial(_row, direction=Direction.HIGHER)
 
-SCORE_ROWS = (
+DISCRIMINATION_ROWS = (
     _higher(
         "roc_auc_macro",
         "Mean of the classes' one-vs-rest `roc_auc`. Classes without a labelled record are left out and "

@@ -1,4 +1,4 @@
-"""Rows of the confusion counts."""
+"""Confusion counts: formulas in `classification/confusion.py`."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ _resampled = partial(
 _average = partial(_resampled, family=Family.AVERAGES)
 _average_rate = partial(_rate, family=Family.AVERAGES, direction=Direction.HIGHER)
 
-CLASS_ROWS = (
+CONFUSION_ROWS = (
     _rate(
         "accuracy",
         "Share of labelled records whose predicted class is the actual one. Records of a class that the "
