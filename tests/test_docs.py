@@ -9,6 +9,7 @@ import click
 import pytest
 import servers
 import sqlalchemy as sa
+from architecture_picture import picture
 from measures_page import markdown
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -90,6 +91,22 @@ def test_metrics_in_the_pages_exist(path: Path) -> None:
 
 def test_the_page_of_measures_says_what_the_catalogue_says() -> None:
     assert (ROOT / "docs" / "measures.md").read_text(encoding="utf-8") == markdown(exposed_as)
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_imports() -> None:
+    drawn = (ROOT / "docs" / "pictures" / "architecture.svg").read_text(encoding="utf-8")
+
+    assert drawn == picture()
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_files_that_the_pages_for_maintainers_name_are_there(page: str) -> None:
+    text = FENCE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    named = re.findall(r"`([\w.]+(?:/[\w.]*)+)`", text)
+
+    lost = [name for name in named if not ((ROOT / name).exists() or (ROOT / "monitor" / name).exists())]
+
+    assert (named != [], lost) == (True, [])
 
 
 @pytest.mark.promtool

@@ -135,7 +135,7 @@ def _box(room: str, x: float, y: float) -> str:
     left = x - _WIDTH / 2
     words = "".join(
         f'<text class="line" x="{left + 10:.0f}" y="{y + 38 + 14 * at:.0f}">{escape(part)}</text>'
-        for at, part in enumerate(wrap(line, 33)[:3])
+        for at, part in enumerate(wrap(line.replace("`", ""), 32)[:3])
     )
     kind = "box pure" if room in PURE else "box"
     return (

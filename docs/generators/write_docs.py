@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import architecture_picture
 import config_schema
 import measures_page
 import messages_page
@@ -12,11 +13,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> None:
-    """Write the pages of measures and messages, and the schema of the configuration."""
+    """Write the pages of measures and messages, the picture of the rooms, the configuration's schema."""
     example = (ROOT / "config.example.toml").read_text(encoding="utf-8")
     texts = {
         "docs/measures.md": measures_page.markdown(exposed_as),
         "docs/alerts-messages.md": messages_page.markdown(),
+        "docs/pictures/architecture.svg": architecture_picture.picture(),
         "config.schema.json": config_schema.schema_text(example),
     }
     for name, text in texts.items():
