@@ -251,3 +251,17 @@ def test_a_room_holds_at_most_15_files() -> None:
     rooms = Counter(path.parent for path in TREES)
 
     assert {room: files for room, files in rooms.items() if files > 15} == {}
+
+
+def test_a_drivers_message_decides_only_as_a_driver_text() -> None:
+    compared = {
+        (path, node.lineno, ast.unparse(node))
+        for path, tree in TREES.items()
+        if layer_of(path) in ASKS_THE_ENGINE
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn)
+        if ast.unparse(node.comparators[0]) in {"str(error)", "said", "str(error.orig)", "reason(error)"}
+    }
+
+    assert len(compared) == 3  # one of ADBC's SQLite, two of Spark's workers
+    assert {text for _, _, text in compared if ".text" not in text} == set()

@@ -133,7 +133,10 @@ class SqlSource:
         return self._retries.run(lambda session: look(session, engine, model.predictions, "p").types)
 
     def planning(self, reader: Reader) -> "SqlSource":
-        """A source that asks another reader the same: one whose sessions ask for plans."""
+        """A source that asks another reader the same: one whose sessions ask for plans.
+
+        A cluster's rows of panes are shown by the statements that its workers run.
+        """
         return SqlSource(reader)
 
     def read(self, read: Callable[[Session], T]) -> T:
@@ -155,7 +158,7 @@ class SqlSource:
         known = (model.name, read_changed.__name__)
         most = self.slice_rows or retries.ROWS
         recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
-        width = span[1] - span[0] if recent else self._width.get(known, HOUR)
+        width = span[1] - span[0] if recent else self._width.get(known, HOUR * most // retries.ROWS)
 
         def read(session: Session, piece: Range) -> Batches:
             return read_changed(session, engine, model, wanted.of(piece))

@@ -8,7 +8,6 @@ from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.shipped import job_text, parts_of
-from monitor.sources.engines.engine import Reader
 from monitor.sources.engines.spark_cluster import SparkReader
 from monitor.sources.meter import Meter
 from monitor.sources.source import SqlSource
@@ -50,7 +49,3 @@ class SparkSource(SqlSource):
         missing = () if labels else (name for name, _ in counting.features if f"feature:{name}" not in names)
         parts = parts_of(table, counting, labels=labels, panes=panes)
         return CountedPanes(parts, read.rows, tuple(sorted(missing)))
-
-    def planning(self, reader: Reader) -> SqlSource:
-        """A source that asks another reader the same: rows of panes by the statements that workers run."""
-        return SqlSource(reader)

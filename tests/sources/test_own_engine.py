@@ -12,14 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
-from flight_models import LABEL_COLUMNS, PREDICTIONS, READING, START, counted, model_of
+from flight_models import LABEL_COLUMNS, PREDICTIONS, READING, START, counted, counting_of, model_of
 from source_databases import Database, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceError
 from monitor.records.rows import times
-from monitor.sources import SqlSource, open_source
+from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.sources.engines.schemes import SCHEMES
+from monitor.sources.explain import explain_model
 from monitor.specs.model import ModelSpec, SourceSpec
 
 MOST_LINES = 150
@@ -317,6 +318,25 @@ def test_a_session_sees_one_state_or_says_that_it_does_not(made: Made) -> None:
 
     assert first == second == [(N,)]
     assert third == [(N + 1,)]
+
+
+@pytest.mark.parametrize("pushed", [False, True])
+def test_every_statement_that_check_explains_runs(made: Made, *, pushed: bool) -> None:
+    model = filled(made)
+    source: SqlSource = made.source()
+    if pushed:
+        if not source.reader.engine.counts:
+            pytest.skip("it does not count")
+        source = PushedSource(source.reader)
+
+    explained = explain_model(model, source, counting_of(), AS_OF)
+
+    assert {query.every for query in explained} == {"cycle", "audit"}
+    assert all(query.plan for query in explained)
+    assert any("GROUPING SETS" in query.sql for query in explained) == pushed
+    with source.session() as session:
+        for query in explained:
+            session.rows(query.sql)
 
 
 def test_what_is_missing_is_refused_and_the_connection_goes_on(made: Made) -> None:

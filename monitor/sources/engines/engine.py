@@ -96,10 +96,6 @@ class Engine(Protocol):
 
     name: str
     preparer: IdentifierPreparer
-
-    def __init__(self, name: str, preparer: IdentifierPreparer) -> None:
-        self.name, self.preparer = name, preparer
-
     title: ClassVar[str] = ""
     one_snapshot: ClassVar[bool] = False
     counts: ClassVar[bool] = False
@@ -112,7 +108,8 @@ class Engine(Protocol):
     explain: ClassVar[str] = "EXPLAIN"
     driver: ClassVar[str | None] = None
 
-    # names
+    def __init__(self, name: str, preparer: IdentifierPreparer) -> None:
+        self.name, self.preparer = name, preparer
 
     def quote(self, name: str) -> str:
         """A name of one part, always quoted."""
@@ -135,8 +132,6 @@ class Engine(Protocol):
     def tables(self, session: Session) -> list[str]:  # noqa: ARG002 -- a catalogue that nobody knows
         """Names of the tables and views, as far as the database tells."""
         return []
-
-    # types and casts
 
     def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
         """The database's types by column, in the table's order; lower case, empty where there are none.
@@ -189,8 +184,6 @@ class Engine(Protocol):
         """Result in Arrow, where the driver of SQLAlchemy hands it over at once."""
         return None
 
-    # times
-
     def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
         """Column of times as it can be compared; `found` is not yet."""
         return by_value(session, asked, found)
@@ -209,8 +202,6 @@ class Engine(Protocol):
         """
         return None
 
-    # ids
-
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:  # noqa: ARG002
         """Condition that an id of a prediction is one of a label, whatever their types are."""
         return f"{right} = {left}"
@@ -218,8 +209,6 @@ class Engine(Protocol):
     def group_key(self, ref: str, kind: str) -> str:  # noqa: ARG002
         """What to group by: equal where the texts are, whatever a collation holds equal."""
         return ref
-
-    # indexes and plans
 
     def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether an index finds the rows of a condition, as the planner says.
@@ -262,8 +251,6 @@ class Engine(Protocol):
     def create_index(self, kind: str) -> str:  # noqa: ARG002
         """What is created for a kind of table."""
         return "INDEX"
-
-    # sessions, deadlines, errors
 
     def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
         """Statements that begin a read-only transaction of one snapshot in UTC, with a limit of time."""
@@ -321,8 +308,6 @@ class Engine(Protocol):
     def may_quote(self, error: BaseException) -> bool:  # noqa: ARG002
         """Whether a message of an error without a state may quote what stands in a row."""
         return False
-
-    # counting by GROUP BY
 
     def micros(self, column: str) -> str:
         """SQL of the microseconds of a timestamp."""
