@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from flight_models import LABEL_COLUMNS, PREDICTIONS, READING, START, counted, counting_of, model_of
 from source_databases import Database, whole
 
+from monitor.advice.explain import explain_model
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceError
 from monitor.records.rows import times
 from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.sources.engines.schemes import SCHEMES
-from monitor.sources.explain import explain_model
 from monitor.specs.model import ModelSpec, SourceSpec
 
 MOST_LINES = 150
