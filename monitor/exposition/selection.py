@@ -86,10 +86,12 @@ def expose(
     chosen = [
         (row, group) for row in _newest(model.name, rows) if (group := group_of(model, row)) is not None
     ]
-    series = [one for row, group in chosen for one in _of_row(model.name, row, group)]
+    series = [exposed for row, group in chosen for exposed in _of_row(model.name, row, group)]
     series += _of_windows(model.name, rows)
     series += _of_reference(model.name, rows)
-    kept = _within(sorted(series, key=_order), model.max_series)
+    series.sort(key=lambda exposed: (exposed.group, exposed.labels, exposed.family))
+    whole = sum(exposed.group is Group.WHOLE for exposed in series)  # is never given up
+    kept = series[: max(model.max_series, whole)]
     reasons = [str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None]
     absent = tuple((reason, reasons.count(reason)) for reason in sorted(set(reasons)))
     alerted = alerting(model.name, model.rules, alerts, rows, SECOND, accepted)
@@ -136,13 +138,13 @@ def _is_feature_series(model: ModelSpec, row: MeasurementRow) -> bool:
 
 def _newest(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementRow]:
     """One row a series: a second sample of a series would spoil the whole scrape."""
-    found: dict[tuple[str, ...], MeasurementRow] = {}
+    newest: dict[tuple[str, ...], MeasurementRow] = {}
     for row in (row for row in rows if not row.against):
         measure = BY_NAME.get(row.measure)
         key = (row.measure, *(_measure_labels(model, row, measure) if measure else ()))
-        if key not in found or row.window_end > found[key].window_end:
-            found[key] = row
-    yield from found.values()
+        if key not in newest or row.window_end > newest[key].window_end:
+            newest[key] = row
+    yield from newest.values()
 
 
 def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[ExposedSeries]:
@@ -158,16 +160,16 @@ def _of_row(model: str, row: MeasurementRow, group: Group) -> Iterator[ExposedSe
 
 def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[ExposedSeries]:
     """What the reference's labels gave, from the figures behind the newest differences from it."""
-    found: dict[tuple[str, tuple[str, ...]], tuple[int, float]] = {}
+    newest: dict[tuple[str, tuple[str, ...]], tuple[int, float]] = {}
     for row in (row for row in rows if row.against == names.REFERENCE):
         measure, detail = BY_NAME.get(row.measure), row.measurement.detail
         if measure is None or detail is None or not names.has_reference(measure):
             continue
         value = dict(zip(detail.columns, detail.rows[0], strict=True)).get("value")
         key = (names.family_name(measure), _measure_labels(model, row, measure))
-        if isinstance(value, float) and row.window_end > found.get(key, (-1, 0.0))[0]:
-            found[key] = (row.window_end, value)
-    for (family, labels), (_, value) in found.items():
+        if isinstance(value, float) and row.window_end > newest.get(key, (-1, 0.0))[0]:
+            newest[key] = (row.window_end, value)
+    for (family, labels), (_, value) in newest.items():
         yield ExposedSeries(f"{family}_{names.REFERENCE}", labels, value, Group.BOUND)
 
 
@@ -207,17 +209,7 @@ def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[ExposedS
 
 def _coverage(rows: Iterable[MeasurementRow]) -> float | None:
     for row in rows:
-        found = row.measurement.value if row.measure == "coverage" else row.coverage
-        if found is not None:
-            return found
+        share = row.measurement.value if row.measure == "coverage" else row.coverage
+        if share is not None:
+            return share
     return None
-
-
-def _order(series: ExposedSeries) -> tuple[int, tuple[str, ...], str]:
-    return (series.group, series.labels, series.family)
-
-
-def _within(series: Sequence[ExposedSeries], most: int) -> list[ExposedSeries]:
-    """Keep the most precious ones; what belongs to the whole model is never given up."""
-    whole = sum(one.group is Group.WHOLE for one in series)
-    return list(series[: max(most, whole)])
