@@ -109,9 +109,9 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
             continue
         try:
             for model in own:
-                found, checked = _model(settings, model, source, base, now, explain=explain)
-                faults += [Finding(model.name, text) for text in found.faults]
-                warnings += [Finding(model.name, text) for text in found.warnings]
+                inspection, checked = _model(settings, model, source, base, now, explain=explain)
+                faults += [Finding(model.name, text) for text in inspection.faults]
+                warnings += [Finding(model.name, text) for text in inspection.warnings]
                 models += [] if checked is None else [checked]
         except SourceUnavailable as error:
             faults.append(_of_source(name, own, error))
@@ -136,15 +136,15 @@ def _store(settings: Settings) -> list[str]:
 def _model(
     settings: Settings, model: ModelSpec, source: SqlSource, base: Path, now: int, *, explain: bool
 ) -> tuple[Inspection, CheckedModel | None]:
-    found = inspect_model(model, source, base, now)
-    if found.faults:
-        return found, None
+    inspection = inspect_model(model, source, base, now)
+    if inspection.faults:
+        return inspection, None
     try:
-        return _sound(settings, model, source, base, found, now, explain=explain)
+        return _sound(settings, model, source, base, inspection, now, explain=explain)
     except SourceUnavailable:
         raise
     except MonitorError as error:
-        return replace(found, faults=(*found.faults, str(error))), None
+        return replace(inspection, faults=(*inspection.faults, str(error))), None
 
 
 def _sound(
@@ -152,15 +152,15 @@ def _sound(
     model: ModelSpec,
     source: SqlSource,
     base: Path,
-    found: Inspection,
+    inspection: Inspection,
     now: int,
     *,
     explain: bool,
 ) -> tuple[Inspection, CheckedModel]:
-    counting = _counting(model, found)
-    series = expected_series(model, counting, _strata(counting, found))
-    warnings = [*found.warnings, *_to_come(model, found.reference, now)]
-    warnings += silence_warnings(model, source, found.newest)
+    counting = _counting(model, inspection)
+    series = expected_series(model, counting, _strata(counting, inspection))
+    warnings = [*inspection.warnings, *_to_come(model, inspection.reference, now)]
+    warnings += silence_warnings(model, source, inspection.newest)
     for _, version in of_versions(replace(model, reading=counting.reading)):
         warnings += _to_come(version, load_reference(version, source, base), now)
     warnings += [*_too_many(model, series), *_reference(settings, model, base)]
@@ -171,21 +171,21 @@ def _sound(
         numeric=counting.reading.numeric,
         categorical=counting.reading.categorical,
         found=model.find_features,
-        rows=found.rows,
-        labels=found.labels,
-        newest=found.newest,
+        rows=inspection.rows,
+        labels=inspection.labels,
+        newest=inspection.newest,
         series=series,
         max_series=model.max_series,
     )
     if explain:
         resolved = replace(model, reading=counting.reading)
-        as_of = floor_to(min(now, (found.newest or now) + model.every), model.every)
+        as_of = floor_to(min(now, (inspection.newest or now) + model.every), model.every)
         checked = replace(
             checked,
-            reads=_reads(model, source, found),
+            reads=_reads(model, source, inspection),
             queries=tuple(explain_model(resolved, source, counting, as_of)),
         )
-    return replace(found, warnings=tuple(warnings)), checked
+    return replace(inspection, warnings=tuple(warnings)), checked
 
 
 def _not_pushed(model: ModelSpec, source: SqlSource, counting: Counting) -> Iterator[str]:
@@ -194,25 +194,25 @@ def _not_pushed(model: ModelSpec, source: SqlSource, counting: Counting) -> Iter
         yield f'engine = "sql": records are read and counted here: {reason}'
 
 
-def _counting(model: ModelSpec, found: Inspection) -> Counting:
-    if found.reference is None or not found.reference[0].num_rows:
+def _counting(model: ModelSpec, inspection: Inspection) -> Counting:
+    if inspection.reference is None or not inspection.reference[0].num_rows:
         return counting_without_reference(model.reading)
-    return reference_of(*found.reference).counting
+    return reference_of(*inspection.reference).counting
 
 
-def _to_come(model: ModelSpec, found: tuple[pa.Table, Reading] | None, now: int) -> list[str]:
+def _to_come(model: ModelSpec, loaded: tuple[pa.Table, Reading] | None, now: int) -> list[str]:
     """Warn of what is no reference yet."""
-    if model.reference is None or found is None:
+    if model.reference is None or loaded is None:
         return []
     warning = not_over(model, now)
-    if not warning and not found[0].num_rows:
+    if not warning and not loaded[0].num_rows:
         warning = without_rows(model.reference)
     return [warning] if warning else []
 
 
-def _strata(counting: Counting, found: Inspection) -> list[Stratum]:
+def _strata(counting: Counting, inspection: Inspection) -> list[Stratum]:
     """Strata that will be measured, as far as some rows tell."""
-    versions = found.strata.get("version", ())
+    versions = inspection.strata.get("version", ())
     names = [*versions[:_MOST_VERSIONS], *([OTHER] if len(versions) > _MOST_VERSIONS else [])]
     strata = [Stratum(version=name) for name in names]
     arms = counting.reading.arms
@@ -234,9 +234,9 @@ def _too_many(model: ModelSpec, series: ExpectedSeries) -> list[str]:
     return [text]
 
 
-def _reads(model: ModelSpec, source: SqlSource, found: Inspection) -> ExpectedReads | None:
+def _reads(model: ModelSpec, source: SqlSource, inspection: Inspection) -> ExpectedReads | None:
     """Expected reads, by the traffic of the last week; of the last hour, where that is too much to count."""
-    newest, reader = found.newest, source.reader
+    newest, reader = inspection.newest, source.reader
     if newest is None:
         return None
     counted: list[float] = []
@@ -251,7 +251,7 @@ def _reads(model: ModelSpec, source: SqlSource, found: Inspection) -> ExpectedRe
     if per_hour == 0:
         return None
     labelled = min(1.0, labels / per_hour) if labels else 1.0
-    return expected_reads(model, per_hour, labelled, found.delays, found.settling)
+    return expected_reads(model, per_hour, labelled, inspection.delays, inspection.settling)
 
 
 def _reference(settings: Settings, model: ModelSpec, base: Path) -> list[str]:

@@ -166,7 +166,7 @@ def horizon_warnings(delays: Ints, settling: int | None, model: ModelSpec, about
         )
     if model.settle_after is None and settling is not None and horizon < longest + settling:
         yield (
-            f"{about} {model.settled_share:.0%} come within {_told(settling)}: the horizon "
+            f"{about} {model.settled_share:.0%} come within {_in_words(settling)}: the horizon "
             f"({format_duration(horizon)}) is shorter than the longest window ({format_duration(longest)}) "
             "and that age together, so this window may never settle: "
             f'horizon = "{needed_horizon(model, settling)}"'
@@ -221,7 +221,7 @@ def _implausible(event: Times, reading: Reading, now: int, about: str) -> Iterat
     if late > _FEW:
         ahead = int(np.median(known[known > now + reading.tolerance])) - now
         why = "is event_time_unit right?" if ahead > 370 * DAY else "is the source's timezone right?"
-        lie = f"{about} {late:.1%} lie in the future in {named}, by {_told(ahead)}"
+        lie = f"{about} {late:.1%} lie in the future in {named}, by {_in_words(ahead)}"
         yield f"{lie}: they wait until then; {why}"
 
 
@@ -345,7 +345,7 @@ def _rounded(us: int) -> str:
     return format_duration(max(1, -(-us // DAY)) * DAY)
 
 
-def _told(us: int) -> str:
+def _in_words(us: int) -> str:
     """A duration as people say it: whole hours, or whole days from two days on."""
     unit = DAY if us >= 2 * DAY else HOUR if us >= HOUR else MINUTE
     return format_duration(max(1, round(us / unit)) * unit)

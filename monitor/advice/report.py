@@ -1,6 +1,6 @@
 """How `monitor check` says what it found: lines for people, JSON for programs, an exit code."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -85,8 +85,8 @@ def as_object(path: Path, checked: CheckResult) -> dict[str, Any]:
     """Everything that was found, for JSON."""
     return {
         "config": str(path),
-        "faults": [{"model": one.model, "text": one.text} for one in checked.faults],
-        "warnings": [{"model": one.model, "text": one.text} for one in checked.warnings],
+        "faults": [{"model": finding.model, "text": finding.text} for finding in checked.faults],
+        "warnings": [{"model": finding.model, "text": finding.text} for finding in checked.warnings],
         "models": [_object(model) for model in checked.models],
     }
 
@@ -114,7 +114,9 @@ def _of_rules(settings: Settings) -> Iterator[Finding]:
 
 def _of_passwords(settings: Settings) -> Iterator[str]:
     """Warnings of passwords that messages may show."""
-    urls = {"store": settings.store_url} | {f"sources.{one.name}": one.url for one in settings.sources}
+    urls = {"store": settings.store_url} | {
+        f"sources.{source.name}": source.url for source in settings.sources
+    }
     for key, url in urls.items():
         with suppress(ValueError):  # a file that cannot be read is told of where it is needed
             if has_short_password(filled(url)):
@@ -163,14 +165,12 @@ def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> Non
         return
     for model in checked.models:
         if model.found:
-            numeric, categorical = (_listed(names) for names in (model.numeric, model.categorical))
+            numeric, categorical = (
+                ", ".join(names) or "none" for names in (model.numeric, model.categorical)
+            )
             say(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
     warned = counted(len(checked.warnings), "warning")
     say(f"{path}: {counted(models, 'model')}, no faults, {warned}")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
 
 
 def counted(count: int, word: str) -> str:
@@ -194,7 +194,7 @@ def _object(model: CheckedModel) -> dict[str, Any]:
         "rows_per_cycle": None if reads is None else reads.per_cycle,
         "rows_per_label": None if reads is None else reads.per_label,
         "queries": [
-            {"purpose": one.purpose, "every": one.every, "sql": one.sql, "plan": list(one.plan)}
-            for one in model.queries
+            {"purpose": query.purpose, "every": query.every, "sql": query.sql, "plan": list(query.plan)}
+            for query in model.queries
         ],
     }

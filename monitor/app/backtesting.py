@@ -41,30 +41,39 @@ def _chosen(rules: tuple[Rule, ...], name: str | None) -> tuple[Rule, ...]:
 
 def as_report(model: str, summed: list[Summary], alerts: list[Alert]) -> str:
     """Tables: a line for each rule, a line for each alert."""
-    text = aligned([_HEAD, *(_line(one) for one in summed)])
-    told = [ShownAlert(model, alert) for alert in alerts]
-    return f"{text}\n\n{alerts_as_table(told)}" if told else text
+    text = aligned([_HEAD, *(_line(summary) for summary in summed)])
+    shown = [ShownAlert(model, alert) for alert in alerts]
+    return f"{text}\n\n{alerts_as_table(shown)}" if shown else text
 
 
-def _line(one: Summary) -> tuple[str, ...]:
-    silent = "" if one.judged else "nothing kept to judge: figures of the log itself are not kept by window"
-    times = (format_duration(one.firing), format_duration(one.longest)) if one.fired else ("", "")
-    return (one.rule, number(one.judged), number(one.fired), number(round(one.per_month, 2)), *times, silent)
+def _line(summary: Summary) -> tuple[str, ...]:
+    silent = (
+        "" if summary.judged else "nothing kept to judge: figures of the log itself are not kept by window"
+    )
+    times = (format_duration(summary.firing), format_duration(summary.longest)) if summary.fired else ("", "")
+    return (
+        summary.rule,
+        number(summary.judged),
+        number(summary.fired),
+        number(round(summary.per_month, 2)),
+        *times,
+        silent,
+    )
 
 
 def as_plain(model: str, summed: list[Summary], alerts: list[Alert], span: tuple[int, int]) -> str:
     """JSON of both."""
     rules = [
         {
-            "rule": one.rule,
-            "judged": one.judged,
-            "fired": one.fired,
-            "per_30_days": one.per_month,
-            "firing_seconds": one.firing / 1e6,
-            "longest_seconds": one.longest / 1e6,
+            "rule": summary.rule,
+            "judged": summary.judged,
+            "fired": summary.fired,
+            "per_30_days": summary.per_month,
+            "firing_seconds": summary.firing / 1e6,
+            "longest_seconds": summary.longest / 1e6,
         }
-        for one in summed
+        for summary in summed
     ]
-    told = [plain_alert(ShownAlert(model, alert)) for alert in alerts]
+    shown = [plain_alert(ShownAlert(model, alert)) for alert in alerts]
     start, end = map(to_iso, span)
-    return json_text({"model": model, "from": start, "to": end, "rules": rules, "alerts": told}, indent=1)
+    return json_text({"model": model, "from": start, "to": end, "rules": rules, "alerts": shown}, indent=1)

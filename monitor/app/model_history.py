@@ -50,7 +50,10 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
             return rename_models(app, at, held=True)
     try:
         if due:
-            app.store.rename([(_renamed_event(spec, at), _new_keys(app, spec)) for spec in due])
+            events = [
+                Event(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly)) for spec in due
+            ]
+            app.store.rename([(event, _new_keys(app, spec)) for event, spec in zip(events, due, strict=True)])
     except StoreError:
         if renamed(app, app.settings):  # else another daemon of the same configuration did it just now
             raise
@@ -76,10 +79,6 @@ def renamed(app: App, settings: Settings) -> list[ModelSpec]:
                 f"{listed(both)}: take formerly away, or forget one of them by monitor forget --model NAME"
             )
     return due
-
-
-def _renamed_event(spec: ModelSpec, at: int) -> Event:
-    return Event(model=spec.name, at=at, kind="renamed", subject=str(spec.formerly))
 
 
 def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:
@@ -114,7 +113,7 @@ def recount(app: App, name: str, start: int, end: int, decision: Decision) -> tu
             span = f"{to_iso(start)} to {to_iso(end)}"
             raise MonitorError(f'model "{name}": no pane from {span} is stored or within the horizon')
         _record(app, name, "recounted", decision, panes=len(starts), start=to_iso(start), end=to_iso(end))
-        waiting = [WaitingPane(start=one, part=Part.RECORDS, since=state.as_of) for one in starts]
+        waiting = [WaitingPane(start=pane, part=Part.RECORDS, since=state.as_of) for pane in starts]
         app.store.note_waiting(name, state, waiting, token=lease.token)
         whole = replace(model, spec=replace(model.spec, recount_rows=_ALL_ROWS))
         report, _ = run_cycle(whole, caches, Tick(state.as_of, lease))
@@ -162,7 +161,7 @@ def _held_everywhere(app: App, name: str) -> Iterator[None]:
 def _panes(model: Model, start: int, end: int, as_of: int) -> list[int]:
     pane = model.reading.pane
     first, last = floor_to(start, pane), min(end, as_of + model.reading.tolerance + 1)
-    stored = {one.start for one in model.store.facts(model.name, first) if one.start < last}
+    stored = {facts.start for facts in model.store.facts(model.name, first) if facts.start < last}
     return sorted(stored.union(range(max(first, model.oldest_pane(as_of)), last, pane)))
 
 

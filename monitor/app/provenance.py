@@ -38,34 +38,34 @@ def behind(store: SqlStore, rows: Iterable[Shown]) -> list[Behind]:
     wanted = {(model, as_of) for model, as_of, _ in rows}
     references: dict[str, KeptReference | None] = {}
     configurations: dict[str, KeptConfiguration | None] = {}
-    found = []
+    moments = []
     for model in sorted({model for model, _ in wanted}):
-        for _, one in store.provenance(model):
-            if (model, one.as_of) not in wanted:
+        for _, provenance in store.provenance(model):
+            if (model, provenance.as_of) not in wanted:
                 continue
-            if one.config not in configurations:
-                configurations[one.config] = store.configuration(one.config)
-            keys = one.reference.split()
+            if provenance.config not in configurations:
+                configurations[provenance.config] = store.configuration(provenance.config)
+            keys = provenance.reference.split()
             references |= {key: store.reference_facts(key) for key in keys if key not in references}
-            known = tuple((key, references[key]) for key in keys)
-            found.append(Behind(model, one, known, configurations[one.config]))
-    return found
+            named = tuple((key, references[key]) for key in keys)
+            moments.append(Behind(model, provenance, named, configurations[provenance.config]))
+    return moments
 
 
 def with_provenance(
     store: SqlStore, rows: Sequence[Shown], form: str, table: Callable[[Sequence[Shown]], str] = as_table
 ) -> str:
     """Rows as table, JSON or CSV, and what stands behind them."""
-    found = behind(store, rows)
-    by_moment = {(one.model, one.provenance.as_of): one for one in found}
+    moments = behind(store, rows)
+    by_moment = {(moment.model, moment.provenance.as_of): moment for moment in moments}
 
     def whole(model: str, as_of: int) -> dict[str, object]:
-        one = by_moment.get((model, as_of))
-        return {"provenance": None if one is None else plain(one)}
+        moment = by_moment.get((model, as_of))
+        return {"provenance": None if moment is None else plain(moment)}
 
     def flat(model: str, as_of: int) -> dict[str, object]:
-        one = by_moment.get((model, as_of))
-        return {} if one is None else {name: _data(one.provenance)[name] for name in _FLAT}
+        moment = by_moment.get((model, as_of))
+        return {} if moment is None else {name: _data(moment.provenance)[name] for name in _FLAT}
 
     match form:
         case "json":
@@ -73,34 +73,34 @@ def with_provenance(
         case "csv":
             return as_csv(rows, Further(_FLAT, flat))
     events = [event for model in sorted({row[0] for row in rows}) for event in store.events(model)]
-    return "\n\n".join(part for part in (table(rows), as_text(found, events)) if part)
+    return "\n\n".join(part for part in (table(rows), as_text(moments, events)) if part)
 
 
-def plain(one: Behind) -> dict[str, object]:
+def plain(moment: Behind) -> dict[str, object]:
     """Plain values; times are ISO-8601 UTC."""
-    kept = one.configuration
-    return _data(one.provenance) | {
-        "reference": [_plain_reference(key, known) for key, known in one.references],
+    kept = moment.configuration
+    return _data(moment.provenance) | {
+        "reference": [_plain_reference(key, reference) for key, reference in moment.references],
         "configuration": None if kept is None else json.loads(kept.content),
     }
 
 
-def _data(found: Provenance) -> dict[str, object]:
+def _data(provenance: Provenance) -> dict[str, object]:
     return {
-        "rows_read": found.rows_read,
-        "newest_logged_at": _iso(found.newest_logged_at),
-        "newest_reported_at": _iso(found.newest_reported_at),
-        "code": found.code,
-        "grid": found.grid,
-        "reference": found.reference,
-        "config": found.config,
+        "rows_read": provenance.rows_read,
+        "newest_logged_at": _iso(provenance.newest_logged_at),
+        "newest_reported_at": _iso(provenance.newest_reported_at),
+        "code": provenance.code,
+        "grid": provenance.grid,
+        "reference": provenance.reference,
+        "config": provenance.config,
     }
 
 
-def as_text(found: Sequence[Behind], events: Sequence[Event] = ()) -> str:
+def as_text(moments: Sequence[Behind], events: Sequence[Event] = ()) -> str:
     """For people: a paragraph for each moment, then each configuration once, then what was decided."""
-    blocks = [_moment(one) for one in found]
-    kept = {one.provenance.config: one.configuration for one in found}
+    blocks = [_moment(moment) for moment in moments]
+    kept = {moment.provenance.config: moment.configuration for moment in moments}
     blocks += [_configuration(key, configuration) for key, configuration in kept.items()]
     if events:
         blocks.append("\n".join(["events", *(f"  {_event(event)}" for event in events)]))
@@ -116,30 +116,30 @@ def _moment(one: Behind) -> str:
         ("", f"newest label reported {reported}"),
         ("code", f"monitor {data.code}"),
         ("grids", data.grid),
-        *(line for key, known in one.references for line in _reference(key, known)),
+        *(line for key, reference in one.references for line in _reference(key, reference)),
         ("configuration", data.config),
     ]
     text = [f"  {name:<15}{readable(value)}" for name, value in lines]
     return "\n".join([f"behind {one.model} as of {to_iso(data.as_of)}", *text])
 
 
-def _reference(key: str, known: KeptReference | None) -> list[tuple[str, str]]:
-    if known is None:
+def _reference(key: str, reference: KeptReference | None) -> list[tuple[str, str]]:
+    if reference is None:
         return [("reference", f"{key} ({_UNKNOWN})")]
-    made = known.made_of or "what it was made of is " + _UNKNOWN
-    rest = f"{known.rows:,} rows, grids {known.grid}, kept {to_iso(known.created)}"
+    made = reference.made_of or "what it was made of is " + _UNKNOWN
+    rest = f"{reference.rows:,} rows, grids {reference.grid}, kept {to_iso(reference.created)}"
     return [("reference", f"{key}: {made}"), ("", rest)]
 
 
-def _plain_reference(key: str, known: KeptReference | None) -> dict[str, object]:
-    if known is None:
+def _plain_reference(key: str, reference: KeptReference | None) -> dict[str, object]:
+    if reference is None:
         return {"key": key}
     return {
         "key": key,
-        "made_of": known.made_of,
-        "rows": known.rows,
-        "grid": known.grid,
-        "kept": to_iso(known.created),
+        "made_of": reference.made_of,
+        "rows": reference.rows,
+        "grid": reference.grid,
+        "kept": to_iso(reference.created),
     }
 
 

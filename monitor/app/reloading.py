@@ -57,7 +57,8 @@ class Reloading:
         before = self.app.settings
         try:
             settings = self.reread()
-            _require_same_store(before, settings)
+            if before.store_url != settings.store_url:
+                raise ConfigurationError(["store.url: another store takes a restart of the daemon"])  # noqa: TRY301
             renamed(self.app, settings)
             self._take_over(settings)
         except Exception as error:  # noqa: BLE001 -- whatever fails, the old configuration runs on
@@ -65,11 +66,12 @@ class Reloading:
                 log.error("configuration refused", fault=fault)  # noqa: TRY400 -- a fault, no failure of ours
             self.exposition.reloaded(None, at=time.time())
             return
-        for name in _fixed(before, settings):
-            log.warning("takes effect at the next start", table=name)
-        told = self._apply(before, settings)
+        for name in ("http", "log"):
+            if getattr(before, name) != getattr(settings, name):
+                log.warning("takes effect at the next start", table=name)
+        changes = self._apply(before, settings)
         self.app.forget_removed()
-        log.info("configuration read again", **told)
+        log.info("configuration read again", **changes)
 
     def _take_over(self, settings: Settings) -> None:
         """Put them in use, and rename in the store: both or neither."""
@@ -119,12 +121,3 @@ class Reloading:
 def limits(every: Mapping[str, int], pace: int | None) -> dict[str, float]:
     """Seconds that each model may be without a successful cycle."""
     return {name: patience((one if pace is None else pace) / SECOND) for name, one in every.items()}
-
-
-def _require_same_store(old: Settings, new: Settings) -> None:
-    if old.store_url != new.store_url:
-        raise ConfigurationError(["store.url: another store takes a restart of the daemon"])
-
-
-def _fixed(old: Settings, new: Settings) -> list[str]:
-    return [name for name in ("http", "log") if getattr(old, name) != getattr(new, name)]

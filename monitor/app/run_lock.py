@@ -96,7 +96,7 @@ class Joined:
         self._beating = _Beating(app.settings.daemon.lease_ttl, self._beat)
         self._joining = threading.RLock()  # our own new generation is no other daemon's
         self._aside: Aside | None = None
-        self._told: Callable[[Aside | None], None] = lambda _aside: None
+        self._listener: Callable[[Aside | None], None] = lambda _aside: None
         self.generation = 0
         self.before: dict[str, int] | None = None
 
@@ -110,10 +110,10 @@ class Joined:
         """Why no cycles are claimed, as it was seen last; None: they are."""
         return None if self._aside is None else f"claiming no cycles: {WHY[self._aside]}"
 
-    def listen(self, told: Callable[[Aside | None], None]) -> None:
+    def listen(self, listener: Callable[[Aside | None], None]) -> None:
         """Have it told why nothing is claimed, None: it is, now and at each change."""
-        self._told = told
-        told(self._aside)
+        self._listener = listener
+        listener(self._aside)
 
     def joined(self) -> bool:
         """Whether the run may be shared now; where it is a file, whether it is this process's."""
@@ -148,7 +148,7 @@ class Joined:
                     log.info("claiming cycles again")
                 else:
                     log.warning("claiming no cycles, serving what others measure", reason=WHY[aside])
-                self._told(aside)
+                self._listener(aside)
             return aside
 
     def __enter__(self) -> Self:

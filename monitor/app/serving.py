@@ -89,12 +89,12 @@ def _service(
     every = ticks(settings)
     own = SelfMetrics(version("monitor"), time.time(), partial(_used, app))
     exposition = Exposition(settings.models, own)
-    following = StoreWatch(app, partial(_publish, app, exposition))
-    health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=following.fault)
-    following.followed = partial(_followed, health, exposition)
+    watch = StoreWatch(app, partial(_publish, app, exposition))
+    health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=watch.fault)
+    watch.followed = partial(_followed, health, exposition)
     notifying = Notifying(app, clock, exposition.notified, lambda: joined is None or joined.why is None)
     owed = Owed(app, last_ticks(app, app.names()) if joined is None else joined.before or {})
-    shown = partial(_shown, following, notifying)
+    shown = partial(_shown, watch, notifying)
     cycles = _cycles(owed, shown, health, exposition, joined, stopping)
     schedule = _schedule(every, cycles, clock, stopping, pace)
     server = _server(app, exposition, health, schedule, joined)
@@ -105,7 +105,7 @@ def _service(
         schedule,
         health,
         exposition,
-        following.show,
+        watch.show,
         in_use=(lambda: True) if joined is None else joined.renew_and_act,
         changed=partial(_changed, owed, joined, notifying),
         pace=pace,
@@ -114,9 +114,9 @@ def _service(
         schedule=schedule,
         server=server,
         health=health,
-        restore=partial(_restored, following, notifying),
+        restore=partial(_restored, watch, notifying),
         reload=reloading,
-        stopped=partial(_stopped, stopping, following, notifying),
+        stopped=partial(_stopped, stopping, watch, notifying),
     )
 
 
@@ -210,19 +210,19 @@ def _publish(app: App, exposition: Exposition, name: str) -> None:
         exposition.publish(name, as_of, [row for _, _, row in rows], alerts, accepted)
 
 
-def _shown(following: StoreWatch, notifying: Notifying, name: str) -> None:
-    following.show(name)
+def _shown(watch: StoreWatch, notifying: Notifying, name: str) -> None:
+    watch.show(name)
     notifying.wake()
 
 
-def _restored(following: StoreWatch, notifying: Notifying) -> None:
-    following.restore()
+def _restored(watch: StoreWatch, notifying: Notifying) -> None:
+    watch.restore()
     notifying.renew()
 
 
-def _stopped(stopping: threading.Event, following: StoreWatch, notifying: Notifying) -> None:
+def _stopped(stopping: threading.Event, watch: StoreWatch, notifying: Notifying) -> None:
     stopping.set()  # first: cycles come to their end while the channels do
-    following.stop()
+    watch.stop()
     notifying.stop()
 
 

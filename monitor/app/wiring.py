@@ -77,14 +77,14 @@ class App:
             kept = "its history is kept, but it is not configured, or enabled = false"
             raise ConfigurationError([f'model "{name}": {kept}: it cannot be counted'])
         names = [model.name for model in self.settings.models]
-        known = f"the configuration has {listed(names)}{did_you_mean(name, names)}"
-        raise ConfigurationError([f'there is no model "{name}": {known}'])
+        others = f"the configuration has {listed(names)}{did_you_mean(name, names)}"
+        raise ConfigurationError([f'there is no model "{name}": {others}'])
 
     def configured(self, name: str) -> tuple[ModelSpec, SourceSpec] | None:
         """What is configured of a model and of its source now; None: there is no such model."""
         settings = self.settings  # one and the same, should another be put in use meanwhile
-        found = (model for model in settings.models if model.name == name)
-        return next(((model, settings.source(model.source)) for model in found), None)
+        specs = (model for model in settings.models if model.name == name)
+        return next(((model, settings.source(model.source)) for model in specs), None)
 
     def is_history(self, name: str | None) -> bool:
         """Whether there is nothing but a history of a model: it was removed, or is disabled."""
@@ -108,12 +108,14 @@ class App:
 
     def silent(self) -> dict[str, str]:
         """Models whose source does not answer, each with a sentence that names it."""
-        told = {
+        sentences = {
             name: f'source "{name}": no answer for {format_duration(int(used.silent) * SECOND)}: {used.why}'
             for name, used in self.usage().items()
             if used.why
         }
-        return {model.name: told[model.source] for model in self.settings.models if model.source in told}
+        return {
+            model.name: sentences[model.source] for model in self.settings.models if model.source in sentences
+        }
 
     def model(self, name: str, as_of: int | None = None) -> Model:
         """A model with its engines, as it is configured now: see `prepared`."""
@@ -182,7 +184,8 @@ class App:
         try:
             yield Lease(token, ttl)
         finally:
-            self._released(name, token)
+            with suppress(StoreError):  # one that cannot be given back expires; what was done stays done
+                self.store.release(name, token)
 
     @property
     def fingerprint(self) -> str:
@@ -196,15 +199,10 @@ class App:
             source.close()
         self.store.close()
 
-    def _released(self, name: str, token: int) -> None:
-        """Give a lease back; one that cannot be given back expires, and what was done stays done."""
-        with suppress(StoreError):
-            self.store.release(name, token)
-
     def _opened(self, spec: SourceSpec) -> SqlSource:
         with self._opening:
-            known, source = self._sources.get(spec.name, (None, None))
-            if source is None or known != spec:
+            before, source = self._sources.get(spec.name, (None, None))
+            if source is None or before != spec:
                 spent = UNUSED if source is None else source.usage
                 if source is not None:
                     source.close()
@@ -223,7 +221,7 @@ class App:
             reference = replace(reference, counting=counting)
         resolved = replace(spec, reading=counting.reading)
         versions = [] if reference is None else list(of_versions(resolved))
-        own = {version: self._version_reference(one, source, counting, at) for version, one in versions}
+        own = {version: self._version_reference(part, source, counting, at) for version, part in versions}
         if spec.reading.segments and reference is None:
             self._warn(spec.name, NO_SEGMENTS)
         return Model(
@@ -231,7 +229,7 @@ class App:
             counting=counting,
             reference=reference,
             version_references={version: found for version, (found, _) in own.items() if found is not None},
-            reference_key=" ".join(one for one in (key, *(each for _, each in own.values())) if one),
+            reference_key=" ".join(part for part in (key, *(each for _, each in own.values())) if part),
             source=source,
             store=self.store,
             code=version("monitor"),

@@ -18,12 +18,10 @@ from monitor.config.resolve import (
 from monitor.config.rules import rules_of
 from monitor.config.schema import (
     Configuration,
-    Control,
     LabelsTable,
     Model,
     Predictions,
     ReferenceTable,
-    ServingTable,
     VersionReference,
 )
 from monitor.records import reading as records
@@ -132,6 +130,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
 
 def _reading(model: Model, zone: str) -> Reading:
     columns, probabilities = model.predictions, probabilities_of(model)
+    control, serving = model.control, model.serving
     return Reading(
         task=Task(model.task),
         classes=classes_of(model),
@@ -142,9 +141,15 @@ def _reading(model: Model, zone: str) -> Reading:
         numeric=tuple(sorted(model.features.numeric)),
         categorical=tuple(sorted(model.features.categorical)),
         versioned=columns.version is not None,
-        arms=None if model.control is None else _arms(model.control),
+        arms=None
+        if control is None
+        else Arms(
+            column=control.arm_column, control=control.control_value, treatment=control.treatment_value
+        ),
         segments=tuple(model.segments),
-        serving=None if model.serving is None else _serving(model.serving),
+        serving=None
+        if serving is None
+        else records.Serving(column=serving.column, values=tuple(serving.values)),
         challenger=_challenger(model),
         labelled=model.labels is not None,
         zone=zone,
@@ -155,10 +160,6 @@ def _reading(model: Model, zone: str) -> Reading:
         tolerance=model.reading.tolerance,
         horizon=model.horizon,
     )
-
-
-def _arms(control: Control) -> Arms:
-    return Arms(column=control.arm_column, control=control.control_value, treatment=control.treatment_value)
 
 
 def _challenger(model: Model) -> records.Challenger | None:
@@ -190,10 +191,6 @@ def _compared(model: Model) -> ComparedSpec:
         detect=detect,
         challenger_since=since,
     )
-
-
-def _serving(serving: ServingTable) -> records.Serving:
-    return records.Serving(column=serving.column, values=tuple(serving.values))
 
 
 def _time_units(predictions: Predictions, labels: LabelsTable | None) -> tuple[tuple[str, str], ...]:

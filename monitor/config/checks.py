@@ -65,18 +65,18 @@ def model_faults(models: Sequence[CheckableModel], sources: Sequence[str]) -> li
     """Faults of all models, given the names of the sources."""
     faults = []
     for entry in models:
-        found = [
+        of_model = [
             pair for keys, check in _CHECKS if entry.unsound.isdisjoint(keys) for pair in check(entry.model)
         ]
         if "source" not in entry.unsound and entry.model.source not in sources:
-            found.append((("source",), _no_source(entry.model.source, sources)))
-        faults += [Fault(("models", entry.at, *loc), text) for loc, text in found]
+            of_model.append((("source",), _no_source(entry.model.source, sources)))
+        faults += [Fault(("models", entry.at, *loc), text) for loc, text in of_model]
     return faults + _repeated_names(models) + _former_names(models)
 
 
 def _no_source(name: str, sources: Sequence[str]) -> str:
-    known = f"the sources are {listed(sources)}" if sources else "there is no [sources.NAME]"
-    return f"no such source ({known}): got {quoted(name)}{did_you_mean(name, sources)}"
+    others = f"the sources are {listed(sources)}" if sources else "there is no [sources.NAME]"
+    return f"no such source ({others}): got {quoted(name)}{did_you_mean(name, sources)}"
 
 
 def _repeated_names(models: Sequence[CheckableModel]) -> list[Fault]:
@@ -116,7 +116,8 @@ def _foreign_keys(model: Model) -> Found:
 def _relations(model: Model) -> Found:
     given = [model.predictions.table, model.predictions.query]
     if given.count(None) != 1:
-        yield ("predictions",), f"give exactly one of table and query: got {_neither_or_both(given)}"
+        got = "neither" if given.count(None) == len(given) else "both"
+        yield ("predictions",), f"give exactly one of table and query: got {got}"
 
 
 def _label_relation(model: Model) -> Found:
@@ -204,10 +205,10 @@ def _classes(model: Model) -> Found:
         return
     if classes.values is not None and not 2 <= len(classes.values) == len(set(classes.values)):
         yield loc, f"give at least two classes, each once: got {quoted(classes.values)}"
-    elif len(known := classes_of(model) or probabilities_of(model)) > MOST_CLASSES:
+    elif len(names := classes_of(model) or probabilities_of(model)) > MOST_CLASSES:
         yield (
             loc,
-            f"at most {MOST_CLASSES:,} classes are measured, others count as unseen: got {len(known):,}",
+            f"at most {MOST_CLASSES:,} classes are measured, others count as unseen: got {len(names):,}",
         )
     elif not classes_of(model) and model.reference is None and model.predictions.probabilities_prefix is None:
         yield loc, "required without a reference and without probabilities: which classes are there?"
@@ -343,10 +344,6 @@ def _profit(model: Model) -> Found:
         if actual in classes and set(row) != set(classes):
             rule = f"give an amount for each predicted class ({listed(classes)})"
             yield (*loc, actual), f"{rule}: got {listed(row) or 'none'}"
-
-
-def _neither_or_both(given: Sequence[object]) -> str:
-    return "neither" if given.count(None) == len(given) else "both"
 
 
 _CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (

@@ -67,7 +67,8 @@ def with_included(path: Path, document: Mapping[str, Any], patterns: object) -> 
         for file in files:
             if file.resolve() not in seen:
                 seen.add(file.resolve())
-                _take(included, file, _shown(path.parent, file), at)
+                shown = file.relative_to(path.parent) if file.is_relative_to(path.parent) else file
+                _take(included, file, str(shown), at)
     return included
 
 
@@ -114,32 +115,28 @@ def _matching(base: Path, pattern: str) -> list[Path]:
         return []
 
 
-def _shown(base: Path, file: Path) -> str:
-    return str(file.relative_to(base)) if file.is_relative_to(base) else str(file)
-
-
 def _take(included: Included, file: Path, name: str, at: int) -> None:
     loc: Loc = ("include", at)
     try:
-        found = document_of(file)
+        document = document_of(file)
     except ConfigurationError as error:
         included.faults += [Fault(loc, fault) for fault in error.faults]
         return
-    for key in found:
+    for key in document:
         if key not in _HELD:
             rule = "an included file holds [[models]] and [sources.NAME] only"
             hint = did_you_mean(key, _HELD)
             included.faults.append(Fault(loc, f"{name}: {rule}: got {quoted(key)}{hint}"))
-    included.faults += [Fault(loc, f"{name}: {text}") for text in _misshapen(found)]
-    _take_models(included, found.get("models"), name)
-    _take_sources(included, found.get("sources"), name, loc)
+    included.faults += [Fault(loc, f"{name}: {text}") for text in _misshapen(document)]
+    _take_models(included, document.get("models"), name)
+    _take_sources(included, document.get("sources"), name, loc)
 
 
-def _misshapen(found: Mapping[str, Any]) -> Iterator[str]:
-    if not isinstance(found.get("models", []), list):
+def _misshapen(document: Mapping[str, Any]) -> Iterator[str]:
+    if not isinstance(document.get("models", []), list):
         yield 'models: must be a list of tables: "[[models]]" instead of "[models]"'
-    if not isinstance(found.get("sources", {}), dict):
-        yield f"sources: must be a table: got {quoted(found['sources'])}"
+    if not isinstance(document.get("sources", {}), dict):
+        yield f"sources: must be a table: got {quoted(document['sources'])}"
 
 
 def _take_models(included: Included, models: object, name: str) -> None:

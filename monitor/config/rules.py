@@ -37,13 +37,13 @@ def rules_of(model: Model) -> tuple[Rule, ...]:
     usual = default_rules(_watched(model)) if wanted else ()
     standard = [rule for rule in usual if BY_NAME[rule.measure].family in families]
     routed = tuple(sorted(model.alert_labels.items()))
-    told = tuple(
+    notes = tuple(
         (name, value)
         for name, value in (("owner", model.owner), ("runbook_url", model.runbook_url))
         if value is not None
     )
     rules = [*own, *(rule for rule in standard if rule.name not in names)]
-    return tuple(_with(rule, routed, told) for rule in rules)
+    return tuple(_with(rule, routed, notes) for rule in rules)
 
 
 def rule_faults(model: Model) -> Found:
@@ -88,10 +88,10 @@ def _measured(model: Model, alert: AlertTable) -> Found:
 def _places(model: Model, alert: AlertTable) -> Found:
     """Whether there are rows of the measure where the rule looks for them."""
     measure, windows = BY_NAME[alert.measure], [table.length for table in model.windows]
-    known = [*windows, CUMULATIVE]
-    if alert.window is not None and alert.window not in known:
-        text = f"must be one of {listed(known)}: got {quoted(alert.window)}"
-        yield ("window",), text + did_you_mean(alert.window, known)
+    choices = [*windows, CUMULATIVE]
+    if alert.window is not None and alert.window not in choices:
+        text = f"must be one of {listed(choices)}: got {quoted(alert.window)}"
+        yield ("window",), text + did_you_mean(alert.window, choices)
     elif alert.window is not None and (alert.window == CUMULATIVE) != measure.cumulative:
         rule = f"is {quoted(CUMULATIVE)} for comparisons that go on, and for these alone"
         yield ("window",), f"{rule}: got {quoted(alert.window)} for {quoted(alert.measure)}"
@@ -243,15 +243,16 @@ def _windows(model: Model) -> tuple[tuple[str, int, int], ...]:
 
 def _watched(model: Model) -> Watched:
     columns, control, features = model.predictions, model.control, model.features
-    found = not features.model_fields_set.intersection(("numeric", "categorical"))
+    all_features = not features.model_fields_set.intersection(("numeric", "categorical"))
     return Watched(
         task=Task(model.task),
         windows=_windows(model),
         score=columns.score is not None or bool(columns.probabilities or columns.probabilities_prefix),
         labels=model.labels is not None,
         reference=model.reference is not None,
-        features=model.reference is not None and (found or bool(features.numeric or features.categorical)),
-        categories=found or bool(features.categorical),
+        features=model.reference is not None
+        and (all_features or bool(features.numeric or features.categorical)),
+        categories=all_features or bool(features.categorical),
         arms=control is not None and (control.detect is not None or model.task != "regression"),
         share=control is not None and control.control_share is not None,
         reported=model.labels is not None and model.labels.reported_at is not None,
@@ -264,8 +265,8 @@ def _watched(model: Model) -> Watched:
     )
 
 
-def _with(rule: Rule, routed: Texts, told: Texts) -> Rule:
+def _with(rule: Rule, routed: Texts, added: Texts) -> Rule:
     """Rule with what its model adds: its own labels and annotations win."""
     labels = dict(routed) | dict(rule.labels)
-    notes = dict(told) | dict(rule.annotations)
+    notes = dict(added) | dict(rule.annotations)
     return replace(rule, labels=tuple(sorted(labels.items())), annotations=tuple(sorted(notes.items())))

@@ -62,8 +62,8 @@ class Deliverer:
         sent = True
         while sent and not self._ends(most):
             sent = False
-            due = [one for one in heads(self.outbox.waiting(self.name)) if one.wait <= 0]
-            for notice in sorted(due, key=_fewest_attempts):
+            due = [owed for owed in heads(self.outbox.waiting(self.name)) if owed.wait <= 0]
+            for notice in sorted(due, key=lambda waiting: (waiting.attempts, waiting.as_of)):
                 if self._ends(most):
                     break
                 sent |= self._send(notice)
@@ -91,7 +91,7 @@ class Deliverer:
         self.outbox.delivered(notice)
         self._failures = 0
         self.report = replace(self.report, delivered=self.report.delivered + 1)
-        structlog.stdlib.get_logger(_LOG).info("notified", **_told(notice))
+        structlog.stdlib.get_logger(_LOG).info("notified", **_logged(notice))
         return True
 
     def _failed(self, notice: WaitingNotice, error: Exception) -> None:
@@ -101,14 +101,14 @@ class Deliverer:
         after = back_off(notice.attempts + 1, self.luck())
         self.outbox.undelivered(notice, reason, round(after * SECOND))
         log = structlog.stdlib.get_logger(_LOG)
-        log.warning("not notified", error=reason, retry_in=round(after, 1), **_told(notice))
+        log.warning("not notified", error=reason, retry_in=round(after, 1), **_logged(notice))
 
     def _pause(self, waiting: Sequence[WaitingNotice]) -> float:
-        age = max((self.clock() - one.as_of for one in waiting), default=0) / SECOND
+        age = max((self.clock() - notice.as_of for notice in waiting), default=0) / SECOND
         self.report = replace(self.report, waiting=len(waiting), age=age)
         if self.rests:
             return back_off(self._failures, self.luck())
-        soonest = min((one.wait / SECOND for one in heads(waiting)), default=LOOK)
+        soonest = min((notice.wait / SECOND for notice in heads(waiting)), default=LOOK)
         return min(LOOK, max(_SHORTEST, soonest))
 
 
@@ -146,7 +146,7 @@ class Delivery:
         with self._lock:
             self._reports = {name: self._reports.get(name, ChannelReport()) for name in channels}
         self._threads = {  # whole at once: cycles walk it to wake them
-            name: _Thread(self._deliverer(name, channel), self._told, self._may)
+            name: _Thread(self._deliverer(name, channel), self._reported, self._may)
             for name, channel in channels.items()
         }
         for thread in self._threads.values():
@@ -170,7 +170,7 @@ class Delivery:
     def _deliverer(self, name: str, channel: Channel) -> Deliverer:
         return Deliverer(name, channel, self._outbox, self._clock, report=self._reports[name])
 
-    def _told(self, name: str, report: ChannelReport) -> None:
+    def _reported(self, name: str, report: ChannelReport) -> None:
         with self._lock:
             if name not in self._reports or self._reports[name] == report:
                 return
@@ -185,12 +185,12 @@ class _Thread:
     def __init__(
         self,
         deliverer: Deliverer,
-        told: Callable[[str, ChannelReport], None],
+        report: Callable[[str, ChannelReport], None],
         may: Callable[[], bool],
     ) -> None:
         self._ended, self._woken = threading.Event(), threading.Event()
         deliverer.stopping = self._ended.is_set
-        self._deliverer, self._told, self._may = deliverer, told, may
+        self._deliverer, self._report, self._may = deliverer, report, may
         self._thread = threading.Thread(target=self._run, name=f"notify {deliverer.name}", daemon=True)
 
     def start(self) -> None:
@@ -222,7 +222,7 @@ class _Thread:
         except Exception as error:  # noqa: BLE001 -- the channel's thread must not die
             log.error("notices were not delivered", reason=described(error))  # noqa: TRY400 -- in one line
             return LOOK
-        self._told(self._deliverer.name, self._deliverer.report)
+        self._report(self._deliverer.name, self._deliverer.report)
         return pause
 
 
@@ -234,11 +234,7 @@ def heads(waiting: Iterable[WaitingNotice]) -> list[WaitingNotice]:
     return list(first.values())
 
 
-def _fewest_attempts(notice: WaitingNotice) -> tuple[int, int]:
-    return (notice.attempts, notice.as_of)
-
-
-def _told(notice: WaitingNotice) -> dict[str, str]:
+def _logged(notice: WaitingNotice) -> dict[str, str]:
     return {
         "channel": notice.channel,
         "model": notice.model,

@@ -134,7 +134,7 @@ class Health:
     def _lateness(self, model: str, since: float) -> str:
         report = self._reports.get(model)
         why = f": {report.error}" if report is not None and report.error is not None else ""
-        return f"model {model}: no successful cycle for {_told(since)}{why}"
+        return f"model {model}: no successful cycle for {_in_words(since)}{why}"
 
 
 def _of_source(source: str, silent: Mapping[str, str], late: Mapping[str, float]) -> str:
@@ -142,8 +142,8 @@ def _of_source(source: str, silent: Mapping[str, str], late: Mapping[str, float]
     of_it = {model: since for model, since in late.items() if silent.get(model) == source}
     if not of_it:
         return source
-    return f"{source}; no successful cycle for {_told(max(of_it.values()))}: {', '.join(of_it)}"
+    return f"{source}; no successful cycle for {_in_words(max(of_it.values()))}: {', '.join(of_it)}"
 
 
-def _told(seconds: float) -> str:
+def _in_words(seconds: float) -> str:
     return format_duration(int(seconds) * SECOND)

@@ -57,16 +57,20 @@ def alerting(
         changes that are expected.
     """
     rules = tuple(rules)
-    found = index(rows, needed(rules))
+    measured = index(rows, needed(rules))
     verdicts: Counter[tuple[str, Outcome]] = Counter()
     for rule in rules:
-        outcomes = [verdict.outcome for verdict in judge(rule, found, accepted).values()] or [Outcome.UNKNOWN]
+        outcomes = [verdict.outcome for verdict in judge(rule, measured, accepted).values()] or [
+            Outcome.UNKNOWN
+        ]
         verdicts.update((rule.name, outcome) for outcome in outcomes)
     added = {rule.name: dict(rule.labels) for rule in rules}
     shown = tuple(
-        AlertSeries(_labels(model, one, added.get(one.series.rule, {})), one.state, one.since / second)
-        for one in alerts
-        if one.state is not State.RESOLVED
+        AlertSeries(
+            _labels(model, alert, added.get(alert.series.rule, {})), alert.state, alert.since / second
+        )
+        for alert in alerts
+        if alert.state is not State.RESOLVED
     )
     return ExposedAlerts(shown, verdicts)
 
@@ -80,18 +84,18 @@ def _labels(model: str, alert: Alert, added: Mapping[str, str]) -> dict[str, str
 def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
     """Families of all models' alerts. Their labels are those of any alert: what one lacks is empty."""
     shown = [alert for model in models for alert in model.alerts]
-    names = (*LABELS, *sorted({name for one in shown for name in one.labels}.difference(LABELS)))
+    names = (*LABELS, *sorted({name for series in shown for name in series.labels}.difference(LABELS)))
     for name, state, text in _FAMILIES:
         gauge = GaugeMetricFamily(name, text, labels=names)
-        for one in shown:
-            if one.state is state:
-                gauge.add_metric([one.labels.get(label, "") for label in names], 1.0)
+        for series in shown:
+            if series.state is state:
+                gauge.add_metric([series.labels.get(label, "") for label in names], 1.0)
         yield gauge
     since = GaugeMetricFamily(
         ALERT_SINCE, "As of of the first breach of each alert; Unix time.", labels=names
     )
-    for one in shown:
-        since.add_metric([one.labels.get(label, "") for label in names], one.since)
+    for series in shown:
+        since.add_metric([series.labels.get(label, "") for label in names], series.since)
     yield since
 
 

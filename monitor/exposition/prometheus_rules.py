@@ -39,7 +39,7 @@ def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:
 def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
     """Prometheus' alert of one rule."""
     anchor = rule.name if rule.name in NAMES else OWN_RULE
-    told = {
+    texts = {
         "summary": f"{model.name}: {rule.name}{_stratum(rule)}",
         "description": literal(described(rule)),
         "runbook_url": literal(f"{how.runbook}#{anchor}"),
@@ -49,7 +49,7 @@ def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
         name=ALERT,
         expr=f"{FIRING}{{{is_model(model)}, rule={quoted(rule.name)}}}",
         labels={"model": model.name, "rule": rule.name},
-        annotations=told | given,
+        annotations=texts | given,
         keep=how.keep_firing_for,
     )
 
@@ -85,8 +85,8 @@ def _stratum(rule: Rule) -> str:
     """Which of several series an alert is about, by its labels."""
     patterns = {"version": rule.version, "segment": rule.segment}
     patterns |= {"subject": rule.subject} if rule.features == "each" else {}
-    told = [name for name, pattern in patterns.items() if pattern.endswith(EVERY)]
-    return "".join(f" {{{{ $labels.{name} }}}}" for name in told)
+    texts = [name for name, pattern in patterns.items() if pattern.endswith(EVERY)]
+    return "".join(f" {{{{ $labels.{name} }}}}" for name in texts)
 
 
 def _of_model(model: ModelSpec, how: Forwarding) -> Mapping[str, Plain]:
@@ -99,13 +99,13 @@ def _of_model(model: ModelSpec, how: Forwarding) -> Mapping[str, Plain]:
 def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
     """What fires and has no rule here: the file is older than the configuration."""
     known = [_of_rules(model) for model in models if model.rules]
-    told = {
+    texts = {
         "summary": "{{ $labels.model }}: {{ $labels.rule }}",
         "description": "These rules of Prometheus do not know this rule: write them again.",
         "runbook_url": literal(f"{how.runbook}#{OWN_RULE}"),
     }
     expr = "\nunless ".join([FIRING, *known])
-    return AlertingRule(name=ALERT, expr=expr, annotations=told, keep=how.keep_firing_for)
+    return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)
 
 
 def _of_rules(model: ModelSpec) -> str:

@@ -81,10 +81,12 @@ def expose(
     chosen = [
         (row, group) for row in _newest(model.name, rows) if (group := group_of(model, row)) is not None
     ]
-    series = [each for row, group in chosen for each in _of_row(model.name, row, group)]
+    series = [exposed for row, group in chosen for exposed in _of_row(model.name, row, group)]
     series += _of_windows(model.name, rows)
     series += _of_reference(model.name, rows)
-    kept = _within(sorted(series, key=_order), model.max_series)
+    series.sort(key=lambda exposed: (exposed.group, exposed.labels, exposed.family))
+    whole = sum(exposed.group is Group.WHOLE for exposed in series)  # is never given up
+    kept = series[: max(model.max_series, whole)]
     reasons = [str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None]
     absent = tuple((reason, reasons.count(reason)) for reason in sorted(set(reasons)))
     alerted = alerting(model.name, model.rules, alerts, rows, SECOND, accepted)
@@ -200,17 +202,7 @@ def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[ExposedS
 
 def _coverage(rows: Iterable[MeasurementRow]) -> float | None:
     for row in rows:
-        coverage = row.measurement.value if row.measure == "coverage" else row.coverage
-        if coverage is not None:
-            return coverage
+        share = row.measurement.value if row.measure == "coverage" else row.coverage
+        if share is not None:
+            return share
     return None
-
-
-def _order(series: ExposedSeries) -> tuple[int, tuple[str, ...], str]:
-    return (series.group, series.labels, series.family)
-
-
-def _within(series: Sequence[ExposedSeries], most: int) -> list[ExposedSeries]:
-    """Keep the most precious ones; what belongs to the whole model is never given up."""
-    whole = sum(each.group is Group.WHOLE for each in series)
-    return list(series[: max(most, whole)])

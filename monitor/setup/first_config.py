@@ -96,8 +96,8 @@ def first_config(
     written, secrets = templated(url, re.sub(r"\W", "_", name_of_source).upper())
     source = open_source(SourceSpec(name=name_of_source, url=filled))
     try:
-        told = None if labels is None else Relation(table=labels, where=labels_where)
-        draft = _draft(source, Relation(table=predictions), told, name, name_of_source, written)
+        of_labels = None if labels is None else Relation(table=labels, where=labels_where)
+        draft = _draft(source, Relation(table=predictions), of_labels, name, name_of_source, written)
         missing = missing_roles(draft.roles)
         if missing:
             return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
@@ -111,11 +111,11 @@ def first_config(
 
 
 def _draft(
-    source: SqlSource, log: Relation, told: Relation | None, name: str | None, of: str, url: str
+    source: SqlSource, log: Relation, of_labels: Relation | None, name: str | None, of: str, url: str
 ) -> Draft:
     predictions = str(log.table)
     first = survey(source, log)
-    second = None if told is None else survey(source, told)
+    second = None if of_labels is None else survey(source, of_labels)
     roles = guess_roles(
         first,
         second,
@@ -126,50 +126,50 @@ def _draft(
         url=url,
         name=re.sub(r"[^A-Za-z0-9_.-]+", "_", name or predictions.rsplit(".", 1)[-1]),
         predictions=predictions,
-        labels=None if told is None else told.table,
+        labels=None if of_labels is None else of_labels.table,
         roles=roles,
-        looked="; ".join(_looked(one) for one in (first, second) if one is not None),
+        looked="; ".join(
+            f"{counted(table.looked, 'row')} of {table.rows} in {table.relation.table}"
+            for table in (first, second)
+            if table is not None
+        ),
         naive=_naive(first, roles),
         reference=_reference_range(source, first, roles),
         refused=first.refused,
-        nested=tuple(one.name for one in first.columns if one.type in _NESTED),
-        labels_where=None if told is None else told.where,
+        nested=tuple(column.name for column in first.columns if column.type in _NESTED),
+        labels_where=None if of_labels is None else of_labels.where,
     )
 
 
-def _looked(one: Survey) -> str:
-    return f"{counted(one.looked, 'row')} of {one.rows} in {one.relation.table}"
-
-
-def _naive(one: Survey, roles: Roles) -> bool:
+def _naive(log: Survey, roles: Roles) -> bool:
     guess = roles.predictions.get("event_time")
-    return guess is not None and guess.unit is None and one.column(guess.column).naive
+    return guess is not None and guess.unit is None and log.column(guess.column).naive
 
 
-def _reference_range(source: SqlSource, one: Survey, roles: Roles) -> tuple[int, int] | None:
+def _reference_range(source: SqlSource, log: Survey, roles: Roles) -> tuple[int, int] | None:
     """Whole days from the log's first on: few enough rows to read at once, at most half of the log."""
     guess = roles.predictions.get("event_time")
     if guess is None:
         return None
-    column = one.column(guess.column)
-    span = span_of(source, one, column, guess.unit)
+    column = log.column(guess.column)
+    span = span_of(source, log, column, guess.unit)
     if span is None or span[1] - span[0] < 2 * _ENOUGH * DAY:
         return None
     days = int(span[1] - span[0]) // DAY
-    a_day = max(_per_day(one, guess, span), 0.01)
+    a_day = max(_per_day(log, guess, span), 0.01)
     wanted = max(_REFERENCE_DAYS, int(_REFERENCE_ENOUGH / a_day))
     length = min(wanted, days // 2, int(_REFERENCE_ROWS / a_day))
     start = floor_to(int(span[0]) + DAY - 1, DAY)
     return (start, start + length * DAY) if length >= 1 else None
 
 
-def _per_day(one: Survey, guess: Guess, span: np.ndarray) -> float:
+def _per_day(log: Survey, guess: Guess, span: np.ndarray) -> float:
     """Rows a day: of the whole log, or, where it was not counted to its end, of the rows looked at."""
-    times = one.column(guess.column).moments(guess.unit)
-    if not one.rows.more or times is None or not times.known.any():
-        return one.rows.n * DAY / float(span[1] - span[0])
-    known = times.us[times.known]
-    return len(known) * DAY / max(float(known.max() - known.min()), 1.0)
+    times = log.column(guess.column).moments(guess.unit)
+    if not log.rows.more or times is None or not times.known.any():
+        return log.rows.n * DAY / float(span[1] - span[0])
+    moments = times.us[times.known]
+    return len(moments) * DAY / max(float(moments.max() - moments.min()), 1.0)
 
 
 def _check(
@@ -180,9 +180,9 @@ def _check(
         path = Path(directory) / "config.toml"
         path.write_text(config_text(draft), encoding="utf-8")
         (model,) = settings_of(path, environ).models
-        found = inspect_model(model, source, Path(directory), now)
-        silent = silence_warnings(model, source, found.newest)
-        return replace(found, warnings=(*found.warnings, *silent)), model
+        inspection = inspect_model(model, source, Path(directory), now)
+        silent = silence_warnings(model, source, inspection.newest)
+        return replace(inspection, warnings=(*inspection.warnings, *silent)), model
 
 
 def _horizon(checked: Inspection, model: ModelSpec) -> tuple[str, str] | None:

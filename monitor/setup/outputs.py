@@ -15,7 +15,7 @@ _CONTROL = ("control", "ctrl", "holdout", "placebo", "c", "a")
 
 def guess_version(survey: Survey, roles: Roles) -> None:
     """The column of the model's version."""
-    name = clearest("version", [one.name for one in _left(survey, roles) if one.distinct <= 100])
+    name = clearest("version", [each.name for each in _left(survey, roles) if each.distinct <= 100])
     if name is not None:
         column = survey.column(name)
         roles.predictions["version"] = Guess(name, f"{described(column)}: {held(column)}")
@@ -51,14 +51,14 @@ def guess_outputs(survey: Survey, label: Column | None, roles: Roles) -> None:
 
 
 def _score(left: Sequence[Column], roles: Roles) -> None:
-    numbers = [one for one in left if one.numbers is not None and one.distinct > 2 and one.unit is None]
-    name = clearest("score", [one.name for one in numbers])
-    shares = [one.name for one in numbers if not one.whole and within(one, 0.0, 1.0)]
+    numbers = [each for each in left if each.numbers is not None and each.distinct > 2 and each.unit is None]
+    name = clearest("score", [each.name for each in numbers])
+    shares = [each.name for each in numbers if not each.whole and within(each, 0.0, 1.0)]
     if name is None and len(shares) == 1:
         name = shares[0]
     if name is None:
         return
-    column = next(one for one in left if one.name == name)
+    column = next(each for each in left if each.name == name)
     low, high = ends(column)
     roles.predictions["score"] = Guess(name, f"{described(column)}: from {low:g} to {high:g}")
     if not within(column, 0.0, 1.0):
@@ -67,11 +67,11 @@ def _score(left: Sequence[Column], roles: Roles) -> None:
 
 def _prediction(survey: Survey, left: Sequence[Column], label: Column | None, roles: Roles) -> None:
     if roles.task == "regression":
-        candidates = [one for one in left if one.numbers is not None]
+        candidates = [each for each in left if each.numbers is not None]
     else:
         classes = set(roles.classes)
-        candidates = [one for one in left if one.there and set(one.levels) <= classes] if classes else []
-    name = clearest("prediction", [one.name for one in candidates])
+        candidates = [each for each in left if each.there and set(each.levels) <= classes] if classes else []
+    name = clearest("prediction", [each.name for each in candidates])
     if name is None and roles.task != "regression" and len(candidates) == 1 and candidates[0].distinct > 1:
         name = candidates[0].name
     if name is not None:
@@ -82,7 +82,7 @@ def _prediction(survey: Survey, left: Sequence[Column], label: Column | None, ro
 
 def _probabilities(left: Sequence[Column], roles: Roles) -> None:
     """One column for each class, named by it behind or before a common part."""
-    shares = {one.name.lower(): one.name for one in left if within(one, 0.0, 1.0)}
+    shares = {column.name.lower(): column.name for column in left if within(column, 0.0, 1.0)}
     for common in {
         name.replace(each.lower(), "*") for name in shares for each in roles.classes if each.lower() in name
     }:
@@ -94,20 +94,20 @@ def _probabilities(left: Sequence[Column], roles: Roles) -> None:
 
 def guess_arm(survey: Survey, roles: Roles) -> None:
     """The column of control and treatment: one of two values, one of them named as a control is."""
-    for one in _left(survey, roles):
-        if rank("arm", one.name) is None or one.distinct != 2:
+    for column in _left(survey, roles):
+        if rank("arm", column.name) is None or column.distinct != 2:
             continue
-        control = [level for level in one.levels if canonical(level).lower() in _CONTROL]
+        control = [level for level in column.levels if canonical(level).lower() in _CONTROL]
         if len(control) == 1:
-            other = next(level for level in one.levels if level != control[0])
-            roles.predictions["arm"] = Guess(one.name, f"{described(one)}: {held(one)}")
+            other = next(level for level in column.levels if level != control[0])
+            roles.predictions["arm"] = Guess(column.name, f"{described(column)}: {held(column)}")
             roles.control = (control[0], other)
             return
 
 
 def guess_serving(survey: Survey, roles: Roles) -> None:
     """A column that may tell rows that serve from shadow rows."""
-    name = clearest("serving", [one.name for one in _left(survey, roles) if 2 <= one.distinct <= _FEW])
+    name = clearest("serving", [each.name for each in _left(survey, roles) if 2 <= each.distinct <= _FEW])
     if name is not None:
         column = survey.column(name)
         roles.serving = Guess(name, held(column)), tuple(column.levels)
@@ -115,18 +115,22 @@ def guess_serving(survey: Survey, roles: Roles) -> None:
 
 def guess_features(survey: Survey, roles: Roles) -> None:
     """What is left and looks like features."""
-    ids = {one.name for one in survey.columns if one.unique and one.numbers is not None and one.whole}
-    times = {one.name for one in survey.columns if one.is_time or _epoch(one)}
+    ids = {
+        column.name
+        for column in survey.columns
+        if column.unique and column.numbers is not None and column.whole
+    }
+    times = {column.name for column in survey.columns if column.is_time or _epoch(column)}
     left = [
-        one
-        for one in _left(survey, roles)
-        if one.name not in ids | times
-        and one.distinct > 1
-        and rank_or_last("id", one.name) > 1
-        and not _output(one)
+        column
+        for column in _left(survey, roles)
+        if column.name not in ids | times
+        and column.distinct > 1
+        and rank_or_last("id", column.name) > 1
+        and not _output(column)
     ]
-    roles.numeric = tuple(one.name for one in left if one.kind == "numeric")
-    roles.categorical = tuple(one.name for one in left if one.kind == "categorical")
+    roles.numeric = tuple(column.name for column in left if column.kind == "numeric")
+    roles.categorical = tuple(column.name for column in left if column.kind == "categorical")
 
 
 def _output(column: Column) -> bool:
@@ -141,7 +145,7 @@ def _left(survey: Survey, roles: Roles) -> list[Column]:
     used = {name for guess in guesses for name in guess.columns} | set(roles.probabilities.values())
     if roles.serving is not None and _tells_shadow(*roles.serving):
         used.add(roles.serving[0].column)  # neither an output nor a feature
-    return [one for one in survey.columns if one.name not in used and one.there]
+    return [column for column in survey.columns if column.name not in used and column.there]
 
 
 def _tells_shadow(guess: Guess, levels: Sequence[str]) -> bool:

@@ -36,7 +36,7 @@ def guess_roles(predictions: Survey, labels: Survey | None, matches: Matches) ->
     if labels is not None:
         found, truth = _ids(predictions, labels, matches)
         truth |= _label_times(labels, truth)
-        truth |= _label(labels, truth, [one.name for one in predictions.columns])
+        truth |= _label(labels, truth, [column.name for column in predictions.columns])
     else:
         found = _own_id(predictions)
     found |= _event_times(predictions, found)
@@ -60,8 +60,10 @@ def guess_roles(predictions: Survey, labels: Survey | None, matches: Matches) ->
 def _ids(predictions: Survey, labels: Survey, matches: Matches) -> tuple[dict[str, Guess], dict[str, Guess]]:
     """The pair of columns whose values meet; among equals the clearest names."""
     ours, theirs = _id_candidates(predictions), _id_candidates(labels)
-    named = {one.name for one in ours} - {one.name for one in theirs}
-    theirs += [one for one in labels.columns if one.name in named and one.there]  # repeated by corrections
+    named = {column.name for column in ours} - {column.name for column in theirs}
+    theirs += [
+        column for column in labels.columns if column.name in named and column.there
+    ]  # repeated by corrections
     best: tuple[float, int, int, Guess, Guess] | None = None
     for at, own in enumerate(ours[:4]):
         for other, their in enumerate(theirs[:4]):
@@ -88,15 +90,15 @@ def _own_id(predictions: Survey) -> dict[str, Guess]:
 def _id_candidates(survey: Survey) -> list[Column]:
     """Columns that may be ids: the unique ones and those named so, the clearest first."""
     may_be = [
-        one
-        for one in survey.columns
-        if not one.is_time
-        and has_equality(one.type)
-        and (one.numbers is None or one.whole)
-        and one.there
-        and (one.unique or rank("id", one.name) is not None)
+        column
+        for column in survey.columns
+        if not column.is_time
+        and has_equality(column.type)
+        and (column.numbers is None or column.whole)
+        and column.there
+        and (column.unique or rank("id", column.name) is not None)
     ]
-    return sorted(may_be, key=lambda one: (not one.unique, rank_or_last("id", one.name)))
+    return sorted(may_be, key=lambda column: (not column.unique, rank_or_last("id", column.name)))
 
 
 def _uniqueness(column: Column, survey: Survey) -> str:
@@ -148,13 +150,15 @@ def _times(survey: Survey, taken: Mapping[str, Guess], role: str) -> dict[str, s
     """Columns of times with the unit of their epochs; whole numbers only where the name says so too."""
     used = {guess.column for guess in taken.values()}
     found: dict[str, str | None] = {}
-    for one in survey.columns:
-        if one.name in used:
+    for column in survey.columns:
+        if column.name in used:
             continue
-        if one.is_time:
-            found[one.name] = None
-        elif one.unit is not None and any(rank(each, one.name) is not None for each in (role, "logged_at")):
-            found[one.name] = one.unit
+        if column.is_time:
+            found[column.name] = None
+        elif column.unit is not None and any(
+            rank(each, column.name) is not None for each in (role, "logged_at")
+        ):
+            found[column.name] = column.unit
     return found
 
 
@@ -172,18 +176,19 @@ def _time_guess(survey: Survey, name: str, unit: str | None, more: str = "") -> 
 def _label(survey: Survey, taken: Mapping[str, Guess], predicted: Sequence[str]) -> dict[str, Guess]:
     """The truth: by its name, by that of a prediction of it, as the only column left or of few values."""
     used = {guess.column for guess in taken.values()}
-    left = [one for one in survey.columns if one.name not in used and not one.is_time and one.there]
+    left = [each for each in survey.columns if each.name not in used and not each.is_time and each.there]
     revision = next(
-        (one for one in left if one.whole and rank("revision", one.name) is not None and len(left) > 1), None
+        (each for each in left if each.whole and rank("revision", each.name) is not None and len(left) > 1),
+        None,
     )
     found = {} if revision is None else {"revision": Guess(revision.name, described(revision))}
-    left = [one for one in left if one is not revision]
-    own = [one for one in left if one.name not in predicted]  # what both tables have joins them
-    few = [one for one in own if one.distinct <= MOST_CLASSES]
+    left = [each for each in left if each is not revision]
+    own = [each for each in left if each.name not in predicted]  # what both tables have joins them
+    few = [each for each in own if each.distinct <= MOST_CLASSES]
     ways = (
-        (clearest("label", [one.name for one in left]), ""),
+        (clearest("label", [each.name for each in left]), ""),
         (
-            next((one.name for one in (*few, *left) if _predicted(one.name, predicted)), None),
+            next((each.name for each in (*few, *left) if _predicted(each.name, predicted)), None),
             "named as a prediction is",
         ),
         (own[0].name if len(own) == 1 else None, "the only column left"),
@@ -208,15 +213,20 @@ def _truth_beside(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess
     """A label in the prediction table: only where its name says so clearly."""
     used = {guess.column for guess in taken.values()}
     named = [
-        one.name
-        for one in survey.columns
-        if one.name not in used and not one.is_time and (rank_or_last("label", one.name) <= 1) and one.there
+        column.name
+        for column in survey.columns
+        if column.name not in used
+        and not column.is_time
+        and (rank_or_last("label", column.name) <= 1)
+        and column.there
     ]
-    name = clearest("label", [one for one in named if rank("prediction", one) is None])
+    name = clearest("label", [column for column in named if rank("prediction", column) is None])
     if name is None:
         return {}
     found = {"label": Guess(name, f"{described(survey.column(name))}: {held(survey.column(name))}")}
-    times = [one for one in _times(survey, taken, "reported_at") if rank_or_last("reported_at", one) < 2]
+    times = [
+        column for column in _times(survey, taken, "reported_at") if rank_or_last("reported_at", column) < 2
+    ]
     return found | ({"reported_at": _time_guess(survey, times[0], None)} if times else {})
 
 
@@ -229,7 +239,7 @@ def _label_column(predictions: Survey, labels: Survey | None, truth: Mapping[str
 def _task(label: Column | None, predictions: Survey, found: Mapping[str, Guess]) -> tuple[str, str]:
     if label is None:
         used = {guess.column for guess in found.values()}
-        name = clearest("prediction", [one.name for one in predictions.columns if one.name not in used])
+        name = clearest("prediction", [each.name for each in predictions.columns if each.name not in used])
         column = None if name is None else predictions.column(name)
         if column is None or column.distinct == 2:
             return "binary", "there is no label to tell"

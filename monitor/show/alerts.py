@@ -35,12 +35,12 @@ class ShownAlert:
     seen_by: str = ""
 
 
-def plain_alert(told: ShownAlert) -> dict[str, object]:
+def plain_alert(shown: ShownAlert) -> dict[str, object]:
     """One alert as plain values; times are ISO-8601 UTC, None for the whole and for what is absent."""
-    alert = told.alert
+    alert = shown.alert
     series, breach = alert.series, alert.breach
     return {
-        "model": told.model,
+        "model": shown.model,
         "rule": series.rule,
         "version": series.version or None,
         "segment": series.segment or None,
@@ -61,13 +61,13 @@ def plain_alert(told: ShownAlert) -> dict[str, object]:
         "as_of": to_iso(alert.judged_at),
         "verdict": alert.verdict.outcome.value,
         "cause": None if breach.cause is None else records_of(breach.cause),
-        "acknowledged": told.seen_by or None,
+        "acknowledged": shown.seen_by or None,
     }
 
 
 def alerts_as_json(alerts: Iterable[ShownAlert]) -> str:
     """JSON list of alerts."""
-    return json_text([plain_alert(told) for told in _ordered(alerts)], indent=1)
+    return json_text([plain_alert(shown) for shown in _ordered(alerts)], indent=1)
 
 
 def alerts_as_csv(alerts: Iterable[ShownAlert]) -> str:
@@ -76,22 +76,24 @@ def alerts_as_csv(alerts: Iterable[ShownAlert]) -> str:
     names = [*_COLUMNS]
     writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat(plain_alert(told), "cause") for told in _ordered(alerts))
+    writer.writerows(flat(plain_alert(shown), "cause") for shown in _ordered(alerts))
     return out.getvalue()
 
 
 def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False) -> str:
     """A line for each alert, the most urgent first; what is behind them below, if asked for."""
-    told = _ordered(alerts)
-    if not told:
+    ordered = _ordered(alerts)
+    if not ordered:
         return "no alert is pending or firing"
-    text = aligned([_HEAD, *(_line(one) for one in told)])
-    causes = [_explained(one) for one in told if one.alert.breach.cause is not None] if explain else []
+    text = aligned([_HEAD, *(_line(shown) for shown in ordered)])
+    causes = (
+        [_explained(shown) for shown in ordered if shown.alert.breach.cause is not None] if explain else []
+    )
     return "\n\n".join([text, *causes])
 
 
-def _line(told: ShownAlert) -> tuple[str, ...]:
-    alert = told.alert
+def _line(shown: ShownAlert) -> tuple[str, ...]:
+    alert = shown.alert
     series, breach = alert.series, alert.breach
     of = ", ".join(part for part in (series.version, series.segment, series.subject) if part)
     bounds = None if breach.lower is None or breach.upper is None else Interval(breach.lower, breach.upper)
@@ -99,7 +101,7 @@ def _line(told: ShownAlert) -> tuple[str, ...]:
     return (
         alert.severity.value,
         alert.state.value,
-        told.model,
+        shown.model,
         series.rule,
         of,
         f"{series.window} to {to_iso(breach.window_end)}".strip() if series.window else "",
@@ -108,16 +110,16 @@ def _line(told: ShownAlert) -> tuple[str, ...]:
         number(breach.limit),
         number(breach.n),
         to_iso(alert.since),
-        "; ".join(part for part in (over, told.seen_by) if part),
+        "; ".join(part for part in (over, shown.seen_by) if part),
     )
 
 
-def _explained(told: ShownAlert) -> str:
-    cause = told.alert.breach.cause
+def _explained(shown: ShownAlert) -> str:
+    cause = shown.alert.breach.cause
     rows: Sequence[tuple[float | str | None, ...]] = () if cause is None else cause.rows
     columns = () if cause is None else cause.columns
     body = [tuple(value if isinstance(value, str) else number(value) for value in row) for row in rows]
-    return f"{readable(f'{told.model}, {told.alert.series}')}:\n{aligned([columns, *body])}"
+    return f"{readable(f'{shown.model}, {shown.alert.series}')}:\n{aligned([columns, *body])}"
 
 
 def _iso(moment: int | None) -> str | None:
@@ -127,12 +129,12 @@ def _iso(moment: int | None) -> str | None:
 def _ordered(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:
     return sorted(
         alerts,
-        key=lambda told: (
-            _STATES.index(told.alert.state),
-            _SEVERITIES.index(told.alert.severity),
-            told.model,
-            -told.alert.since,
-            told.alert.series,
+        key=lambda shown: (
+            _STATES.index(shown.alert.state),
+            _SEVERITIES.index(shown.alert.severity),
+            shown.model,
+            -shown.alert.since,
+            shown.alert.series,
         ),
     )
 

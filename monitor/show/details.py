@@ -23,11 +23,11 @@ def explained(rows: Sequence[Shown]) -> str:
     First the segments that contribute most to a fall; of a measure of many subjects the three largest values.
     """
     whole = [(model, as_of, row) for model, as_of, row in rows if row.of_whole]
-    lines = [Line(*one) for one in ordered(whole)]
+    lines = [Line(*shown) for shown in ordered(whole)]
     text = []
     for heading, group in groupby(lines, key=lambda line: line.heading):
-        told = list(_told([line.row for line in group]))
-        text += [f"{heading}\n", *told] if told else []
+        texts = list(_tables([line.row for line in group]))
+        text += [f"{heading}\n", *texts] if texts else []
     return "\n".join(text).rstrip("\n") or "there is no detail behind these values"
 
 
@@ -36,7 +36,7 @@ def with_details(rows: Sequence[Shown], *, everything: bool = True) -> str:
     return f"{as_table(rows, everything=everything)}\n\n{explained(rows)}"
 
 
-def _told(rows: Sequence[MeasurementRow]) -> Iterator[str]:
+def _tables(rows: Sequence[MeasurementRow]) -> Iterator[str]:
     """Tables of one window."""
     values = {(row.measure, row.subject, row.against): row.measurement.value for row in rows}
     for row, detail in _chosen(rows):
@@ -47,18 +47,17 @@ def _told(rows: Sequence[MeasurementRow]) -> Iterator[str]:
 
 def _chosen(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementRow, Detail]]:
     """Rows with a table that says more than the note does."""
-    found: dict[tuple[str, str], list[tuple[MeasurementRow, Detail]]] = {}
+    of_measure: dict[tuple[str, str], list[tuple[MeasurementRow, Detail]]] = {}
     for row in rows:
         detail = row.measurement.detail
         if detail is not None and detail.columns != FIGURES:
-            found.setdefault((row.measure, row.against), []).append((row, detail))
-    few = [sorted(many, key=lambda one: -_size(one[0]))[:_FEW] for many in found.values()]
-    chosen = [one for many in few for one in many]
-    return sorted(chosen, key=lambda one: one[1].columns != SEGMENTS)
-
-
-def _size(row: MeasurementRow) -> float:
-    return abs(row.measurement.value or 0.0)
+            of_measure.setdefault((row.measure, row.against), []).append((row, detail))
+    few = [
+        sorted(many, key=lambda pair: -abs(pair[0].measurement.value or 0.0))[:_FEW]
+        for many in of_measure.values()
+    ]
+    chosen = [pair for many in few for pair in many]
+    return sorted(chosen, key=lambda pair: pair[1].columns != SEGMENTS)
 
 
 def _title(row: MeasurementRow, limit: float | None) -> str:
@@ -74,9 +73,9 @@ def _title(row: MeasurementRow, limit: float | None) -> str:
 
 
 def _table(detail: Detail) -> str:
-    told = [[_cell(one) for one in row] for row in detail.rows[:_MOST]]
-    more = len(detail.rows) - len(told)
-    lines = aligned([list(detail.columns), *told]).split("\n")
+    cells = [[_cell(value) for value in row] for row in detail.rows[:_MOST]]
+    more = len(detail.rows) - len(cells)
+    lines = aligned([list(detail.columns), *cells]).split("\n")
     lines += [f"… {more} more: --format json"] if more else []
     return "\n".join(f"    {line}" for line in lines)
 

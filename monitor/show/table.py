@@ -102,23 +102,23 @@ def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:
     shown = found if everything else _overview(found)
     indent = "    " if len({line.family for line in shown}) > 1 else "  "
     header = (f"{indent}measure", "subject", "value", "interval", "n", "note")
-    told = iter(aligned([header, *(_cells(line, indent) for line in shown)]).split("\n"))
-    text, left = [next(told)], Counter(line.heading for line in found)
+    texts = iter(aligned([header, *(_cells(line, indent) for line in shown)]).split("\n"))
+    text, left = [next(texts)], Counter(line.heading for line in found)
     for heading, group in groupby(shown, key=lambda line: line.heading):
         lines = list(group)
         more = left.pop(heading) - len(lines)
-        text += ["", heading, *_by_family(lines, told, headings=len(indent) > 2)]
+        text += ["", heading, *_by_family(lines, texts, headings=len(indent) > 2)]
         text += [f"{indent}… {more:,} more: --all"] if more else []
     others = left.total()
     return "\n".join([*text, *(["", f"… {others:,} more: --all"] if others else [])])
 
 
-def _by_family(lines: Iterable[Line], told: Iterator[str], *, headings: bool) -> Iterator[str]:
+def _by_family(lines: Iterable[Line], texts: Iterator[str], *, headings: bool) -> Iterator[str]:
     for family, group in groupby(lines, key=lambda line: line.family):
         if headings and family:
             yield f"  {family}"
         for _ in group:
-            yield next(told)
+            yield next(texts)
 
 
 def _overview(lines: Sequence[Line]) -> list[Line]:
@@ -132,9 +132,13 @@ def _overview(lines: Sequence[Line]) -> list[Line]:
     ]
     chosen: list[Line] = []
     for _, group in groupby(whole, key=lambda line: line.heading):
-        told = list(group)
-        few = {subject for kind in _LEADING for subject in _few(told, kind)}
-        chosen += [one for one in told if one.row.subject in few or not one.row.subject.startswith(_MANY)]
+        of_family = list(group)
+        few = {subject for kind in _LEADING for subject in _few(of_family, kind)}
+        chosen += [
+            shown
+            for shown in of_family
+            if shown.row.subject in few or not shown.row.subject.startswith(_MANY)
+        ]
     return chosen
 
 
@@ -156,10 +160,10 @@ def _one_measure(found: Sequence[Line]) -> str:
     title = readable(", ".join(lines[0][name] for name in common if lines[0][name]))
     rest = [name for name in lines[0] if name not in common]
     header = [*rest, "value", "interval", "n", "note"]
-    told = [
+    texts = [
         (*(words[name] for name in rest), *_cells(line)[2:]) for words, line in zip(lines, found, strict=True)
     ]
-    return f"{title}\n\n{aligned([header, *told])}" if title else aligned([header, *told])
+    return f"{title}\n\n{aligned([header, *texts])}" if title else aligned([header, *texts])
 
 
 def _place_in_words(line: Line) -> dict[str, str]:
@@ -187,7 +191,7 @@ def _cells(line: Line, indent: str = "") -> tuple[str, ...]:
     bound = duration(result.resolution) if seconds else f"{result.resolution:.2g}"
     resolution = f"± {bound} by its cells" if result.resolution > _NEGLIGIBLE else ""
     alone = [f"against {_against(row)}"] if row.against else []
-    compared = "; ".join([*alone, *(_against(one) for one in line.others)])
+    compared = "; ".join([*alone, *(_against(other) for other in line.others)])
     note = ", ".join(part for part in (row.warning, resolution, compared) if part)
     interval = between(result.interval, text)
     return f"{indent}{row.measure}", row.subject, value, interval, f"{result.n:,}", note

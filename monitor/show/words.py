@@ -17,7 +17,8 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     lines = [[readable(cell) for cell in line] for line in lines]
     widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
     right = [
-        all(_is_number(line[at]) for line in lines[1:]) and len(lines) > 1 for at in range(len(lines[0]))
+        all(_NUMBER.fullmatch(line[at]) for line in lines[1:]) and len(lines) > 1
+        for at in range(len(lines[0]))
     ]
     return "\n".join(
         "  ".join(
@@ -50,7 +51,3 @@ def moment(seconds: float) -> str:
     """
     us = round(seconds) * SECOND if math.isfinite(seconds) else LAST + 1
     return to_iso(us) if FIRST <= us <= LAST else number(seconds)
-
-
-def _is_number(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is not None

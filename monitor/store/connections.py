@@ -63,16 +63,16 @@ def parsed(url: str) -> URL:
     if fault := fault_of(text):
         raise StoreError(f"the store's URL: {fault}")
     try:
-        found = make_url(text)
+        address = make_url(text)
     except (ArgumentError, ValueError):
         raise StoreError(
             'a store\'s URL is like "sqlite:///monitor.db" or "postgresql://host/name"'
         ) from None
-    match found.get_backend_name():
+    match address.get_backend_name():
         case "sqlite":
-            return found
+            return address
         case "postgresql" | "postgres":
-            return found.set(drivername="postgresql+psycopg")
+            return address.set(drivername="postgresql+psycopg")
         case other:
             raise StoreError(f"a store is SQLite or PostgreSQL: got {other}")
 
@@ -90,25 +90,25 @@ def connect(url: str, *, limit: float | None = SILENT) -> Engine:
     limit
         seconds until PostgreSQL has to have answered a statement; None: however long it takes.
     """
-    found = parsed(url)
+    address = parsed(url)
     try:
-        if found.get_backend_name() == "sqlite":
-            return _sqlite(found)
+        if address.get_backend_name() == "sqlite":
+            return _sqlite(address)
         engine = create_engine(
-            found,
+            address,
             hide_parameters=True,
             pool_pre_ping=True,
             connect_args={
                 "prepare_threshold": None,
                 "application_name": "monitor",
                 "client_encoding": "utf8",
-                **libpq_options(found.query),
+                **libpq_options(address.query),
             },
         )
         if limit is not None:
             event.listen(engine, "connect", partial(bound_waits, limit), insert=True)
     except (ImportError, NoSuchModuleError) as error:
-        raise StoreError(f"store {shown(found)}: no driver: {error}") from error
+        raise StoreError(f"store {shown(address)}: no driver: {error}") from error
     if has_files(url):
         event.listen(engine, "do_connect", partial(_connect_anew, url))
     return engine
@@ -271,10 +271,10 @@ class WatchedFile:
                 self._compare(file, opened)
 
     def _compare(self, file: Path, opened: Identity) -> None:
-        found = _identity(file)
-        if found == opened:
+        identity = _identity(file)
+        if identity == opened:
             return
-        what = "was deleted or moved away" if found is None else "was replaced by another file"
+        what = "was deleted or moved away" if identity is None else "was replaced by another file"
         then = "start it again: SQLite keeps what was committed"
         if file == self._file:
             then = f"restore {file} from a backup, and start it again"
@@ -286,7 +286,7 @@ class WatchedFile:
 
 def _identity(file: Path) -> Identity:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

@@ -17,16 +17,16 @@ def append(connection: Connection, run: str, model: str, entered: Sequence[Entry
         {
             "run": run,
             "model": model,
-            "comparison": one.comparison,
-            "key": one.key,
-            "start": int(one.start),
-            "until": int(one.end),
-            "as_of": int(one.as_of),
-            "entered": json.dumps(one.entered),
-            "total": json.dumps(one.total),
-            "most": float(one.most),
+            "comparison": entry.comparison,
+            "key": entry.key,
+            "start": int(entry.start),
+            "until": int(entry.end),
+            "as_of": int(entry.as_of),
+            "entered": json.dumps(entry.entered),
+            "total": json.dumps(entry.total),
+            "most": float(entry.most),
         }
-        for one in entered
+        for entry in entered
     ]
     add(connection, entries, rows)
 
@@ -34,9 +34,9 @@ def append(connection: Connection, run: str, model: str, entered: Sequence[Entry
 def read(connection: Connection, run: str, model: str) -> list[Entry]:
     """Entries of a model, by comparison, key and start."""
     chosen = select(entries).where(entries.c.run == run, entries.c.model == model)
-    found = connection.execute(chosen.order_by(entries.c.comparison, entries.c.key, entries.c.start))
+    rows = connection.execute(chosen.order_by(entries.c.comparison, entries.c.key, entries.c.start))
     with understood(f'table entries, comparisons of "{model}"'):
-        return [_entry(row) for row in found.mappings()]
+        return [_entry(row) for row in rows.mappings()]
 
 
 def _entry(row: RowMapping) -> Entry:

@@ -99,13 +99,13 @@ def clear(connection: Connection, run: str, model: str) -> None:
 
 def facts(connection: Connection, run: str, model: str, since: int) -> list[PaneFacts]:
     """Facts of the parts that start at or after `since`, by part and start."""
-    found = connection.execute(
+    rows = connection.execute(
         select(*_FACTS)
         .where(panes.c.run == run, panes.c.model == model, panes.c.start >= since)
         .order_by(panes.c.part, panes.c.start)
     )
     with understood(f'table panes, panes of "{model}"'):
-        return _facts(found)
+        return _facts(rows)
 
 
 def _facts(found: Iterable[Sequence[Any]]) -> list[PaneFacts]:
@@ -197,13 +197,13 @@ def _noted(dialect: str) -> Insert:
 
 def waiting_panes(connection: Connection, run: str, model: str) -> list[WaitingPane]:
     """Panes that wait, longest waiting first."""
-    found = connection.execute(_WAITING, {"run": run, "model": model})
+    rows = connection.execute(_WAITING, {"run": run, "model": model})
     with understood(f'table waiting, panes of "{model}"'):
-        return _waiting(found)
+        return _waiting(rows)
 
 
-def _waiting(found: Iterable[Sequence[Any]]) -> list[WaitingPane]:
+def _waiting(rows: Iterable[Sequence[Any]]) -> list[WaitingPane]:
     return [
         WaitingPane(start=start, part=Part(part), since=since, labels=labels)
-        for start, part, since, labels in found
+        for start, part, since, labels in rows
     ]

@@ -21,11 +21,11 @@ def read(connection: Connection, key: str) -> Reference | None:
         if it cannot be read by this version.
     """
     columns = (references.c.hash, references.c.counting, references.c.records, references.c.labels)
-    found = connection.execute(select(*columns).where(references.c.key == key)).first()
-    if found is None:
+    row = connection.execute(select(*columns).where(references.c.key == key)).first()
+    if row is None:
         return None
     try:
-        return _reference(*found)
+        return _reference(*row)
     except CodecError as error:
         raise damaged(f"table references_, key {key}", error) from error
 
@@ -62,17 +62,17 @@ def described(connection: Connection, key: str) -> KeptReference | None:
         if it cannot be read by this version.
     """
     columns = (references.c.model, references.c.made_of, references.c.created)
-    found = connection.execute(select(*columns).where(references.c.key == key)).first()
+    row = connection.execute(select(*columns).where(references.c.key == key)).first()
     reference = read(connection, key)
-    if found is None or reference is None:
+    if row is None or reference is None:
         return None
     return KeptReference(
         key=key,
-        model=found.model,
+        model=row.model,
         grid=reference.counting.hash,
-        made_of=found.made_of,
+        made_of=row.made_of,
         rows=reference.n,
-        created=found.created,
+        created=row.created,
     )
 
 

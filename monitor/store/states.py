@@ -25,10 +25,10 @@ _WINDOWS = (
 
 def read(connection: Connection, run: str, model: str) -> ModelState:
     """State of a model; empty before its first cycle."""
-    found = connection.execute(_STATE, {"run": run, "model": model}).first()
-    if found is None:
+    row = connection.execute(_STATE, {"run": run, "model": model}).first()
+    if row is None:
         return ModelState()
-    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, labels, rows = found
+    _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, labels, rows = row
     return ModelState(
         as_of=as_of,
         first_as_of=first_as_of,
@@ -55,14 +55,15 @@ def write(connection: Connection, run: str, model: str, state: ModelState) -> No
     again = {name: values.pop(name) for name in ("seen_again", "rows_seen_again")}
     row = {name: None if time is None else int(time) for name, time in values.items()}
     kept = {
-        name: None if one is None else json.dumps(one, separators=(",", ":")) for name, one in again.items()
+        name: None if pairs is None else json.dumps(pairs, separators=(",", ":"))
+        for name, pairs in again.items()
     }
     put(connection, models, [{"run": run, "model": model} | row | kept])
 
 
 def read_windows(connection: Connection, run: str, model: str, since: int) -> list[WindowState]:
     """States of kept windows that end at or after `since`, by window and end."""
-    found = connection.execute(_WINDOWS, {"run": run, "model": model, "since": since})
+    rows = connection.execute(_WINDOWS, {"run": run, "model": model, "since": since})
     return [
         WindowState(
             window=window,
@@ -74,7 +75,7 @@ def read_windows(connection: Connection, run: str, model: str, since: int) -> li
             labels_seen=labels_seen,
             warning=warning,
         )
-        for _, _, window, end, first_as_of, settled, measured, records_seen, labels_seen, warning in found
+        for _, _, window, end, first_as_of, settled, measured, records_seen, labels_seen, warning in rows
     ]
 
 

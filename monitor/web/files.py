@@ -38,7 +38,7 @@ class Kept(Generic[T]):
         try:
             self._value = make()
         except (OSError, ValueError) as error:
-            raise ConfigurationError([f"{key}: {_told(error)}"]) from None  # a cause could hold a secret
+            raise ConfigurationError([f"{key}: {_in_words(error)}"]) from None  # a cause could hold a secret
 
     def __call__(self) -> T:
         """As the files are now, or last were without a fault."""
@@ -49,7 +49,8 @@ class Kept(Generic[T]):
             try:
                 self._value = self._make()
             except (OSError, ValueError) as error:
-                log.error("changed file refused, the old one serves on", key=self._key, fault=_told(error))  # noqa: TRY400 -- a fault of the file
+                fault = _in_words(error)
+                log.error("changed file refused, the old one serves on", key=self._key, fault=fault)  # noqa: TRY400 -- a fault of the file
             else:
                 log.info("changed file in use", key=self._key)
         return self._value
@@ -129,7 +130,7 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _told(error: OSError | ValueError) -> str:
+def _in_words(error: OSError | ValueError) -> str:
     if isinstance(error, OSError):
         return f"the file {error.filename} cannot be read: {error.strerror}"
     return str(error)

@@ -43,7 +43,7 @@ def generation_of(config: str, known: Sequence[tuple[str, int, bool]]) -> int:
     known
         configuration, generation, and whether a daemon uses it now.
     """
-    own = max((generation for one, generation, _ in known if one == config), default=0)
+    own = max((generation for other, generation, _ in known if other == config), default=0)
     newest = max((generation for _, generation, _ in known), default=0)
     if own and own == newest:
         return own
@@ -80,7 +80,7 @@ def join(
     known = connection.execute(
         select(daemons.c.config, daemons.c.generation, daemons.c.expires_at > now).where(daemons.c.run == run)
     ).all()
-    generation = generation_of(config, [(one, number, bool(alive)) for one, number, alive in known])
+    generation = generation_of(config, [(other, number, bool(alive)) for other, number, alive in known])
     _put(connection, run, owner, config, generation, ttl)
     if any(number == generation for _, number, _ in known):
         return generation, None
@@ -138,10 +138,10 @@ def holders(connection: Connection, run: str, model: str) -> list[tuple[str, int
     sharing = select(daemons.c.owner, daemons.c.expires_at).where(
         daemons.c.run == run, daemons.c.expires_at > now
     )
-    found = connection.execute(valid).all()
-    if not found and model == WHOLE_RUN:
-        found = connection.execute(sharing.order_by(daemons.c.owner)).all()
-    return [(owner, int(expires_at)) for owner, expires_at in found]
+    owners = connection.execute(valid).all()
+    if not owners and model == WHOLE_RUN:
+        owners = connection.execute(sharing.order_by(daemons.c.owner)).all()
+    return [(owner, int(expires_at)) for owner, expires_at in owners]
 
 
 def aside(connection: Connection, run: str, generation: int, schema: str) -> Aside | None:
@@ -160,7 +160,7 @@ def aside(connection: Connection, run: str, generation: int, schema: str) -> Asi
 
 def progress(connection: Connection, run: str) -> dict[str, tuple[int | None, str, int, bool]]:
     """As of of the last cycle, last owner, its token, and whether it is released, by model."""
-    found = connection.execute(
+    rows = connection.execute(
         select(
             models.c.model,
             models.c.as_of,
@@ -173,7 +173,7 @@ def progress(connection: Connection, run: str) -> dict[str, tuple[int | None, st
     )
     return {
         model: (as_of, owner or "", token or 0, bool(released))
-        for model, as_of, owner, token, released in found
+        for model, as_of, owner, token, released in rows
     }
 
 
@@ -190,9 +190,11 @@ def require_schema(connection: Connection, schema: str) -> None:
     StoreError
         if the store was migrated meanwhile.
     """
-    found = schema_of(connection)
-    if found != schema:
-        raise StoreError(f"the store was migrated to version {found}, this process knows {schema}: update it")
+    version = schema_of(connection)
+    if version != schema:
+        raise StoreError(
+            f"the store was migrated to version {version}, this process knows {schema}: update it"
+        )
 
 
 def _put(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> None:

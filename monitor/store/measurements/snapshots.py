@@ -88,12 +88,12 @@ def prune(connection: Connection, run: str, model: str, since: int, before: int)
         .where(*mine, snapshots.c.window_end >= since, snapshots.c.window_end <= before)
         .subquery()
     )
-    found = ranked.c
-    between = select(*(found[name] for name in names), found.as_of).where(
-        found.as_of < before,
-        found.as_of > found.first,
-        found.as_of < found.last,
-        found.as_of.not_in(_cited(run, model)),
+    rows = ranked.c
+    between = select(*(rows[name] for name in names), rows.as_of).where(
+        rows.as_of < before,
+        rows.as_of > rows.first,
+        rows.as_of < rows.last,
+        rows.as_of.not_in(_cited(run, model)),
     )
     connection.execute(delete(snapshots).where(*mine, tuple_(*key, as_of).in_(between)))
 
@@ -110,8 +110,8 @@ def last_kept(
 ) -> dict[tuple[int, str, str], MeasurementRow]:
     """Newest whole-model performance rows of the given ends with an interval or a reason, without details."""
     wanted = {"run": run, "model": model, "window": window, "ends": [int(end) for end in ends]}
-    found = connection.execute(_WHOLE_PERFORMANCE, wanted)
-    newest = {key_of(row): row for row in found}
+    rows = connection.execute(_WHOLE_PERFORMANCE, wanted)
+    newest = {key_of(row): row for row in rows}
     return {key: row_of(row) for key, row in newest.items() if is_sure_or_absent(row)}
 
 
@@ -143,8 +143,8 @@ def history(connection: Connection, run: str, filters: dict[str, str], as_of: in
         "truth",
     )
     names = query.selected_columns
-    found = connection.execute(query.order_by(*(names[name] for name in key)))
-    return [(model, kept, row_of(rest)) for model, kept, *rest in found]
+    rows = connection.execute(query.order_by(*(names[name] for name in key)))
+    return [(model, kept, row_of(rest)) for model, kept, *rest in rows]
 
 
 def of_measures(
@@ -159,8 +159,8 @@ def of_measures(
         snapshots.c.as_of.between(*span),
     )
     order = (snapshots.c.as_of, *(column for column in snapshots.primary_key if column.name != "as_of"))
-    found = connection.execution_options(yield_per=size).execute(query.order_by(*order))
-    for as_of, *row in found:
+    rows = connection.execution_options(yield_per=size).execute(query.order_by(*order))
+    for as_of, *row in rows:
         yield as_of, row_of(row)
 
 
@@ -190,8 +190,8 @@ def stream(
     query = query if as_of is None else _newest(query, as_of)
     names = query.selected_columns
     key = [names[column.name] for column in snapshots.primary_key if column.name != "run"]
-    found = connection.execution_options(yield_per=size).execute(query.order_by(*key))
-    yield from found.partitions()
+    rows = connection.execution_options(yield_per=size).execute(query.order_by(*key))
+    yield from rows.partitions()
 
 
 def _newest(query: Select[tuple[object, ...]], as_of: int) -> Select[tuple[object, ...]]:
@@ -209,7 +209,7 @@ def provenances(connection: Connection, run: str, model: str | None) -> list[tup
     query = select(provenance).where(provenance.c.run == run)
     if model is not None:
         query = query.where(provenance.c.model == model)
-    found = connection.execute(query.order_by(provenance.c.model, provenance.c.as_of))
+    rows = connection.execute(query.order_by(provenance.c.model, provenance.c.as_of))
     return [
         (
             name,
@@ -224,5 +224,5 @@ def provenances(connection: Connection, run: str, model: str | None) -> list[tup
                 newest_reported_at=reported,
             ),
         )
-        for _, name, as_of, grid, reference, config, code, rows_read, logged, reported in found
+        for _, name, as_of, grid, reference, config, code, rows_read, logged, reported in rows
     ]
