@@ -173,6 +173,19 @@ class Bench:
         text = f'{daemon}[store]\nurl = "{self.store_url}"\n{source}{"".join(models)}'
         self.config.write_text(text, encoding="utf-8")
 
+    def from_scratch(self, *models: str) -> "Bench":
+        """The same log with a new store."""
+        directory = self.directory / "scratch"
+        directory.mkdir()
+        bench = Bench(directory, self.database, f"sqlite:///{directory}/monitor.db")
+        bench.configure(*models)
+        return bench
+
+    def warnings(self, window: str) -> set[str]:
+        """Warnings of the current rows of a window, and of its model's versions and segments."""
+        with self.app() as app:
+            return {row.warning for _, _, row in app.store.current() if row.window == window}
+
     def columns(self, table: str) -> set[str]:
         """Names of a table's columns."""
         engine = sa.create_engine(self.database.url, poolclass=NullPool)

@@ -83,8 +83,8 @@ class _Cycle:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """How the model stands once panes are counted.
+class _Settling:
+    """What decides which windows settle, once panes are counted.
 
     Parameters
     ----------
@@ -150,17 +150,17 @@ def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, li
     changes, audited = _changes(cycle, state)
     counted = _counted(cycle, changes)
     renew(model, tick.lease)
-    standing = _standing(cycle, changes, audited)
-    results = _measured(cycle, standing, changes, audited)
+    settling = _settling(cycle, changes, audited)
+    results = _measured(cycle, settling, changes, audited)
     rows_read = changes.read + counted.rows + counted.label_rows
-    snapshots = _committed(cycle, standing.state, results, rows_read)
+    snapshots = _committed(cycle, settling.state, results, rows_read)
     report = CycleReport(
         model=model.name,
         as_of=tick.as_of,
         rows_read=counted.rows,
         label_rows_read=counted.label_rows,
         panes_counted=counted.panes,
-        panes_waiting=len({pane.start for pane in standing.waiting}),
+        panes_waiting=len({pane.start for pane in settling.waiting}),
         measurements=len(results.rows),
         snapshots=snapshots,
         invalid_times=changes.invalid_times,
@@ -214,19 +214,19 @@ def _counted(cycle: _Cycle, changes: Changes) -> Counted:
     )
 
 
-def _standing(cycle: _Cycle, changes: Changes, audited: Audited) -> _Standing:
+def _settling(cycle: _Cycle, changes: Changes, audited: Audited) -> _Settling:
     model, panes, as_of = cycle.model, cycle.caches.panes, cycle.tick.as_of
     waiting = model.store.waiting(model.name)
     waiting += merely_outdated(model, panes, waiting, as_of)
     truth = truths(model, panes, changes.state, as_of, waiting)
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
-    return _Standing(state, waiting, truth, panes.lacking(pane.start for pane in waiting))
+    return _Settling(state, waiting, truth, panes.lacking(pane.start for pane in waiting))
 
 
-def _measured(cycle: _Cycle, standing: _Standing, changes: Changes, audited: Audited) -> _Results:
+def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Audited) -> _Results:
     """Measure the windows that are due, the sequential tests, and the figures of no window."""
     model, caches, before, as_of = cycle.model, cycle.caches, cycle.last, cycle.tick.as_of
-    state, truth, lacking = standing.state, standing.truth, standing.lacking
+    state, truth, lacking = settling.state, settling.truth, settling.lacking
     measured = measure_windows(
         model,
         caches,
@@ -252,7 +252,7 @@ def _measured(cycle: _Cycle, standing: _Standing, changes: Changes, audited: Aud
     figures = [
         *last.audit,
         *last.late,
-        *waiting_rows(as_of, standing.waiting),
+        *waiting_rows(as_of, settling.waiting),
         *age_rows(as_of, seen),
         *first_seen_rows(last.first_seen),
     ]

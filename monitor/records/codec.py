@@ -171,9 +171,10 @@ def _join(packed: NDArray[np.uint8], ends: NDArray[np.intp]) -> NDArray[np.uint6
 
 def counting_text(counting: Counting) -> str:
     """JSON of grids and reading options; `counting_of` reads it back, equal."""
+    bounds = [float(bound) if np.isfinite(bound) else None for bound in counting.reading.score_range]
     plain = {
         "format": COUNTING_FORMAT,
-        "reading": _reading_json(counting.reading),
+        "reading": asdict(counting.reading) | {"score_range": bounds},
         "features": [[name, grids.to_json(grid)] for name, grid in counting.features],
         "score": None if counting.score is None else grids.to_json(counting.score),
         "prediction": grids.to_json(counting.prediction),
@@ -216,30 +217,21 @@ def _score(plain: dict[str, object] | None) -> NumericGrid | None:
     return grid
 
 
-def _reading_json(reading: Reading) -> dict[str, Any]:
-    return asdict(reading) | {"score_range": [_finite(bound) for bound in reading.score_range]}
-
-
 def _reading_of(plain: dict[str, Any]) -> Reading:
     lower, upper = plain["score_range"]
+    serving = plain.get("serving")
     options = {name: _tuples(value) for name, value in plain.items()}
     special = {
         "task": Task(plain["task"]),
         "score_range": (-np.inf if lower is None else lower, np.inf if upper is None else upper),
         "arms": None if plain["arms"] is None else Arms(**plain["arms"]),
-        "serving": None if plain.get("serving") is None else _serving_of(plain["serving"]),
+        "serving": None
+        if serving is None
+        else Serving(column=serving["column"], values=tuple(serving["values"])),
         "challenger": None if plain.get("challenger") is None else Challenger(**plain["challenger"]),
     }
     return Reading(**(options | special))
 
 
-def _serving_of(plain: dict[str, Any]) -> Serving:
-    return Serving(column=plain["column"], values=tuple(plain["values"]))
-
-
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(part) for part in value) if isinstance(value, list) else value
-
-
-def _finite(bound: float) -> float | None:
-    return float(bound) if np.isfinite(bound) else None

@@ -96,7 +96,8 @@ class WinningRows:
                 known = (*values, "")
                 positions = self.segments[column].positions(known, len(known))
                 names, codes = _named([*map(value_name, known), OTHER, NONE], positions)
-                yield _segments(column, names), np.where(self.serves, codes, -1)
+                strata = [Stratum(segment=f"{column}={name}") for name in names]
+                yield strata, np.where(self.serves, codes, -1)
 
 
 def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
@@ -285,10 +286,6 @@ def _segment_columns(table: pa.Table, counting: Counting) -> dict[str, Categorie
     """Segment columns that are there."""
     roles = {column: f"segment:{column}" for column, _ in counting.segments}
     return {column: categories(table[role]) for column, role in roles.items() if role in table.column_names}
-
-
-def _segments(column: str, names: list[str]) -> list[Stratum]:
-    return [Stratum(segment=f"{column}={name}") for name in names]
 
 
 def _places(event: Times, logged: Ints, panes: Ints, reading: Reading, as_of: int) -> tuple[Ints, Bools]:

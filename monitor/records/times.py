@@ -121,7 +121,7 @@ def _text(array: pa.Array, name: str, zone: str) -> Times:
     if shape is not None and re.fullmatch(_PLAIN, shape):
         try:
             times = _instants(array.cast(pa.timestamp("us", "UTC" if shape[19:] else None)), zone, 0)
-            return replace(times, formats=Counter({_unsigned(shape): len(array) - array.null_count}))
+            return replace(times, formats=Counter({shape.replace("+", "±"): len(array) - array.null_count}))
         except pa.ArrowInvalid:
             pass  # a month 13: value by value, below
     formats = formats_of(array)
@@ -232,10 +232,6 @@ def _shared_format(array: pa.Array) -> str | None:
 def _format_of(shape: str) -> str:
     found: str = _shapes(pa.array([shape]))[0].as_py()
     return found
-
-
-def _unsigned(shape: str) -> str:
-    return shape.replace("+", "±")
 
 
 def _shapes(array: pa.Array) -> pa.Array:

@@ -226,7 +226,7 @@ class Store(Protocol):
         ...
 
     def entries(self, model: str) -> list[Entry]:
-        """What has entered the comparisons of a model that go on, by comparison, key and start."""
+        """What has entered the sequential tests of a model, by comparison, key and start."""
         ...
 
     def alerts(

@@ -116,7 +116,7 @@ class WindowState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What has entered a comparison that goes on: each record once, in the order of event time.
+    """What has entered a sequential test: each record once, in the order of event time.
 
     Parameters
     ----------

@@ -131,7 +131,10 @@ def looked_at(app: App, last: int) -> Result:
         rows[name] = [
             row
             for window in WINDOWS
-            for measured in [WindowMeasures(monitored, caches, window, FIRST, np.empty(0, np.int64))]
+            for settled in [None if caches.last is None else caches.last.settled.get(window.name)]
+            for measured in [
+                WindowMeasures(monitored, caches, window, FIRST, np.empty(0, np.int64), settled=settled)
+            ]
             for end in (last, last - 3 * DAY)
             for row in (*measured.records(end), *measured.labels(end, Truth.PROVISIONAL))
         ]

@@ -62,11 +62,9 @@ def test_a_new_feature_reads_the_records_again_and_no_labels(tmp_path: Path) -> 
     assert report.label_rows_read <= NEWEST
 
 
-def test_a_new_segment_reads_all_rows_again(bench: Bench, tmp_path: Path) -> None:
+def test_a_new_segment_reads_all_rows_again(bench: Bench) -> None:
     text = model(options=f'{OPTIONS}segments = ["group"]\n').replace('numeric = ["amount"]', "numeric = []")
-    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
-    scratch.directory.mkdir()
-    scratch.configure(text)
+    scratch = bench.from_scratch(text)
     scratch.cycle(END + HOUR)
 
     report = changed(bench, text)
@@ -76,12 +74,9 @@ def test_a_new_segment_reads_all_rows_again(bench: Bench, tmp_path: Path) -> Non
         assert in_windows(app) == in_windows(other)
 
 
-def test_a_feature_that_is_taken_out_and_comes_back_reads_the_records_again(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_a_feature_that_is_taken_out_and_comes_back_reads_the_records_again(bench: Bench) -> None:
     text = model(options=OPTIONS)
-    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
-    scratch.directory.mkdir()
+    scratch = bench.from_scratch()
 
     for later, one in enumerate([text.replace('numeric = ["amount"]', "numeric = []"), text], start=1):
         bench.configure(one)
@@ -136,12 +131,11 @@ def test_without_labels_nothing_waits_for_them(bench: Bench) -> None:
     bench.configure(without_labels(model(options=OPTIONS)))
     with bench.app() as app:
         report = cycle_once(app, "late", END + HOUR)
-        warnings = {row.warning for _, _, row in app.store.current("late") if row.window == "1d"}
 
     assert report.error is None
     assert report.panes_waiting == 0
     assert report.rows_read <= NEWEST
-    assert warnings == {""}
+    assert bench.warnings("1d") == {""}
 
 
 def test_without_labels_the_budget_is_spent_on_what_waits(bench: Bench) -> None:
@@ -158,15 +152,13 @@ def test_without_labels_the_budget_is_spent_on_what_waits(bench: Bench) -> None:
     assert counted[-1] == 0
 
 
-def test_labels_that_come_back_are_counted_for_every_pane(bench: Bench, tmp_path: Path) -> None:
+def test_labels_that_come_back_are_counted_for_every_pane(bench: Bench) -> None:
     more = predictions(48, END, END + DAY, prefix="more")
     bench.database.insert("predictions", more)
     bench.configure(without_labels(model(options=OPTIONS)))
     bench.cycle(END + DAY)
     bench.configure(model(options=OPTIONS))
-    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
-    scratch.directory.mkdir()
-    scratch.configure(model(options=OPTIONS))
+    scratch = bench.from_scratch(model(options=OPTIONS))
 
     bench.cycle(END + DAY)
     scratch.cycle(END + DAY)
@@ -175,14 +167,13 @@ def test_labels_that_come_back_are_counted_for_every_pane(bench: Bench, tmp_path
         assert in_windows(app) == in_windows(other)
 
 
-def test_another_zone_or_unit_of_times_reads_all_rows_again(bench: Bench, tmp_path: Path) -> None:
+def test_another_zone_or_unit_of_times_reads_all_rows_again(bench: Bench) -> None:
     bench.database.run(
         "UPDATE predictions SET event_time = replace(event_time, 'Z', '')",
         "UPDATE predictions SET logged_at = replace(logged_at, 'Z', '')",
         "UPDATE labels SET reported_at = replace(reported_at, 'Z', '')",
     )
-    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
-    scratch.directory.mkdir()
+    scratch = bench.from_scratch()
     for one in (bench, scratch):
         one.configure(model(options=OPTIONS))
         file = one.directory / "config.toml"

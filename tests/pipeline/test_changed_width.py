@@ -133,8 +133,7 @@ def test_panes_that_wait_for_a_new_feature_wait_as_wider_ones(tmp_path: Path) ->
     bench.cycle(END)
     bench.configure(little.replace('"1h"\nreading', '"2h"\nreading'))
     partial = bench.cycle(END)
-    with bench.app() as app:
-        warnings = {row.warning for _, _, row in app.store.current("late") if row.window == "1d"}
+    warnings = bench.warnings("1d")
     bench.configure(model(options=OPTIONS.format(pane="2h")))
 
     with bench.app() as app, scratch.app() as other:

@@ -15,7 +15,6 @@ from monitor.core.typing import Bools, Floats
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.records.reading import Arms, Challenger, Task
 from monitor.specs.model import ComparedSpec
-from monitor.specs.protocols import CycleReport
 from monitor.store.adapter import SqlStore
 
 COMPARED = replace(
@@ -106,10 +105,6 @@ def test_the_weeks_behind_a_difference_are_told(fresh_store: SqlStore) -> None:
     )
 
 
-def run(store: SqlStore, log: Log, until: int, compared: ComparedSpec = SPEC) -> list[CycleReport]:
-    return model(store, log, compared).replay(START, until, DAY)
-
-
 def test_cycle_by_cycle_and_after_restarts_the_sums_are_those_of_one_cycle(
     new_store: Callable[[], SqlStore],
 ) -> None:
@@ -117,7 +112,7 @@ def test_cycle_by_cycle_and_after_restarts_the_sums_are_those_of_one_cycle(
     until = START + 8 * DAY
 
     for day in range(1, 9):  # a process of its own for each cycle
-        run(stores[0], log, START + day * DAY)
+        model(stores[0], log).replay(START, START + day * DAY, DAY)
     model(stores[1], log).cycle(until)
 
     sums = [[replace(one, as_of=0) for one in store.entries("late")] for store in stores]
@@ -130,13 +125,13 @@ def test_cycle_by_cycle_and_after_restarts_the_sums_are_those_of_one_cycle(
 
 def test_later_corrections_change_windows_but_not_the_sums(fresh_store: SqlStore) -> None:
     log = compared_log()
-    run(fresh_store, log, START + 7 * DAY)
+    model(fresh_store, log).replay(START, START + 7 * DAY, DAY)
     before = fresh_store.entries("late")
     seen = log.predictions.to_pandas()
     day = seen[seen["event_time"] < START + DAY]["id"].tolist()
 
     corrected = log.with_labels(*((name, START + 7 * DAY + HOUR, 5, "1") for name in day))
-    run(fresh_store, corrected, START + 8 * DAY)
+    model(fresh_store, corrected).replay(START, START + 8 * DAY, DAY)
 
     after = fresh_store.entries("late")
     assert [one for one in after if one.as_of < START + 8 * DAY] == before
@@ -147,7 +142,7 @@ def test_later_corrections_change_windows_but_not_the_sums(fresh_store: SqlStore
 def test_nothing_enters_before_since_and_nothing_twice(fresh_store: SqlStore) -> None:
     since = replace(SPEC, since=START + 3 * DAY + HOUR, challenger_since=START + 2 * DAY)
 
-    run(fresh_store, compared_log(), START + 8 * DAY, compared=since)
+    model(fresh_store, compared_log(), compared=since).replay(START, START + 8 * DAY, DAY)
 
     starts: dict[str, list[str]] = {}
     for one in fresh_store.entries("late"):
@@ -161,16 +156,16 @@ def test_nothing_enters_before_since_and_nothing_twice(fresh_store: SqlStore) ->
 
 def test_another_size_that_matters_begins_a_new_test(fresh_store: SqlStore) -> None:
     log = compared_log()
-    run(fresh_store, log, START + 7 * DAY)
+    model(fresh_store, log).replay(START, START + 7 * DAY, DAY)
 
-    run(fresh_store, log, START + 8 * DAY, compared=replace(SPEC, detect=0.02))
+    model(fresh_store, log, compared=replace(SPEC, detect=0.02)).replay(START, START + 8 * DAY, DAY)
 
     keys = {one.key for one in fresh_store.entries("late") if one.comparison == "outcome"}
     assert len(keys) == 2
 
 
 def test_entries_are_kept_as_snapshots_once(fresh_store: SqlStore) -> None:
-    run(fresh_store, compared_log(), START + 8 * DAY)
+    model(fresh_store, compared_log()).replay(START, START + 8 * DAY, DAY)
 
     kept = fresh_store.history("late", window=CUMULATIVE, measure="control_p_value_always_valid")
 
@@ -195,7 +190,9 @@ def test_days_without_records_enter_as_nothing(fresh_store: SqlStore) -> None:
     event = np.asarray(log.predictions["event_time"])
     gap = (event >= START + 2 * DAY) & (event < START + 3 * DAY)
 
-    run(fresh_store, Log(log.predictions.filter(pa.array(~gap)), log.labels), START + 8 * DAY)
+    model(fresh_store, Log(log.predictions.filter(pa.array(~gap)), log.labels)).replay(
+        START, START + 8 * DAY, DAY
+    )
 
     entered = {
         one.comparison: one.entered for one in fresh_store.entries("late") if one.start == START + 2 * DAY

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from serving import Bench, Cycled, model, predictions, sqlite_bench
+from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.core.clock import DAY, HOUR, from_iso
 
@@ -27,31 +27,20 @@ def bench(tmp_path: Path) -> Bench:
     return bench
 
 
-def warnings(bench: Bench) -> set[str]:
-    with bench.app() as app:
-        return {row.warning for _, _, row in app.store.current("late") if row.window == "30d"}
-
-
-def read(cycled: Cycled) -> int:
-    return cycled.reports["late"].rows_read
-
-
-def test_a_longer_horizon_is_counted_by_its_first_cycle(bench: Bench, tmp_path: Path) -> None:
+def test_a_longer_horizon_is_counted_by_its_first_cycle(bench: Bench) -> None:
     bench.configure(model(options=LONG))
     first = bench.cycle(END)
     again = bench.cycle(END)
 
-    scratch = Bench(tmp_path / "scratch", bench.database, f"sqlite:///{tmp_path}/scratch.db")
-    scratch.directory.mkdir()
-    scratch.configure(model(options=LONG))
+    scratch = bench.from_scratch(model(options=LONG))
     expected = scratch.cycle(END)
 
     assert first.error is None
     assert first.of("records", window="30d").value == 600
     assert first.measured == expected.measured
-    assert warnings(bench) == warnings(scratch) == {""}
-    assert read(first) <= 33 * 20 + 10
-    assert read(again) <= 10
+    assert bench.warnings("30d") == scratch.warnings("30d") == {""}
+    assert first.reports["late"].rows_read <= 33 * 20 + 10
+    assert again.reports["late"].rows_read <= 10
 
 
 def test_a_horizon_that_reaches_before_the_log_reads_no_row_again(bench: Bench) -> None:
@@ -62,5 +51,5 @@ def test_a_horizon_that_reaches_before_the_log_reads_no_row_again(bench: Bench) 
     longest = bench.cycle(END)
     again = bench.cycle(END + DAY)
 
-    assert read(longest) <= 2 * 20 + 10  # the two days before
-    assert read(again) <= 10
+    assert longest.reports["late"].rows_read <= 2 * 20 + 10  # the two days before
+    assert again.reports["late"].rows_read <= 10

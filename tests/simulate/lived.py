@@ -262,7 +262,8 @@ def measured(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     nothing: Ints = np.empty(0, np.int64)
     rows: list[MeasurementRow] = []
     for window in model.spec.windows:
-        measures = WindowMeasures(model, caches, window, since, nothing, since)
+        settled = None if caches.last is None else caches.last.settled.get(window.name)
+        measures = WindowMeasures(model, caches, window, since, nothing, since, settled)
         end = window.newest_end(as_of)
         while window.start(end) >= since:
             rows += [*measures.records(end), *measures.labels(end, Truth.PROVISIONAL)]

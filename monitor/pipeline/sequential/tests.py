@@ -11,7 +11,7 @@ from monitor.pipeline.sequential.ledger import Counts, Ledger
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.labels import pairing
 from monitor.records.pane import Part
-from monitor.records.reading import Arms, Reading, Task
+from monitor.records.reading import Arms, Task
 from monitor.specs.model import ModelSpec
 from monitor.states.counters import Counters
 from monitor.states.grids import content_hash
@@ -54,7 +54,9 @@ def tests_of(spec: ModelSpec, counting: Counting) -> list[SequentialTest]:
     tests: list[SequentialTest] = []
     arms = counting.reading.arms
     if arms is not None and counting.label is not None:
-        tests += [_outcome(spec, counting, arms, *outcome) for outcome in _compared(counting.reading)]
+        reading = counting.reading
+        of = [(0, "")] if reading.task is Task.REGRESSION else outcomes(reading.classes)
+        tests += [_outcome(spec, counting, arms, at, subject) for at, subject in of]
     if arms is not None and spec.compared.control_share is not None:
         tests.append(_sample_ratio(spec, arms, spec.compared.control_share))
     if counting.challenged and counting.label is not None:
@@ -127,10 +129,6 @@ class _Outcomes:
             return Rate(positive, n)
         n, lost, first, second = counts
         return mean_of_sums(n, lost, first, second, self.counting.scale)
-
-
-def _compared(reading: Reading) -> list[tuple[int, str]]:
-    return [(0, "")] if reading.task is Task.REGRESSION else outcomes(reading.classes)
 
 
 def _outcome(spec: ModelSpec, counting: Counting, arms: Arms, at: int, subject: str) -> SequentialTest:

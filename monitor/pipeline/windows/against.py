@@ -183,11 +183,11 @@ def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counter
         return []
     expected = expectation(counting, then)
     results = shift(counting, expected, now, replace(options, families=options.families & _OF_SHIFT))
-    return [_shift_row(target, result, earlier) for result in results if _compares(result)]
-
-
-def _compares(result: Result) -> bool:
-    return BY_NAME[result.measure].family is not Family.VALUES or result.measure == OF_MEANS
+    return [
+        _shift_row(target, result, earlier)
+        for result in results
+        if BY_NAME[result.measure].family is not Family.VALUES or result.measure == OF_MEANS
+    ]
 
 
 def not_counted(
