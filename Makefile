@@ -61,7 +61,7 @@ test-long: $(VENV)/installed-dev
 
 test-sql: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[chdb,duckdb]'
-	@$(BIN)/python -m pytest tests/sources/test_pushed.py tests/e2e/test_pushed_cycles.py $(ARGS)
+	@$(BIN)/python -m pytest tests/sources/test_pushed.py tests/sources/test_own_engine.py tests/e2e/test_pushed_cycles.py $(ARGS)
 
 test-spark: $(VENV)/installed-spark
 	@nice -n 10 $(BIN)/python -m pytest -m spark -n 0 tests/e2e/test_spark.py $(ARGS)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.text import name_of
-from monitor.core.typing import Bools, Ints
+from monitor.core.typing import Ints
 from monitor.records.dedupe import combine, smallest
 from monitor.records.reading import Reading, Task
 from monitor.records.rows import logged_times, serves_of, times
@@ -17,7 +17,9 @@ def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     """Outputs, features and labels of the predictions of a range; repeats and corrections are settled."""
     table = source.records(model, [span])
     version = None if model.reference is None else model.reference.version
-    chosen = serves_of(table, model.reading) if version is None else _of_version(table, version)
+    chosen = serves_of(table, model.reading)
+    if version is not None:
+        chosen = texts(table["version"]).positions((name_of(version),), -1) >= 0
     records = _first_of_each(table.filter(pa.array(chosen)), model.reading, span)
     if model.labels is None:
         return records
@@ -29,10 +31,6 @@ def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     found[found] = theirs[order][place[found]] == mine[found]
     rows = np.where(found, order[np.where(found, place, 0)] if len(order) else 0, 0)
     return records.append_column("label", labels["label"].take(pa.array(rows, mask=~found)))
-
-
-def _of_version(table: pa.Table, version: str) -> Bools:
-    return texts(table["version"]).positions((name_of(version),), -1) >= 0
 
 
 def _first_of_each(table: pa.Table, reading: Reading, span: Range) -> pa.Table:

@@ -79,7 +79,8 @@ def address_of(url: str, *, store_url: str | None = None, reader: str | None = N
         raise SourceError(f"{shown}: {fault}")
     file = engine.file_of(parsed)
     if asked is None:
-        shared = file is not None and store_url is not None and file == _file_of(_parse(store_url))
+        store = None if store_url is None else _parse(store_url)
+        shared = file is not None and store is not None and file == engine_of(store).file_of(store)
         asked = How.ADBC if engine.has_arrow and not shared else How.FETCHMANY
     if asked not in tuple(How) or (asked == How.ADBC and not engine.has_arrow):
         raise SourceError(
@@ -92,10 +93,6 @@ def _reader(spec: SourceSpec, address: Address) -> Reader:
     if address.how is How.ADBC:
         return address.engine.reader(spec, address)
     return FetchmanyReader(spec, address, scheme_of(address.url).extra)
-
-
-def _file_of(url: URL) -> object:
-    return engine_of(url).file_of(url)
 
 
 def _parse(url: str) -> URL:
