@@ -53,12 +53,6 @@ def imports_of(tree: ast.Module) -> Iterator[str]:
             yield (node.module or "").split(".")[0]
 
 
-def body_lines(function: Function) -> int:
-    """Count the lines of a function's body, its docstring left out."""
-    body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
-    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
-
-
 def bases_of_classes() -> dict[str, list[str]]:
     """Name the project's own bases of each class."""
     found = {
@@ -83,17 +77,6 @@ def test_a_file_has_at_most_400_lines() -> None:
     lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in TREES}
 
     assert {path: count for path, count in lines.items() if count > 400} == {}
-
-
-def test_a_function_body_has_at_most_40_lines() -> None:
-    lines = {
-        (path, node.name): body_lines(node)
-        for path, tree in TREES.items()
-        for node in ast.walk(tree)
-        if isinstance(node, Function)
-    }
-
-    assert {where: count for where, count in lines.items() if count > 40} == {}
 
 
 def test_a_module_is_named_for_what_it_holds() -> None:

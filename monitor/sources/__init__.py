@@ -1,4 +1,4 @@
-"""The user's databases: which rows changed, rows as column batches, references, what `check` looks at."""
+"""The user's databases: which rows changed, rows as column batches, references."""
 
 from monitor.sources.opening import open_source
 from monitor.sources.pushed_source import PushedSource
