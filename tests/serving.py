@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from click.testing import CliRunner, Result
 from sqlalchemy.pool import NullPool
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
+from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import HOUR, SECOND, from_iso, to_iso
 from monitor.core.measurement import Measurement
@@ -158,11 +160,20 @@ class Bench:
     database: Database
     store_url: str
 
+    @property
+    def config(self) -> Path:
+        """The configuration's file."""
+        return self.directory / "config.toml"
+
+    def monitor(self, *arguments: str, answer: str = "") -> Result:
+        """A command on the configuration, in this process."""
+        return CliRunner().invoke(main, [*arguments, "--config", str(self.config)], input=answer)
+
     def configure(self, *models: str, batch_rows: int = 20_000) -> None:
         """Write the configuration."""
         source = f'[sources.log]\nurl = "{self.database.url}"\nbatch_rows = {batch_rows}\n'
         text = f'[store]\nurl = "{self.store_url}"\n{source}{"".join(models)}'
-        (self.directory / "config.toml").write_text(text, encoding="utf-8")
+        self.config.write_text(text, encoding="utf-8")
 
     def columns(self, table: str) -> set[str]:
         """Names of a table's columns."""
@@ -173,7 +184,7 @@ class Bench:
     def app(self) -> Iterator[App]:
         """The monitor, opened on the configuration."""
         migrate(self.store_url)
-        with opened(settings_of(self.directory / "config.toml", {}), self.directory) as app:
+        with opened(settings_of(self.config, {}), self.directory) as app:
             yield app
 
     def cycle(self, as_of: int) -> "Cycled":

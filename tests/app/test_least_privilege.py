@@ -41,7 +41,7 @@ class Roles:
     @property
     def config(self) -> Path:
         """The configuration."""
-        return self.bench.directory / "config.toml"
+        return self.bench.config
 
     def run(self, *statements: str) -> None:
         """Run statements as the owner of it all."""

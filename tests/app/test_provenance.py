@@ -11,10 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from serving import Bench, model, predictions, reference, sqlite_bench
 
-from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
 from monitor.specs.rows import Event
 from monitor.states.grids import content_hash
@@ -41,8 +39,7 @@ def monitor(bench: Bench) -> Monitor:
     """A command that succeeds; what it prints."""
 
     def run(command: str, *arguments: str) -> str:
-        line = [command, "--config", str(bench.directory / "config.toml"), *arguments]
-        done = CliRunner().invoke(main, line)
+        done = bench.monitor(command, *arguments)
         assert done.exit_code == 0, done.output
         return done.stdout
 

@@ -8,11 +8,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 import serving
-from click.testing import CliRunner
 from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.running import cycle_once
-from monitor.cli import main
 from monitor.core.clock import from_iso
 from monitor.specs.references import reference_key
 
@@ -42,7 +40,7 @@ def grids(bench: Bench) -> str:
 
 
 def checked(bench: Bench) -> str:
-    done = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")])
+    done = bench.monitor("check")
     assert done.exit_code == 0, done.stderr
     return done.stderr
 

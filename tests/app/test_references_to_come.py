@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 import serving
-from click.testing import CliRunner
 from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.running import cycle_once
-from monitor.cli import main
 from monitor.core.clock import HOUR, from_iso, to_iso
 from monitor.core.measurement import Reason
 
@@ -35,7 +33,7 @@ def ranged(bench: Bench, end: str, options: str = OPTIONS) -> None:
 
 
 def checked(bench: Bench) -> str:
-    done = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")])
+    done = bench.monitor("check")
     assert done.exit_code == 0, done.stderr
     return done.stderr
 

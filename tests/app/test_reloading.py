@@ -56,7 +56,7 @@ def reload(app: App, bench: Bench) -> str:
     schedule = Schedule(every, lambda _model, _as_of: None, lambda: END, stopping=threading.Event())
     Reloading(
         app,
-        lambda: settings_of(bench.directory / "config.toml", {}),
+        lambda: settings_of(bench.config, {}),
         ticks,
         schedule,
         Health(limits(every, None), now=time.monotonic),
@@ -133,7 +133,7 @@ def test_a_model_and_a_source_that_left_the_configuration_are_closed_and_dropped
     bench: Bench, app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.configure(model(options=OPTIONS), model("other", options=OPTIONS).replace('"log"', '"second"'))
-    config = bench.directory / "config.toml"
+    config = bench.config
     second = f'[sources.second]\nurl = "{bench.database.url}"\n'
     config.write_text(config.read_text(encoding="utf-8") + second, encoding="utf-8")
     assert successful(reload(app, bench))

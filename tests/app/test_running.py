@@ -306,7 +306,7 @@ def test_only_the_last_tick_of_a_replay_into_the_live_history_tells_of_what_fire
     bench: Bench, run: str, told: list[tuple[str, str]]
 ) -> None:
     bench.configure(CHAT, model(options=OPTIONS + BUSY))
-    path = bench.directory / "config.toml"
+    path = bench.config
 
     with bench.app(), opened(settings_of(path, {}), bench.directory, run) as app:
         assert all(report.error is None for report in replay_model(app, "late", END - 3 * HOUR, END)[1])

@@ -4,11 +4,9 @@ import logging
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from serving import Bench, model, predictions, reference, sqlite_bench
 
 from monitor.app.running import cycle_once
-from monitor.cli import main
 from monitor.core.clock import from_iso, to_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -81,7 +79,7 @@ def test_segments_without_a_reference_are_said_to_be_none(
 
     with bench.app() as app:
         counting = app.monitored("late").counting
-    done = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")])
+    done = bench.monitor("check")
 
     assert counting.segments == ()
     assert done.exit_code == 0
@@ -97,9 +95,9 @@ def test_values_of_rows_that_serve_that_never_occur_are_warned_of(
 ) -> None:
     text = model(options=OPTIONS, predictions='version = "group"')
     bench.configure(text + '[models.serving]\ncolumn = "group"\nvalues = ["A", "b"]\n')
-    some = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")]).stderr
+    some = bench.monitor("check").stderr
     bench.configure(text + '[models.serving]\ncolumn = "group"\nvalues = ["A"]\n')
-    none = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")]).stderr
+    none = bench.monitor("check").stderr
 
     with bench.app() as app:
         cycle_once(app, "late", END)

@@ -49,13 +49,7 @@ def bench(tmp_path: Path) -> Bench:
 @pytest.fixture
 def monitor(bench: Bench) -> Monitor:
     """A command on that configuration."""
-
-    def run(command: str, *arguments: str) -> Result:
-        return CliRunner().invoke(
-            main, [command, "--config", str(bench.directory / "config.toml"), *arguments]
-        )
-
-    return run
+    return bench.monitor
 
 
 def test_check_finds_no_fault_in_a_sound_configuration(bench: Bench, monitor: Monitor) -> None:
@@ -144,7 +138,7 @@ def test_a_configuration_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 def test_the_configuration_may_be_named_in_the_environment(bench: Bench) -> None:
-    path = str(bench.directory / "config.toml")
+    path = str(bench.config)
 
     assert CliRunner().invoke(main, ["check"], env={"MONITOR_CONFIG": path}).exit_code == 0
 
@@ -430,5 +424,5 @@ def test_the_password_of_a_source_is_not_shown(bench: Bench, monitor: Monitor, c
 
 
 def _replace(bench: Bench, old: str, new: str) -> None:
-    path = bench.directory / "config.toml"
+    path = bench.config
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")

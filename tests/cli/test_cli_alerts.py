@@ -4,13 +4,13 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from serving import Bench, Database, create_tables, model, predictions
 
-from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -47,16 +47,9 @@ def bench(tmp_path: Path) -> Bench:
 @pytest.fixture
 def monitor(bench: Bench) -> Monitor:
     """`monitor alerts` on that configuration."""
-    config = str(bench.directory / "config.toml")
-
-    def run(*arguments: str) -> Result:
-        command = [*arguments[:1], "--config", config, *arguments[1:]] if arguments[:1] in DECIDED else None
-        return CliRunner().invoke(main, ["alerts", *(command or ["--config", config, *arguments])])
-
-    return run
+    return partial(bench.monitor, "alerts")
 
 
-DECIDED = (("accept",), ("ack",))
 ASKED = ("--model", "late", "--rule", "busy", "--by", "ada", "--why", "a campaign")
 
 

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from serving import Bench, Database, create_tables, model, predictions
 
-from monitor.cli import main
 from monitor.core.clock import from_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -32,12 +31,7 @@ def bench(tmp_path: Path) -> Bench:
 @pytest.fixture
 def monitor(bench: Bench) -> Monitor:
     """A command on that configuration."""
-    config = str(bench.directory / "config.toml")
-
-    def run(command: str, *arguments: str, answer: str = "") -> Result:
-        return CliRunner().invoke(main, [command, "--config", config, *arguments], input=answer)
-
-    return run
+    return bench.monitor
 
 
 def test_recount_says_what_was_read_and_keeps_who_and_why(bench: Bench, monitor: Monitor) -> None:

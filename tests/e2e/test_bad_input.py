@@ -140,7 +140,7 @@ def test_an_empty_table_is_measured_once_rows_come(any_bench: Bench) -> None:
 def test_check_says_that_a_table_is_empty(bench: Bench) -> None:
     create_tables(bench.database)
 
-    done = CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml")])
+    done = CliRunner().invoke(main, ["check", "--config", str(bench.config)])
 
     assert done.exit_code == 0
     assert 'warning: model "late": table "predictions" is empty' in done.stderr

@@ -64,7 +64,7 @@ class Running:
 
     def command(self, *arguments: str) -> Result:
         """Another command on the same configuration."""
-        config = str(self.bench.directory / "config.toml")
+        config = str(self.bench.config)
         return CliRunner().invoke(main, [arguments[0], "--config", config, *arguments[1:]])
 
     def by_series(self) -> Series:
@@ -103,7 +103,7 @@ class Running:
 
 def configure(bench: Bench, port: int, *models: str) -> None:
     bench.configure(*models)
-    config = bench.directory / "config.toml"
+    config = bench.config
     text = f'[http]\nport = {port}\n[log]\nformat = "json"\n' + config.read_text(encoding="utf-8")
     config.write_text(text, encoding="utf-8")
 
@@ -319,7 +319,7 @@ def test_a_database_file_that_is_moved_away_is_found_again(running: Running) -> 
 
 
 def test_a_stopped_daemon_ends_within_seconds_and_restarts_with_what_it_served(running: Running) -> None:
-    daemon, config = running.process, running.bench.directory / "config.toml"
+    daemon, config = running.process, running.bench.config
     whole = config.read_text(encoding="utf-8")
 
     code, seconds = daemon.stop()

@@ -274,7 +274,7 @@ def test_commands_and_the_page_of_metrics_show_names_of_hostile_rows(bench: Benc
         rows[700 + at]["model_version"] = text
     fill(bench, rows, known_rows())
     assert bench.cycle(AS_OF).error is None
-    config = ["--config", str(bench.directory / "config.toml")]
+    config = ["--config", str(bench.config)]
 
     for command in (
         ["show", "--all"],

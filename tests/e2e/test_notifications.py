@@ -42,7 +42,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def with_channels(bench: Bench, head: str, *channels: tuple[str, str]) -> Path:
-    config = bench.directory / "config.toml"
+    config = bench.config
     tables = "".join(f'[[notify]]\nname = "{name}"\nurl = "{url}"\n' for name, url in channels)
     config.write_text(head + tables + config.read_text(encoding="utf-8"), encoding="utf-8")
     return config

@@ -44,7 +44,7 @@ def daemon(tmp_path: Path) -> Iterator[tuple[Bench, process.Process]]:
 
 def configure(bench: Bench, port: int, *models: str) -> None:
     bench.configure(*models)
-    config = bench.directory / "config.toml"
+    config = bench.config
     text = f'[http]\nport = {port}\n[log]\nformat = "json"\n' + config.read_text(encoding="utf-8")
     config.write_text(text, encoding="utf-8")
 

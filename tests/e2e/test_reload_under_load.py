@@ -53,7 +53,7 @@ def configure(bench: Bench, port: int, hook: str, turn: int) -> None:
     if turn % 2:
         models[0] = model(KEPT[0], options='colour = "red"')
     bench.configure(*models, batch_rows=10_000 + turn)
-    config = bench.directory / "config.toml"
+    config = bench.config
     channels = "".join(f'[[notify]]\nname = "chat{at}"\nurl = "{hook}"\n' for at in range(1 + turn % 4))
     text = f'[http]\nport = {port}\n[log]\nformat = "json"\n{config.read_text(encoding="utf-8")}\n{channels}'
     config.write_text(text, encoding="utf-8")

@@ -41,7 +41,7 @@ class Beside:
         """Command of the replay."""
         first, last = self.span
         arguments = ["--from", to_iso(first), "--to", to_iso(last), "--every", "6h", "--run", RUN]
-        return process.monitor("replay", "--config", str(self.bench.directory / "config.toml"), *arguments)
+        return process.monitor("replay", "--config", str(self.bench.config), *arguments)
 
     def replayed(self) -> int | None:
         """As of that the replay has reached."""
@@ -100,7 +100,7 @@ def killed_and_resumed(beside: Beside) -> None:
 def test_neither_a_daemon_nor_a_replay_that_is_killed_and_resumed_disturbs_the_other(
     beside: Beside,
 ) -> None:
-    with process.daemon(beside.bench.directory / "config.toml", beside.port) as running:
+    with process.daemon(beside.bench.config, beside.port) as running:
         running.started()
         before = from_iso(running.wait_cycle("late")["as_of"])
         killed_and_resumed(beside)

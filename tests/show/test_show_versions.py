@@ -4,10 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from serving import Bench, Database, create_tables, model, predictions
 
-from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
@@ -33,11 +32,7 @@ def bench(tmp_path: Path) -> Bench:
 @pytest.fixture
 def monitor(bench: Bench) -> Callable[..., Result]:
     """A command on that configuration."""
-
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(main, [*arguments, "--config", str(bench.directory / "config.toml")])
-
-    return run
+    return bench.monitor
 
 
 def test_all_rows_are_shown_in_every_cycle_after_a_new_version(monitor: Callable[..., Result]) -> None:
