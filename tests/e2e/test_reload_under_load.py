@@ -98,6 +98,7 @@ def test_reloading_again_and_again_fails_no_cycle_keeps_memory_and_the_end_is_ne
             warm = resident(running)
 
     grown, most = resident(running) - warm, threads(running)
+    before, busyness = read(running), os.getloadavg()[0] / (os.cpu_count() or 1)
     for _ in range(20):
         reload(running)
     code, seconds = running.stop()
@@ -106,4 +107,5 @@ def test_reloading_again_and_again_fails_no_cycle_keeps_memory_and_the_end_is_ne
     assert "Traceback" not in running.log_file.read_text(encoding="utf-8")
     assert grown < MOST_GROWTH
     assert most < 40
-    assert (code, seconds < 3.0) == (0, True), seconds
+    assert read(running) - before <= 2  # SIGTERM does not wait for those that came before it
+    assert (code, seconds < 3.0 * max(1.0, busyness)) == (0, True), seconds  # a busy machine is no failure
