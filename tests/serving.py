@@ -166,6 +166,10 @@ class Bench:
         """The file of the configuration."""
         return self.directory / "config.toml"
 
+    def monitor(self, *arguments: str, answer: str = "") -> Result:
+        """A command on the configuration, in this process."""
+        return CliRunner().invoke(main, [*arguments, "--config", str(self.config)], input=answer)
+
     def configure(self, *models: str, batch_rows: int = 20_000, port: int | None = None) -> None:
         """Write the configuration; with a port that of a daemon that logs JSON."""
         daemon = "" if port is None else f'[http]\nport = {port}\n[log]\nformat = "json"\n'
@@ -197,10 +201,6 @@ class Bench:
         migrate(self.store_url)
         with opened(settings_of(self.config, {}), self.directory) as app:
             yield app
-
-    def monitor(self, command: str, *arguments: str, answer: str = "") -> Result:
-        """A command on the configuration."""
-        return CliRunner().invoke(main, [command, "--config", str(self.config), *arguments], input=answer)
 
     def cycle(self, as_of: int) -> "Cycled":
         """Run a cycle of every model; what it reports and what is current then."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
 from serving import Bench, Database, create_tables, labels, model, predictions
 
 from monitor.advice.cost import expected_reads
@@ -45,12 +44,8 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
     return bench
 
 
-def check(bench: Bench, *arguments: str) -> Result:
-    return bench.monitor("check", *arguments)
-
-
 def test_explain_shows_rows_reads_series_and_every_query_with_its_plan(bench: Bench) -> None:
-    done = check(bench, "--explain")
+    done = bench.monitor("check", "--explain")
 
     assert done.exit_code == 0, done.stderr
     text = done.stdout
@@ -73,7 +68,7 @@ def test_explain_shows_rows_reads_series_and_every_query_with_its_plan(bench: Be
 
 def test_explain_reads_no_row_of_the_log(bench: Bench) -> None:
     """The plans are those of the statements that cycles run: the same text, asked for with EXPLAIN."""
-    done = json.loads(check(bench, "--explain", "--format", "json").stdout)
+    done = json.loads(bench.monitor("check", "--explain", "--format", "json").stdout)
 
     (found,) = done["models"]
     cycle = [query for query in found["queries"] if query["every"] == "cycle"]
@@ -82,7 +77,7 @@ def test_explain_reads_no_row_of_the_log(bench: Bench) -> None:
 
 
 def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
-    done = check(bench, "--format", "json")
+    done = bench.monitor("check", "--format", "json")
 
     found = json.loads(done.stdout)
     assert done.exit_code == 0
@@ -106,9 +101,9 @@ def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
 
 def test_json_holds_faults_of_the_file_and_of_tables(bench: Bench) -> None:
     bench.configure(model(options=OPTIONS).replace('score = "score"', 'score = "scores"'))
-    tables = check(bench, "--format", "json")
+    tables = bench.monitor("check", "--format", "json")
     bench.configure(model(options="windws = 1"))
-    file = check(bench, "--format", "json", "--offline")
+    file = bench.monitor("check", "--format", "json", "--offline")
 
     assert (tables.exit_code, file.exit_code) == (2, 2)
     assert json.loads(tables.stdout)["faults"] == [
@@ -124,7 +119,7 @@ def test_json_holds_faults_of_the_file_and_of_tables(bench: Bench) -> None:
 def test_more_series_than_max_series_are_warned_of(bench: Bench) -> None:
     bench.configure(model(options=f"{OPTIONS}\nmax_series = 20"))
 
-    done = check(bench, "--strict")
+    done = bench.monitor("check", "--strict")
 
     assert done.exit_code == 1
     assert re.fullmatch(
@@ -138,7 +133,7 @@ def test_a_source_that_does_not_answer_is_one_fault_for_all_its_models(tmp_path:
     bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path / 'none.db'}"), f"sqlite:///{tmp_path / 'm.db'}")
     bench.configure(model("one"), model("two"))
 
-    done = check(bench)
+    done = bench.monitor("check")
 
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
@@ -212,7 +207,7 @@ def test_rules_that_can_never_be_judged_are_warned_of(bench: Bench, offline: tup
     rule = '[[models.alerts]]\nname = "fewer"\nmeasure = "volume_ratio"\nbelow = 0.5\n'
     bench.configure(model(options=OPTIONS.replace('["1d"]', '["14d"]')), rule)
 
-    done = check(bench, *offline)
+    done = bench.monitor("check", *offline)
 
     assert done.exit_code == 0
     warned = (

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from serving import Bench, Database, create_tables, labels, model, predictions
 
-from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
 
 START = from_iso("2024-03-01")
@@ -27,10 +26,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     assert not (tmp_path / "m.db").exists()
 
 
-def check(bench: Bench, *arguments: str) -> Result:
-    return CliRunner().invoke(main, ["check", "--config", str(bench.directory / "config.toml"), *arguments])
-
-
 def misnamed(name: str) -> str:
     text: str = model(name, predictions='version = "versionn"')
     return text
@@ -42,11 +37,11 @@ def faults_of(done: Result) -> list[str]:
 
 def test_every_fault_of_the_file_is_told_at_once_and_no_table_is_looked_at(bench: Bench) -> None:
     bench.configure(model("late", options="windws = 1"), misnamed("early"), model("fine", options="evry = 1"))
-    path = bench.directory / "config.toml"
+    path = bench.config
     text = path.read_text(encoding="utf-8").replace("[store]\n", "[store]\nur = 1\n")
     path.write_text(f'{text}\n[sources.other]\nurl = "other.db"\n', encoding="utf-8")
 
-    done = check(bench)
+    done = bench.monitor("check")
 
     assert done.exit_code == 2
     assert faults_of(done) == [
@@ -55,13 +50,13 @@ def test_every_fault_of_the_file_is_told_at_once_and_no_table_is_looked_at(bench
         'models[0] "late".windws: unknown key; did you mean "windows"?',
         'models[2] "fine".evry: unknown key; did you mean "every"?',
     ]
-    assert done.output == check(bench, "--offline").output
+    assert done.output == bench.monitor("check", "--offline").output
 
 
 def test_the_faults_of_the_tables_of_all_models_are_told_once_the_file_is_whole(bench: Bench) -> None:
     bench.configure(model("late"), misnamed("early"), misnamed("latest"))
 
-    done = check(bench)
+    done = bench.monitor("check")
 
     assert done.exit_code == 2
     assert faults_of(done) == [f'model "early": {NO_VERSION}', f'model "latest": {NO_VERSION}']
@@ -69,9 +64,9 @@ def test_the_faults_of_the_tables_of_all_models_are_told_once_the_file_is_whole(
 
 def test_json_names_the_model_of_every_fault(bench: Bench) -> None:
     bench.configure(model("late", options="windws = 1"), model("early"))
-    of_file = json.loads(check(bench, "--format", "json").stdout)
+    of_file = json.loads(bench.monitor("check", "--format", "json").stdout)
     bench.configure(model("late"), misnamed("early"))
-    of_tables = json.loads(check(bench, "--format", "json").stdout)
+    of_tables = json.loads(bench.monitor("check", "--format", "json").stdout)
 
     assert of_file["faults"] == [
         {"model": "late", "text": 'models[0] "late".windws: unknown key; did you mean "windows"?'}
@@ -82,7 +77,7 @@ def test_json_names_the_model_of_every_fault(bench: Bench) -> None:
 def test_json_has_no_model_for_a_fault_that_all_inherit(bench: Bench) -> None:
     bench.configure("[defaults]\nevery = '7h'\n", model("late"), model("early"))
 
-    (fault,) = json.loads(check(bench, "--format", "json").stdout)["faults"]
+    (fault,) = json.loads(bench.monitor("check", "--format", "json").stdout)["faults"]
 
     assert fault["model"] is None
     assert fault["text"].startswith("defaults.every: ")
@@ -96,7 +91,7 @@ def stored_at(bench: Bench, url: str) -> Bench:
 def test_a_store_is_one_of_two_databases(bench: Bench, arguments: tuple[str, ...]) -> None:
     stored_at(bench, "sqlit:///x.db").configure(model())
 
-    done = check(bench, *arguments)
+    done = bench.monitor("check", *arguments)
 
     (line,) = faults_of(done)
     assert done.exit_code == 2
@@ -109,7 +104,7 @@ def test_a_store_is_one_of_two_databases(bench: Bench, arguments: tuple[str, ...
 def test_a_store_that_could_not_be_made_or_opened_is_a_fault(bench: Bench, name: str, told: str) -> None:
     stored_at(bench, f"sqlite:///{bench.directory / name}").configure(model("late"), misnamed("early"))
 
-    done = check(bench)
+    done = bench.monitor("check")
 
     first, *rest = faults_of(done)
     assert done.exit_code == 2
@@ -122,7 +117,7 @@ def test_a_store_that_could_not_be_made_or_opened_is_a_fault(bench: Bench, name:
 def test_a_fault_of_the_table_hides_no_missing_reference_file(bench: Bench) -> None:
     bench.configure(misnamed("late").replace('table = "reference"', 'file = "none.parquet"'))
 
-    done = check(bench)
+    done = bench.monitor("check")
 
     first, second = faults_of(done)
     assert first == f'model "late": {NO_VERSION}'
@@ -133,7 +128,7 @@ def test_a_missing_column_does_not_hide_that_no_time_is_understood(bench: Bench)
     bench.database.run("UPDATE predictions SET event_time = 'yesterday'")
     bench.configure(misnamed("late"))
 
-    done = check(bench)
+    done = bench.monitor("check")
 
     first, second = faults_of(done)
     assert first == f'model "late": {NO_VERSION}'
@@ -144,7 +139,7 @@ def test_a_missing_column_does_not_hide_that_no_time_is_understood(bench: Bench)
 def test_a_table_that_is_not_there_is_said_once(bench: Bench) -> None:
     bench.configure(model("late").replace('table = "predictions"', 'table = "prediction"'))
 
-    done = check(bench)
+    done = bench.monitor("check")
 
     lines = faults_of(done)
     assert lines == ['model "late": there is no table or view "prediction"; did you mean "predictions"?']
@@ -154,6 +149,6 @@ def test_a_source_that_does_not_answer_is_one_fault_for_all_of_its_models(bench:
     bench.configure(model("late"), model("early"))
     (bench.directory / "log.db").unlink()
 
-    (line,) = faults_of(check(bench))
+    (line,) = faults_of(bench.monitor("check"))
 
     assert line.startswith('source "log" (of "late", "early"): ')

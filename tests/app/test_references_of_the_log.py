@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from click.testing import CliRunner
 from serving import model, predictions, sqlite_bench
 
-from monitor.cli import main
 from monitor.core.clock import from_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -20,10 +18,9 @@ SAID = (
 
 def test_a_segment_that_the_range_of_the_log_has_not_is_named(tmp_path: Path) -> None:
     bench = sqlite_bench(tmp_path, predictions(100, START, END), LATE, labelled=END)
-    config = str(bench.config)
 
-    cycled = CliRunner().invoke(main, ["cycle", "--config", config, "--as-of", "2024-03-03"])
-    checked = CliRunner().invoke(main, ["check", "--config", config])
+    cycled = bench.monitor("cycle", "--as-of", "2024-03-03")
+    checked = bench.monitor("check")
 
     assert (cycled.exit_code, cycled.stderr) == (
         1,

@@ -3,13 +3,12 @@
 import csv
 import io
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from serving import Bench, Monitor, model, predictions, sqlite_bench
 
-from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -39,18 +38,9 @@ def bench(tmp_path: Path) -> Bench:
 @pytest.fixture
 def monitor(bench: Bench) -> Monitor:
     """`monitor alerts` on that configuration."""
-
-    def run(*arguments: str) -> Result:
-        if arguments[:1] in DECIDED:
-            return CliRunner().invoke(
-                main, ["alerts", arguments[0], "--config", str(bench.config), *arguments[1:]]
-            )
-        return bench.monitor("alerts", *arguments)
-
-    return run
+    return partial(bench.monitor, "alerts")
 
 
-DECIDED = (("accept",), ("ack",))
 ASKED = ("--model", "late", "--rule", "busy", "--by", "ada", "--why", "a campaign")
 
 

@@ -42,7 +42,10 @@ def said(code: str) -> str:
             "a thread ended",
         ),
         (
-            "from monitor.cli.options import told\n@told\ndef command(): raise ValueError(SECRET)\ncommand()",
+            (
+                "from monitor.cli.options import exit_on_error\n"
+                "@exit_on_error\ndef command(): raise ValueError(SECRET)\ncommand()"
+            ),
             "ValueError",
         ),
         (

@@ -106,9 +106,9 @@ def _configure(bench: Bench, url: str, port: int) -> None:
     query = f"query = '''SELECT p.*, {failing} FROM predictions AS p'''"
     broken = model("broken", options=OPTIONS).replace('table = "predictions"', query)
     bench.configure(model(options=OPTIONS), broken.replace('numeric = ["amount"]', 'numeric = ["hurt"]'))
-    text = (bench.config).read_text(encoding="utf-8").replace(bench.database.url, url)
+    text = bench.config.read_text(encoding="utf-8").replace(bench.database.url, url)
     head = f'[http]\nport = {port}\n[log]\nformat = "json"\nlevel = "debug"\n'
-    (bench.config).write_text(head + text, encoding="utf-8")
+    bench.config.write_text(head + text, encoding="utf-8")
 
 
 def _fill(database: Database) -> None:

@@ -53,7 +53,7 @@ def configure(bench: Bench, port: int, hook: str, turn: int) -> None:
     if turn % 2:
         models[0] = model(KEPT[0], options='colour = "red"')
     bench.configure(*models, batch_rows=10_000 + turn)
-    config = bench.directory / "config.toml"
+    config = bench.config
     channels = "".join(f'[[notify]]\nname = "chat{at}"\nurl = "{hook}"\n' for at in range(1 + turn % 4))
     text = f'[http]\nport = {port}\n[log]\nformat = "json"\n{config.read_text(encoding="utf-8")}\n{channels}'
     config.write_text(text, encoding="utf-8")
@@ -98,6 +98,7 @@ def test_reloading_again_and_again_fails_no_cycle_keeps_memory_and_the_end_is_ne
             warm = resident(running)
 
     grown, most = resident(running) - warm, threads(running)
+    before, busyness = read(running), os.getloadavg()[0] / (os.cpu_count() or 1)
     for _ in range(20):
         reload(running)
     code, seconds = running.stop()
@@ -106,4 +107,5 @@ def test_reloading_again_and_again_fails_no_cycle_keeps_memory_and_the_end_is_ne
     assert "Traceback" not in running.log_file.read_text(encoding="utf-8")
     assert grown < MOST_GROWTH
     assert most < 40
-    assert (code, seconds < 3.0) == (0, True), seconds
+    assert read(running) - before <= 2  # SIGTERM does not wait for those that came before it
+    assert (code, seconds < 3.0 * max(1.0, busyness)) == (0, True), seconds  # a busy machine is no failure
