@@ -248,3 +248,15 @@ def test_a_drivers_message_decides_only_as_a_driver_text() -> None:
 
     assert len(compared) == 3  # one of ADBC's SQLite, two of Spark's workers
     assert {text for _, _, text in compared if ".text" not in text} == set()
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    homes: dict[str, list[Path]] = {}
+    for path, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path)
+            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
+                homes.setdefault(ast.unparse(node.target), []).append(path)
+
+    assert {name: at for name, at in homes.items() if len(at) > 1 and not name.startswith("_")} == {}

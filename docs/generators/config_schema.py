@@ -36,14 +36,14 @@ def json_schema(described: Mapping[tuple[str, str], str]) -> dict[str, Any]:
         for key, value in properties.items():
             text = described.get((name, key))
             properties[key] = _plain(value) | ({"description": text} if text else {})
-    windows = definitions["Model"]["properties"]["windows"]
+    windows = definitions["ModelTable"]["properties"]["windows"]
     windows["items"] = {"anyOf": [{"type": "string"}, windows["items"]]}
     windows["default"] = [window["length"] for window in windows["default"]]
-    for name in ("Model", "Predictions", "LabelsTable", "Control", "Profit"):
+    for name in ("ModelTable", "Predictions", "LabelsTable", "Control", "Profit"):
         definitions[name].pop("required", None)
     schema.pop("required", None)
     schema["properties"]["models"].pop("minItems", None)
-    schema["properties"]["defaults"] = {"$ref": "#/$defs/Model", "description": "Any key of a model."}
+    schema["properties"]["defaults"] = {"$ref": "#/$defs/ModelTable", "description": "Any key of a model."}
     return {"$schema": "http://json-schema.org/draft-07/schema#", **schema}
 
 

@@ -30,7 +30,7 @@ _ENDED = {
 }
 
 
-class Kind(StrEnum):
+class NoticeKind(StrEnum):
     """What a notice tells."""
 
     FIRING = "firing"
@@ -64,7 +64,7 @@ class Notice:
     """
 
     rule: str
-    kind: Kind
+    kind: NoticeKind
     severity: Severity
     as_of: int
     channels: tuple[str, ...]
@@ -93,9 +93,9 @@ def notices(
         as of of the cycle.
     """
     by_name = {rule.name: rule for rule in rules}
-    groups: dict[tuple[str, Kind, Severity], list[Alert]] = {}
+    groups: dict[tuple[str, NoticeKind, Severity], list[Alert]] = {}
     for alert in turned:
-        kind = Kind.RESOLVED if alert.state is State.RESOLVED else Kind.FIRING
+        kind = NoticeKind.RESOLVED if alert.state is State.RESOLVED else NoticeKind.FIRING
         groups.setdefault((alert.series.rule, kind, alert.severity), []).append(alert)
     firing = [alert for alert in standing if alert.state is State.FIRING]
     written = []
@@ -116,7 +116,9 @@ def _by_size(group: Iterable[Alert]) -> list[Alert]:
     return sorted(group, key=lambda alert: (-excess(alert.breach), alert.series))
 
 
-def _payload(model: str, rule: Rule | None, kind: Kind, group: Sequence[Alert], others: int, at: int) -> str:
+def _payload(
+    model: str, rule: Rule | None, kind: NoticeKind, group: Sequence[Alert], others: int, at: int
+) -> str:
     first = group[0]
     unit = BY_NAME[rule.measure].unit.value if rule is not None and rule.measure in BY_NAME else None
     return json.dumps(
@@ -163,7 +165,7 @@ def _plain(alert: Alert) -> dict[str, Any]:
     }
 
 
-def title(model: str, kind: Kind, group: Sequence[Alert]) -> str:
+def title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
     """Subject line: what, how urgent, where."""
     first, place = group[0], _place(group[0].series)
     what = f"{len(group)} alerts" if len(group) > 1 else place
@@ -172,13 +174,15 @@ def title(model: str, kind: Kind, group: Sequence[Alert]) -> str:
     return readable(f"{_word(kind, group)} {first.severity}: {model} {first.series.rule}{about}{window}")
 
 
-def _word(kind: Kind, group: Sequence[Alert]) -> str:
+def _word(kind: NoticeKind, group: Sequence[Alert]) -> str:
     """First word: what ended because nothing is known any more is not said to be resolved."""
     reasons = {alert.ended for alert in group}
-    return "NO DATA" if kind is Kind.RESOLVED and reasons == {Ended.NO_DATA} else kind.value.upper()
+    return "NO DATA" if kind is NoticeKind.RESOLVED and reasons == {Ended.NO_DATA} else kind.value.upper()
 
 
-def text(model: str, rule: Rule | None, kind: Kind, group: Sequence[Alert], others: int, at: int) -> str:
+def text(
+    model: str, rule: Rule | None, kind: NoticeKind, group: Sequence[Alert], others: int, at: int
+) -> str:
     """Body of a message: plain lines that read well in any font; no name brings a line of its own."""
     notes = {} if rule is None else _annotations(rule, group[0])
     lines = list(_headline(rule, kind, group, notes))
@@ -187,21 +191,21 @@ def text(model: str, rule: Rule | None, kind: Kind, group: Sequence[Alert], othe
     bullet = "- " if len(group) > 1 else ""
     for alert in group[:_MOST]:
         lines.append(
-            bullet + (_fired if kind is Kind.FIRING else _resolved)(rule, alert, many=len(group) > 1)
+            bullet + (_fired if kind is NoticeKind.FIRING else _resolved)(rule, alert, many=len(group) > 1)
         )
     lines += [f"- and {len(group) - _MOST} more"] if len(group) > _MOST else []
-    lines += [f"{others} more of this rule fire already."] if others and kind is Kind.FIRING else []
-    lines += [f"{others} more of this rule still fire."] if others and kind is Kind.RESOLVED else []
-    if kind is Kind.FIRING:
+    lines += [f"{others} more of this rule fire already."] if others and kind is NoticeKind.FIRING else []
+    lines += [f"{others} more of this rule still fire."] if others and kind is NoticeKind.RESOLVED else []
+    if kind is NoticeKind.FIRING:
         lines += cause_lines(rule, group)
         lines += _advice(notes)
     return "\n".join(map(readable, lines)).rstrip("\n")
 
 
 def _headline(
-    rule: Rule | None, kind: Kind, group: Sequence[Alert], notes: Mapping[str, str]
+    rule: Rule | None, kind: NoticeKind, group: Sequence[Alert], notes: Mapping[str, str]
 ) -> Iterator[str]:
-    if kind is Kind.FIRING:
+    if kind is NoticeKind.FIRING:
         what = notes.get("summary") or measured(rule, group[0].breach)
         yield from (what if len(group) == 1 else f"{readable(_named(group[0].series))}: {what}").split("\n")
         return
@@ -220,9 +224,9 @@ def _window(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
         yield f"As of {to_iso(end)}."
 
 
-def _times(kind: Kind, group: Sequence[Alert], at: int) -> Iterator[str]:
+def _times(kind: NoticeKind, group: Sequence[Alert], at: int) -> Iterator[str]:
     since = min(alert.since for alert in group)
-    if kind is Kind.FIRING:
+    if kind is NoticeKind.FIRING:
         lasting = f", {_span(at - since)} before it was told" if at > since else ""
         yield f"In breach since {to_iso(since)}{lasting}."
     else:

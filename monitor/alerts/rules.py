@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from monitor.core.clock import DAY
 
-Features: TypeAlias = Literal["each", "share"]
+FeatureScope: TypeAlias = Literal["each", "share"]
 EVERY = "*"
 
 
@@ -133,7 +133,7 @@ class Rule:
     against: str = ""
     version: str = ""
     segment: str = ""
-    features: Features = "each"
+    features: FeatureScope = "each"
     share: float = 0.2
     min_n: int = 0
     hold: int = 0

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from monitor.cli import options
-from monitor.cli.arguments import Moment
+from monitor.cli.arguments import MomentType
 from monitor.cli.options import exit_on_error, read_settings
 from monitor.core.clock import to_iso
 from monitor.show.terminal import say, say_lines
@@ -17,7 +17,7 @@ from monitor.show.terminal import say, say_lines
 @options.model
 @options.run
 @click.option("--history", is_flag=True, help="Also those that are over.")
-@click.option("--as-of", type=Moment(), help="As they were then.")
+@click.option("--as-of", type=MomentType(), help="As they were then.")
 @click.option("--explain", is_flag=True, help="Also which cells, segments or features are behind them.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @click.pass_context
@@ -68,7 +68,7 @@ def _on_one_alert(command: Any) -> Any:
 
 @alerts.command()
 @_on_one_alert
-@click.option("--until", type=Moment(), help="Then the rule judges as before; left out: for ever.")
+@click.option("--until", type=MomentType(), help="Then the rule judges as before; left out: for ever.")
 @exit_on_error
 def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **alert: Any) -> None:
     """Mark what an alert speaks of as expected: from now on the rule judges against its window."""
@@ -102,8 +102,8 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
 @options.model
 @options.run
 @click.option("--rule", help="Only this rule.")
-@click.option("--from", "start", type=Moment(), required=True, help="First moment that is judged.")
-@click.option("--to", "end", type=Moment(), required=True, help="Last moment that is judged.")
+@click.option("--from", "start", type=MomentType(), required=True, help="First moment that is judged.")
+@click.option("--to", "end", type=MomentType(), required=True, help="Last moment that is judged.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 @exit_on_error
 def backtest(

@@ -7,7 +7,7 @@ import click
 from monitor.core.clock import from_iso, parse_duration
 
 
-class Moment(click.ParamType[int]):
+class MomentType(click.ParamType[int]):
     """An ISO-8601 date or time, UTC unless it says otherwise."""
 
     name = "time"
@@ -22,7 +22,7 @@ class Moment(click.ParamType[int]):
             self.fail(f'"{value}" is not a date or time as in 2013-03-01 or 2013-03-01T06:00Z', param, ctx)
 
 
-class Span(click.ParamType[int]):
+class DurationType(click.ParamType[int]):
     """A duration as in 15m, 1h, 1d."""
 
     name = "duration"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from monitor.cli import options
-from monitor.cli.arguments import Moment, Span
+from monitor.cli.arguments import DurationType, MomentType
 from monitor.cli.options import exit_on_error, read_settings
 from monitor.cli.progress import progress
 from monitor.core.clock import floor_to, to_iso
@@ -92,7 +92,7 @@ def run(path: Path) -> None:
 @options.config
 @options.model
 @options.run
-@click.option("--as-of", type=Moment(), help="Default: the last tick.")
+@click.option("--as-of", type=MomentType(), help="Default: the last tick.")
 @click.option("--dry-run", is_flag=True, help="Say which panes changed; count and write nothing.")
 @exit_on_error
 def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dry_run: bool) -> None:
@@ -129,9 +129,9 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
 @options.config
 @options.model
 @click.option("--run", "run_name", help="History to write; default: live, if the model has none yet.")
-@click.option("--from", "start", type=Moment(), required=True)
-@click.option("--to", "end", type=Moment(), required=True)
-@click.option("--every", type=Span(), help="Default: the model's own.")
+@click.option("--from", "start", type=MomentType(), required=True)
+@click.option("--to", "end", type=MomentType(), required=True)
+@click.option("--every", type=DurationType(), help="Default: the model's own.")
 @exit_on_error
 def replay(
     path: Path, model: str | None, run_name: str | None, start: int, end: int, every: int | None
@@ -168,7 +168,7 @@ def replay(
 @click.option("--subject", help="score, prediction, feature:NAME, class:NAME; empty: the model itself.")
 @click.option("--segment", help="column=value; empty: the whole.")
 @click.option("--model-version", "version", help="Version of the model; empty: all of them together.")
-@click.option("--as-of", type=Moment(), help="What was known then.")
+@click.option("--as-of", type=MomentType(), help="What was known then.")
 @click.option("--history", is_flag=True, help="All kept revisions.")
 @click.option("--explain", is_flag=True, help="Also the tables behind the values: what moved, curves.")
 @click.option("--provenance", is_flag=True, help="Also what stands behind the numbers.")
@@ -205,9 +205,9 @@ def show(
 @options.run
 @click.option("--window", help="As configured: 7d, month.")
 @click.option("--measure", help="Name of a measure: roc_auc.")
-@click.option("--from", "start", type=Moment(), help="Windows that end after it.")
-@click.option("--to", "end", type=Moment(), help="Windows that end at it or before.")
-@click.option("--as-of", type=Moment(), help="What was known then, not all revisions.")
+@click.option("--from", "start", type=MomentType(), help="Windows that end after it.")
+@click.option("--to", "end", type=MomentType(), help="Windows that end at it or before.")
+@click.option("--as-of", type=MomentType(), help="What was known then, not all revisions.")
 @exit_on_error
 def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
     """Write kept measurements to FILE: .parquet or .csv."""
@@ -226,8 +226,8 @@ def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
 @options.config
 @click.option("--model", required=True, help="Name of the model.")
 @options.run
-@click.option("--from", "start", type=Moment(), required=True)
-@click.option("--to", "end", type=Moment(), required=True)
+@click.option("--from", "start", type=MomentType(), required=True)
+@click.option("--to", "end", type=MomentType(), required=True)
 @options.who
 @options.why
 @exit_on_error
@@ -293,8 +293,10 @@ def migrate(path: Path) -> None:
     help="Where the demo keeps its databases and its configuration.",
 )
 @click.option("--exit", "leave", is_flag=True, help="End after the table.")
-@click.option("--until", type=Moment(), help="Replay to this date, then run real cycles to the end.")
-@click.option("--pace", type=Span(), default="10s", show_default=True, help="Real time between these cycles.")
+@click.option("--until", type=MomentType(), help="Replay to this date, then run real cycles to the end.")
+@click.option(
+    "--pace", type=DurationType(), default="10s", show_default=True, help="Real time between these cycles."
+)
 @click.option("--source-url", envvar="MONITOR_DEMO_SOURCE", show_envvar=True, help="Database for the logs.")
 @click.option("--store-url", envvar="MONITOR_DEMO_STORE", show_envvar=True, help="Database for the results.")
 @click.option("--host", default=HOST, show_default=True)

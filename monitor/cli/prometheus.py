@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from monitor.cli import options
-from monitor.cli.arguments import Span
+from monitor.cli.arguments import DurationType
 from monitor.cli.options import exit_on_error, read_settings
 from monitor.config.messages import listed
 from monitor.core.clock import format_duration
@@ -27,21 +27,21 @@ _DEFAULT = Forwarding()
 @click.option("--runbook", default=_DEFAULT.runbook, show_default=True, help="Page that alerts point to.")
 @click.option(
     "--last-word",
-    type=Span(),
+    type=DurationType(),
     default=format_duration(_DEFAULT.last_word),
     show_default=True,
     help="For how long the alerts of a monitor that is silent stand.",
 )
 @click.option(
     "--keep-firing-for",
-    type=Span(),
+    type=DurationType(),
     default=format_duration(_DEFAULT.keep_firing_for),
     show_default=True,
     help="For how long an alert fires on that nobody reports any more.",
 )
 @click.option(
     "--down-after",
-    type=Span(),
+    type=DurationType(),
     default=format_duration(_DEFAULT.down_after),
     show_default=True,
     help="For how long no monitor answers before that is an alert.",

@@ -19,7 +19,7 @@ from monitor.config.rules import rules_of
 from monitor.config.schema import (
     Configuration,
     LabelsTable,
-    Model,
+    ModelTable,
     Predictions,
     ReferenceTable,
     VersionReference,
@@ -68,12 +68,12 @@ def build(
     )
 
 
-def config_hash(model: Model) -> str:
+def config_hash(model: ModelTable) -> str:
     """Hash what is configured of a model, defaults included; database URLs are no part of a model."""
     return content_hash(model.model_dump(mode="json", by_alias=True))
 
 
-def config_content(model: Model, hide: Hide = str) -> str:
+def config_content(model: ModelTable, hide: Hide = str) -> str:
     """What `config_hash` hashes, as JSON; what was filled in is hidden."""
     return json.dumps(_hidden(model.model_dump(mode="json", by_alias=True), hide), sort_keys=True)
 
@@ -90,7 +90,7 @@ def _hidden(value: Any, hide: Hide) -> Any:
             return value
 
 
-def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
+def _model(model: ModelTable, zone: str, hide: Hide) -> ModelSpec:
     again, features = model.reading, model.features
     return ModelSpec(
         name=model.name,
@@ -128,7 +128,7 @@ def _model(model: Model, zone: str, hide: Hide) -> ModelSpec:
     )
 
 
-def _reading(model: Model, zone: str) -> Reading:
+def _reading(model: ModelTable, zone: str) -> Reading:
     columns, probabilities = model.predictions, probabilities_of(model)
     control, serving = model.control, model.serving
     return Reading(
@@ -162,7 +162,7 @@ def _reading(model: Model, zone: str) -> Reading:
     )
 
 
-def _challenger(model: Model) -> records.Challenger | None:
+def _challenger(model: ModelTable) -> records.Challenger | None:
     challenger, own = model.challenger, model.predictions.threshold
     if challenger is None:
         return None
@@ -174,12 +174,12 @@ def _challenger(model: Model) -> records.Challenger | None:
     return None if threshold is None else records.Challenger(column=challenger.score, threshold=threshold)
 
 
-def _challengers_column(model: Model) -> str | None:
+def _challengers_column(model: ModelTable) -> str | None:
     challenger = model.challenger
     return None if challenger is None else challenger.score or challenger.prediction
 
 
-def _compared(model: Model) -> ComparedSpec:
+def _compared(model: ModelTable) -> ComparedSpec:
     control = model.control
     since = None if model.challenger is None else model.challenger.since
     if control is None:
@@ -203,12 +203,12 @@ def _time_units(predictions: Predictions, labels: LabelsTable | None) -> tuple[t
     return tuple((role, unit) for role, unit in units if unit is not None and unit != "none")
 
 
-def _names(model: Model) -> tuple[tuple[str, str], ...]:
+def _names(model: ModelTable) -> tuple[tuple[str, str], ...]:
     labels = () if model.labels is None else _labels(model.labels, model.predictions).columns
     return tuple((dict(labels) | dict(_predictions(model).columns)).items())
 
 
-def _predictions(model: Model) -> Relation:
+def _predictions(model: ModelTable) -> Relation:
     table = model.predictions
     return Relation(
         table=table.table,
@@ -227,7 +227,7 @@ def _predictions(model: Model) -> Relation:
     )
 
 
-def _outputs(model: Model) -> tuple[tuple[str, str | None], ...]:
+def _outputs(model: ModelTable) -> tuple[tuple[str, str | None], ...]:
     probabilities = probabilities_of(model).items()
     return (
         ("score", model.predictions.score),
@@ -255,7 +255,7 @@ def _id(configured: str | list[str]) -> tuple[tuple[str, str], ...]:
     return tuple((f"id:{at}" if at else "id", column) for at, column in columns)
 
 
-def _reference(model: Model, reference: ReferenceTable) -> ReferenceSpec:
+def _reference(model: ModelTable, reference: ReferenceTable) -> ReferenceSpec:
     versions = reference.versions.items()
     own = tuple(
         (name, replace(_of_version(model, version), version=name)) for name, version in sorted(versions)
@@ -263,7 +263,7 @@ def _reference(model: Model, reference: ReferenceTable) -> ReferenceSpec:
     return replace(_of_version(model, reference), versions=own)
 
 
-def _of_version(model: Model, reference: VersionReference) -> ReferenceSpec:
+def _of_version(model: ModelTable, reference: VersionReference) -> ReferenceSpec:
     relation = None
     if reference.table is not None or reference.query is not None:
         label = None if model.labels is None else model.labels.label
@@ -272,7 +272,7 @@ def _of_version(model: Model, reference: VersionReference) -> ReferenceSpec:
     return ReferenceSpec(file=reference.file, relation=relation, start=reference.start, end=reference.end)
 
 
-def _profit(model: Model) -> tuple[tuple[str, str, float], ...]:
+def _profit(model: ModelTable) -> tuple[tuple[str, str, float], ...]:
     matrix = {} if model.profit is None else model.profit.matrix
     return tuple(
         (actual, predicted, amount)

@@ -1,15 +1,14 @@
 """What keys of a model say about one another: each check a rule, each fault with its place."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from monitor.config.faults import Fault
 from monitor.config.messages import did_you_mean, listed, quoted
-from monitor.config.places import Loc
+from monitor.config.places import Faults, Loc
 from monitor.config.resolve import classes_of, id_columns, probabilities_of
 from monitor.config.rules import rule_faults
-from monitor.config.schema import LabelsTable, Model, Predictions, WindowTable
+from monitor.config.schema import LabelsTable, ModelTable, Predictions, WindowTable
 from monitor.config.slices import (
     challenger_faults,
     reference_faults,
@@ -22,8 +21,6 @@ from monitor.records.reading import MOST_CLASSES
 from monitor.windows.earlier import PREVIOUS, shifts, weeks_of
 from monitor.windows.ends import window_of
 from monitor.windows.units import LONGEST, largest_pane
-
-Found: TypeAlias = Iterator[tuple[Loc, str]]
 
 _FOREIGN = {
     "binary": (
@@ -57,7 +54,7 @@ class CheckableModel:
     """
 
     at: int
-    model: Model
+    model: ModelTable
     unsound: frozenset[str | int]
 
 
@@ -106,21 +103,21 @@ def _former_names(models: Sequence[CheckableModel]) -> list[Fault]:
     return faults
 
 
-def _foreign_keys(model: Model) -> Found:
+def _foreign_keys(model: ModelTable) -> Faults:
     for loc in _FOREIGN[model.task]:
         table = model if len(loc) == 1 else getattr(model, loc[0])
         if loc[-1] in table.model_fields_set and getattr(table, loc[-1]) is not None:
             yield loc, f"a {model.task} model has none"
 
 
-def _relations(model: Model) -> Found:
+def _relations(model: ModelTable) -> Faults:
     given = [model.predictions.table, model.predictions.query]
     if given.count(None) != 1:
         got = "neither" if given.count(None) == len(given) else "both"
         yield ("predictions",), f"give exactly one of table and query: got {got}"
 
 
-def _label_relation(model: Model) -> Found:
+def _label_relation(model: ModelTable) -> Faults:
     labels, loc = model.labels, ("labels",)
     if labels is None:
         return
@@ -144,7 +141,7 @@ def _label_relation(model: Model) -> Found:
         )
 
 
-def _units(model: Model) -> Found:
+def _units(model: ModelTable) -> Faults:
     tables: tuple[tuple[str, Predictions | LabelsTable | None], ...] = (
         ("predictions", model.predictions),
         ("labels", model.labels),
@@ -155,7 +152,7 @@ def _units(model: Model) -> Found:
                 yield (name, f"{role}_unit"), f"a unit needs its column: give {role}"
 
 
-def _outputs(model: Model) -> Found:
+def _outputs(model: ModelTable) -> Faults:
     loc, columns = ("predictions",), model.predictions
     match model.task:
         case "binary" if columns.score is None and columns.prediction is None:
@@ -172,7 +169,7 @@ def _outputs(model: Model) -> Found:
             return
 
 
-def _threshold(model: Model) -> Found:
+def _threshold(model: ModelTable) -> Faults:
     loc, columns = ("predictions", "threshold"), model.predictions
     if model.task != "binary" or (columns.score is None and columns.prediction is None):
         return
@@ -189,14 +186,14 @@ def _threshold(model: Model) -> Found:
         yield loc, f"must lie in score_range [{lower:g}, {upper:g}]: got {columns.threshold:g}"
 
 
-def _score_range(model: Model) -> Found:
+def _score_range(model: ModelTable) -> Faults:
     columns = model.predictions
     scored = columns.score or columns.probabilities or columns.probabilities_prefix
     if model.task != "regression" and "score_range" in columns.model_fields_set and scored is None:
         yield ("predictions", "score_range"), "a range needs its column: give score"
 
 
-def _classes(model: Model) -> Found:
+def _classes(model: ModelTable) -> Faults:
     loc: Loc = ("classes", "values")
     classes = model.classes
     if model.task == "binary" and classes.positive == classes.negative:
@@ -214,7 +211,7 @@ def _classes(model: Model) -> Found:
         yield loc, "required without a reference and without probabilities: which classes are there?"
 
 
-def _probabilities(model: Model) -> Found:
+def _probabilities(model: ModelTable) -> Faults:
     columns = model.predictions
     if model.task != "multiclass":
         return
@@ -229,7 +226,7 @@ def _probabilities(model: Model) -> Found:
         yield loc, "not supported yet without classes.values: name the classes, or give probabilities"
 
 
-def _named_probabilities(model: Model, columns: dict[str, str]) -> Found:
+def _named_probabilities(model: ModelTable, columns: dict[str, str]) -> Faults:
     loc, values = ("predictions", "probabilities"), model.classes.values
     if values is not None and set(values) != set(columns):
         yield loc, f"give a column for each of classes.values ({listed(values)}): got {listed(columns)}"
@@ -237,19 +234,19 @@ def _named_probabilities(model: Model, columns: dict[str, str]) -> Found:
         yield loc, f"give a column for each of at least two classes: got {listed(columns) or 'none'}"
 
 
-def _pane(model: Model) -> Found:
+def _pane(model: ModelTable) -> Faults:
     if DAY % model.pane and model.pane % DAY:
         got = format_duration(model.pane)
         yield ("pane",), f'must divide a day or be a multiple of one: got "{got}"'
 
 
-def _every(model: Model) -> Found:
+def _every(model: ModelTable) -> Faults:
     if DAY % model.every and model.every % DAY:
         got = format_duration(model.every)
         yield ("every",), f'must divide a day or be a multiple of one: got "{got}"'
 
 
-def _windows(model: Model) -> Found:
+def _windows(model: ModelTable) -> Faults:
     seen: set[str] = set()
     if not model.windows:
         yield ("windows",), "must have at least one entry: got []"
@@ -262,7 +259,7 @@ def _windows(model: Model) -> Found:
             yield ("windows", at), text
 
 
-def _misfit(window: WindowTable, model: Model) -> str:
+def _misfit(window: WindowTable, model: ModelTable) -> str:
     unit, pane, zone = window.length, model.pane, model.timezone
     if unit in LONGEST:
         if window.step is not None:
@@ -282,7 +279,7 @@ def _misfit(window: WindowTable, model: Model) -> str:
     return ""
 
 
-def _against(model: Model) -> Found:
+def _against(model: ModelTable) -> Faults:
     fitting = [window.length for window in model.windows if not _misfit(window, model)]
     for at, against in enumerate(model.against):
         if against in model.against[:at]:
@@ -293,7 +290,7 @@ def _against(model: Model) -> Found:
             yield ("against", at), f"{rule}: got {quoted(against)}"
 
 
-def _horizon(model: Model) -> Found:
+def _horizon(model: ModelTable) -> Faults:
     fitting = [window for window in model.windows if not _misfit(window, model)]
     windows = [window_of(window.length, model.pane, window.step, model.timezone) for window in fitting]
     longest = max((window.length for window in windows), default=0)
@@ -304,7 +301,7 @@ def _horizon(model: Model) -> Found:
         yield ("horizon",), f'{rule}: got "{format_duration(model.horizon)}"'
 
 
-def _settling(model: Model) -> Found:
+def _settling(model: ModelTable) -> Faults:
     if model.labels is not None and model.labels.reported_at is None and model.settle_after is None:
         yield (
             ("settle_after",),
@@ -312,7 +309,7 @@ def _settling(model: Model) -> Found:
         )
 
 
-def _features(model: Model) -> Found:
+def _features(model: ModelTable) -> Faults:
     features = model.features
     named = [*features.numeric, *features.categorical]
     twice = sorted({name for name in named if named.count(name) > 1})
@@ -326,14 +323,14 @@ def _features(model: Model) -> Found:
         yield loc, "only for features that are found by themselves: leave it out, or numeric and categorical"
 
 
-def _control(model: Model) -> Found:
+def _control(model: ModelTable) -> Faults:
     control = model.control
     if control is not None and control.control_value == control.treatment_value:
         got = quoted(control.control_value)
         yield ("control",), f"control_value and treatment_value differ: got {got} for both"
 
 
-def _profit(model: Model) -> Found:
+def _profit(model: ModelTable) -> Faults:
     if model.profit is None or model.task == "regression":
         return
     loc, matrix = ("profit", "matrix"), model.profit.matrix
@@ -346,7 +343,7 @@ def _profit(model: Model) -> Found:
             yield (*loc, actual), f"{rule}: got {listed(row) or 'none'}"
 
 
-_CHECKS: tuple[tuple[frozenset[str], Callable[[Model], Found]], ...] = (
+_CHECKS: tuple[tuple[frozenset[str], Callable[[ModelTable], Faults]], ...] = (
     (frozenset({"every"}), _every),
     (frozenset({"pane"}), _pane),
     (frozenset({"pane", "windows", "timezone"}), _windows),

@@ -14,7 +14,7 @@ from monitor.config.fill import Filling
 from monitor.config.include import Included, document_of, with_included
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Loc, origin, position, printed, value_at
-from monitor.config.schema import Configuration, Model
+from monitor.config.schema import Configuration, ModelTable
 from monitor.core.errors import ConfigurationError
 from monitor.specs.settings import Settings
 
@@ -133,8 +133,8 @@ def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checkabl
     own = (loc[2:3] for loc in failed if loc[:2] == ("models", at))
     inherited = (loc[1:2] for loc in failed if loc[0] == "defaults")
     unsound = {key for keys in (*own, *inherited) for key in keys}
-    model = Model.model_construct()
-    for key, info in Model.model_fields.items():
+    model = ModelTable.model_construct()
+    for key, info in ModelTable.model_fields.items():
         if key not in meant:
             unsound |= {key} if info.is_required() else set()
             continue

@@ -13,6 +13,7 @@ from monitor.config.schema import Configuration
 from monitor.config.values import Keys
 
 Loc: TypeAlias = tuple[str | int, ...]
+Faults: TypeAlias = Iterator[tuple[Loc, str]]
 _LONGEST = 80  # characters of a key that is no key of ours
 _NAMED = (("sources",), ("models", "reference", "versions"))  # tables of tables, each with a name
 

@@ -1,6 +1,6 @@
 """What a model's keys say together."""
 
-from monitor.config.schema import Model
+from monitor.config.schema import ModelTable
 from monitor.measures.catalogue.measure import DEFAULT_FAMILIES, Family
 from monitor.records.reading import Task
 from monitor.windows.ends import Window, window_of
@@ -13,7 +13,7 @@ def id_columns(configured: str | list[str]) -> tuple[str, ...]:
     return (configured,) if isinstance(configured, str) else tuple(configured)
 
 
-def classes_of(model: Model) -> tuple[str, ...]:
+def classes_of(model: ModelTable) -> tuple[str, ...]:
     """Classes that are configured: (negative, positive), or in the order of their bytes."""
     match model.task:
         case "binary":
@@ -28,7 +28,7 @@ def classes_of(model: Model) -> tuple[str, ...]:
     return ()
 
 
-def probabilities_of(model: Model) -> dict[str, str]:
+def probabilities_of(model: ModelTable) -> dict[str, str]:
     """Column of each class's probability, in the order of the classes' bytes."""
     columns = model.predictions.probabilities or {}
     prefix = model.predictions.probabilities_prefix
@@ -37,17 +37,17 @@ def probabilities_of(model: Model) -> dict[str, str]:
     return dict(sorted(columns.items(), key=lambda item: item[0].encode()))
 
 
-def windows_of(model: Model) -> tuple[Window, ...]:
+def windows_of(model: ModelTable) -> tuple[Window, ...]:
     """Windows of a model whose windows fit its pane."""
     return tuple(window_of(table.length, model.pane, table.step, model.timezone) for table in model.windows)
 
 
-def score_range_of(model: Model) -> tuple[float, float]:
+def score_range_of(model: ModelTable) -> tuple[float, float]:
     """Range of valid scores; numbers that a regression predicts have none."""
     return UNBOUNDED if model.task == "regression" else model.predictions.score_range
 
 
-def families_of(model: Model) -> frozenset[Family]:
+def families_of(model: ModelTable) -> frozenset[Family]:
     """Optional families of measures that a model has."""
     if model.measures is None:
         return DEFAULT_FAMILIES[Task(model.task)]

@@ -7,9 +7,9 @@ from typing import TypeAlias
 from monitor.alerts.defaults import Watched, default_rules, main_window, patience
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
-from monitor.config.places import Loc
+from monitor.config.places import Faults, Loc
 from monitor.config.resolve import classes_of, families_of, probabilities_of, windows_of
-from monitor.config.schema import DEFAULT_RULE, AlertTable, Model
+from monitor.config.schema import DEFAULT_RULE, AlertTable, ModelTable
 from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import ALWAYS, OF_SHIFT, WITH_REFERENCE, Family, Measure
@@ -18,7 +18,6 @@ from monitor.measures.shift.label_shift import LABEL
 from monitor.pipeline.windows.against import OF_MEANS, REFERENCE
 from monitor.records.reading import Task
 
-Found: TypeAlias = Iterator[tuple[Loc, str]]
 Texts: TypeAlias = tuple[tuple[str, str], ...]
 
 _OF_SUBJECTS = WITH_REFERENCE | {Family.QUALITY}
@@ -28,7 +27,7 @@ _LABELS = frozenset(
 )
 
 
-def rules_of(model: Model) -> tuple[Rule, ...]:
+def rules_of(model: ModelTable) -> tuple[Rule, ...]:
     """Configured rules, and the default ones where none is configured or they are asked for too."""
     own = [_rule(model, alert) for alert in model.alerts or ()]
     wanted = model.alerts is None if model.default_alerts is None else model.default_alerts
@@ -46,7 +45,7 @@ def rules_of(model: Model) -> tuple[Rule, ...]:
     return tuple(_with(rule, routed, notes) for rule in rules)
 
 
-def rule_faults(model: Model) -> Found:
+def rule_faults(model: ModelTable) -> Faults:
     """What is wrong with the rules of a model, each with its place."""
     for name, fault in _labels(model.alert_labels):
         yield ("alert_labels", name), fault
@@ -64,14 +63,14 @@ def rule_faults(model: Model) -> Found:
             yield (*place, *loc), text
 
 
-def _faults(model: Model, alert: AlertTable) -> Found:
+def _faults(model: ModelTable, alert: AlertTable) -> Faults:
     yield from _measured(model, alert)
     yield from _places(model, alert)
     yield from _limits(alert)
     yield from _slices(model, alert)
 
 
-def _measured(model: Model, alert: AlertTable) -> Found:
+def _measured(model: ModelTable, alert: AlertTable) -> Faults:
     """Whether the model has the measure at all."""
     measure = BY_NAME[alert.measure]
     if Task(model.task) not in measure.tasks:
@@ -85,7 +84,7 @@ def _measured(model: Model, alert: AlertTable) -> Found:
         yield ("subject",), f'{quoted(alert.measure)} needs one: "score", "feature:NAME", "feature:*", …'
 
 
-def _places(model: Model, alert: AlertTable) -> Found:
+def _places(model: ModelTable, alert: AlertTable) -> Faults:
     """Whether there are rows of the measure where the rule looks for them."""
     measure, windows = BY_NAME[alert.measure], [table.length for table in model.windows]
     choices = [*windows, CUMULATIVE]
@@ -110,7 +109,7 @@ def stands_on_labels(measure: Measure, subject: str = "") -> bool:
     return measure.family is Family.SHIFT if subject == LABEL else measure.needs_labels
 
 
-def _limits(alert: AlertTable) -> Found:
+def _limits(alert: AlertTable) -> Faults:
     given = [name for name in ("above", "below", "outside") if getattr(alert, name) is not None]
     if len(given) != 1:
         got = listed(given) if given else "none of them"
@@ -128,7 +127,7 @@ def _limits(alert: AlertTable) -> Found:
         yield ("clear_at",), "is a number beside above or below, [lowest, highest] beside outside"
 
 
-def _slices(model: Model, alert: AlertTable) -> Found:
+def _slices(model: ModelTable, alert: AlertTable) -> Faults:
     if (alert.version or alert.segment) and alert.against is not None:
         yield ("against",), "versions and segments are not compared with other windows: leave it out"
     if alert.version and model.predictions.version is None:
@@ -154,7 +153,7 @@ def _labels(names: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, "a label that begins with __ is Prometheus' own"
 
 
-def _of_strata(alert: AlertTable) -> Found:
+def _of_strata(alert: AlertTable) -> Faults:
     """Versions and segments have the headline figures of their outputs and of what is known of them."""
     measure, place = BY_NAME[alert.measure], "version" if alert.version else "segment"
     if not measure.of_strata or (alert.version and measure.family is Family.ESTIMATE):
@@ -172,11 +171,11 @@ def _is_compared(measure: Measure, against: str) -> bool:
     return is_comparable(measure, every=against != REFERENCE)
 
 
-def _columns(model: Model) -> list[str]:
+def _columns(model: ModelTable) -> list[str]:
     return [*model.segments, *([] if model.control is None else [model.control.arm_column])]
 
 
-def _rule(model: Model, alert: AlertTable) -> Rule:
+def _rule(model: ModelTable, alert: AlertTable) -> Rule:
     measure, windows = BY_NAME[alert.measure], _windows(model)
     window = _window(measure, alert, [name for name, _, _ in windows])
     truth = (alert.truth or "settled") if stands_on_labels(measure, alert.subject) else ""
@@ -237,11 +236,11 @@ def _limit(given: float | str | None) -> Limit | None:
             return Limit(float(given))
 
 
-def _windows(model: Model) -> tuple[tuple[str, int, int], ...]:
+def _windows(model: ModelTable) -> tuple[tuple[str, int, int], ...]:
     return tuple((window.name, window.length, window.step) for window in windows_of(model))
 
 
-def _watched(model: Model) -> Watched:
+def _watched(model: ModelTable) -> Watched:
     columns, control, features = model.predictions, model.control, model.features
     all_features = not features.model_fields_set.intersection(("numeric", "categorical"))
     return Watched(

@@ -47,10 +47,10 @@ from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec
 DEFAULT_MODEL = ModelSpec(name="", source="", reading=Reading(task=Task.BINARY), predictions=Relation())
 DEFAULT_RULE = rules.Rule(name="", measure="", condition=rules.Condition())
 
-Unit: TypeAlias = Literal["s", "ms", "us"]
+EpochUnit: TypeAlias = Literal["s", "ms", "us"]
 OtherUnit: TypeAlias = Literal["s", "ms", "us", "none"]  # none: no epoch, though the event time is one
 Count: TypeAlias = Annotated[int, Field(gt=0)]
-Severity: TypeAlias = Literal["critical", "warning", "info"]
+SeverityName: TypeAlias = Literal["critical", "warning", "info"]
 FamilyName: TypeAlias = Literal[
     "averages", "calibration", "comparison", "distances", "estimate", "gains", "shift", "values"
 ]
@@ -123,7 +123,7 @@ NotifyTable: TypeAlias = Annotated[
         name=Name,
         url=Annotated[ChannelUrl, Field(repr=False)],
         models=Annotated[list[Text], AfterValidator(tuple)] | None,
-        severity=Annotated[Severity, AfterValidator(rules.Severity)],
+        severity=Annotated[SeverityName, AfterValidator(rules.Severity)],
     ),
 ]
 
@@ -147,7 +147,7 @@ class Predictions(BaseModel):
     where: Text | None = None
     id: Id
     event_time: Text
-    event_time_unit: Unit | None = None
+    event_time_unit: EpochUnit | None = None
     logged_at: Text | None = None
     logged_at_unit: OtherUnit | None = None
     score: Text | None = None
@@ -174,7 +174,7 @@ class LabelsTable(BaseModel):
     revision: Text | None = None
 
 
-class Classes(BaseModel):
+class ClassesTable(BaseModel):
     """Values of the label and of the prediction."""
 
     model_config = STRICT
@@ -211,7 +211,7 @@ class ServingTable(BaseModel):
     values: Annotated[list[Class], Field(min_length=1)]
 
 
-class Features(BaseModel):
+class FeaturesTable(BaseModel):
     """Columns of the prediction table that the model was fed with."""
 
     model_config = STRICT
@@ -292,12 +292,12 @@ class AlertTable(BaseModel):
     keep_firing_for: Duration = DEFAULT_RULE.keep_firing_for
     clear_at: float | list[float] | None = None
     unknown_after: Duration | None = None
-    severity: Severity = DEFAULT_RULE.severity.value
+    severity: SeverityName = DEFAULT_RULE.severity.value
     labels: dict[Label, str] = {}
     annotations: dict[Label, str] = {}
 
 
-class Model(BaseModel):
+class ModelTable(BaseModel):
     """A monitored model."""
 
     model_config = STRICT
@@ -330,9 +330,9 @@ class Model(BaseModel):
     max_series: Count = DEFAULT_MODEL.max_series
     predictions: Predictions
     labels: LabelsTable | None = None
-    classes: Classes = Classes()
+    classes: ClassesTable = ClassesTable()
     reference: ReferenceTable | None = None
-    features: Features = Features()
+    features: FeaturesTable = FeaturesTable()
     segments: list[Text] = []
     serving: ServingTable | None = None
     control: Control | None = None
@@ -358,5 +358,5 @@ class Configuration(BaseModel):
     sources: dict[Name, SourceTable] = {}
     defaults: dict[str, object] = {}
     include: list[Text] = []
-    models: Annotated[list[Model], Field(min_length=1)]
+    models: Annotated[list[ModelTable], Field(min_length=1)]
     notify: list[NotifyTable] = []

@@ -1,16 +1,11 @@
 """What a model's keys say together about its slices: segments, serving rows, references of versions."""
 
-from collections.abc import Iterator
-from typing import TypeAlias
-
 from monitor.config.messages import listed, quoted
-from monitor.config.places import Loc
-from monitor.config.schema import ChallengerTable, Model, VersionReference
-
-Found: TypeAlias = Iterator[tuple[Loc, str]]
+from monitor.config.places import Faults, Loc
+from monitor.config.schema import ChallengerTable, ModelTable, VersionReference
 
 
-def segment_faults(model: Model) -> Found:
+def segment_faults(model: ModelTable) -> Faults:
     """Columns that cannot be segments."""
     twice = sorted({name for name in model.segments if model.segments.count(name) > 1})
     if twice:
@@ -20,7 +15,7 @@ def segment_faults(model: Model) -> Found:
         yield ("segments",), f"the arms of [models.control] are segments already: leave out {got}"
 
 
-def serving_faults(model: Model) -> Found:
+def serving_faults(model: ModelTable) -> Faults:
     """Serving rows without versions."""
     if model.serving is not None and model.predictions.version is None:
         yield (
@@ -29,7 +24,7 @@ def serving_faults(model: Model) -> Found:
         )
 
 
-def challenger_faults(model: Model) -> Found:
+def challenger_faults(model: ModelTable) -> Faults:
     """Challengers that cannot be compared with the model."""
     challenger, loc = model.challenger, ("challenger",)
     if challenger is None:
@@ -46,7 +41,7 @@ def challenger_faults(model: Model) -> Found:
         yield loc, "challengers are compared by labels: give [models.labels]"
 
 
-def _challengers_class(_: Model, challenger: ChallengerTable) -> Found:
+def _challengers_class(_: ModelTable, challenger: ChallengerTable) -> Faults:
     loc = ("challenger",)
     if challenger.prediction is None:
         yield (*loc, "prediction"), "required: the column of the class that the challenger predicted"
@@ -55,7 +50,7 @@ def _challengers_class(_: Model, challenger: ChallengerTable) -> Found:
             yield (*loc, key), "of binary models only: give the column of the predicted class as prediction"
 
 
-def _challengers_score(model: Model, challenger: ChallengerTable) -> Found:
+def _challengers_score(model: ModelTable, challenger: ChallengerTable) -> Faults:
     loc, (lower, upper) = ("challenger",), model.predictions.score_range
     if challenger.prediction is not None:
         yield (*loc, "prediction"), "of multi-class models only: give the column of the score as score"
@@ -71,7 +66,7 @@ def _challengers_score(model: Model, challenger: ChallengerTable) -> Found:
         yield at, f"must lie in score_range [{lower:g}, {upper:g}]: got {threshold:g}"
 
 
-def top_faults(model: Model) -> Found:
+def top_faults(model: ModelTable) -> Faults:
     """Shares of the highest scores that are given twice, as they would be named."""
     names = [f"{100 * share:g} %" for share in model.top_shares]
     for at, name in enumerate(names):
@@ -79,7 +74,7 @@ def top_faults(model: Model) -> Found:
             yield ("top_shares", at), f"every share is given once: got {name} twice"
 
 
-def reference_faults(model: Model) -> Found:
+def reference_faults(model: ModelTable) -> Faults:
     """References that are not made of exactly one thing."""
     if model.reference is None:
         return
@@ -91,7 +86,7 @@ def reference_faults(model: Model) -> Found:
         yield ("reference", "versions"), "a reference for each version needs predictions.version"
 
 
-def _reference(loc: Loc, table: VersionReference) -> Found:
+def _reference(loc: Loc, table: VersionReference) -> Faults:
     forms = {"file": table.file, "table": table.table, "query": table.query}
     given = [name for name, value in forms.items() if value is not None]
     if table.start is not None or table.end is not None:

@@ -12,7 +12,7 @@ from monitor.records.values import Categories, Numbers, canonical, numbers
 from monitor.states.grids import NumericGrid, lookup
 
 Cells: TypeAlias = tuple[Ints, Bools]
-Terms: TypeAlias = tuple[list[Floats], Bools]
+MaskedTerms: TypeAlias = tuple[list[Floats], Bools]
 
 UNUSABLE = ("missing", "invalid", "sum", "unseen")  # why the probabilities of a labelled row are not measured
 TOLERANCE = 0.01 + 1e-9  # of their sum: three of 0.33 add up to 1
@@ -79,7 +79,7 @@ def probabilities_of(table: pa.Table, reading: Reading) -> ClassProbabilities | 
 
 def probability_terms(
     probabilities: ClassProbabilities, actual: Ints, known: Bools, grid: NumericGrid
-) -> tuple[dict[str, Cells], Terms, Bools]:
+) -> tuple[dict[str, Cells], MaskedTerms, Bools]:
     """What the labelled rows add to the blocks of the probabilities.
 
     Rows whose probabilities are missing, invalid or do not add up to 1 within 0.01, or whose actual class has
@@ -142,7 +142,7 @@ def predicted_cells(probabilities: ClassProbabilities, predicted: Ints) -> dict[
     }
 
 
-def loss_terms(right: Floats, brier: Floats, mask: Bools) -> tuple[Terms, Bools]:
+def loss_terms(right: Floats, brier: Floats, mask: Bools) -> tuple[MaskedTerms, Bools]:
     """Terms in the order of `LOSSES`, and where a probability was clipped.
 
     Parameters

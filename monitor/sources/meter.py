@@ -116,9 +116,9 @@ class Meter:
             return 0.0 if self._rate is None else self._paid_at - self._now()
 
     @contextmanager
-    def timed(self) -> Iterator["Part"]:
+    def timed(self) -> Iterator["QueryPart"]:
         """Note the part of a query that is run meanwhile, also where it fails."""
-        part, began = Part(), self._now()
+        part, began = QueryPart(), self._now()
         try:
             yield part
             self._answered()
@@ -127,7 +127,7 @@ class Meter:
 
 
 @dataclass(slots=True)
-class Part:
+class QueryPart:
     """Rows of a part of a query."""
 
     rows: int = 0

@@ -15,7 +15,7 @@ from monitor.sources.source import SqlSource
 from monitor.sources.sql.names import nearest
 from monitor.sources.sql.relations import look
 from monitor.sources.sql.scan import feature_column, outcome
-from monitor.sources.sql.statements import Kind, Output, Session, Statement, Want
+from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want
 from monitor.specs.model import ModelSpec, Relation
 from monitor.specs.protocols import Source
 
@@ -131,7 +131,8 @@ def _read_relation(
     texts = {
         name: text
         for name, value in values.items()
-        if value.kind is not Kind.NUMBER or "bool" in looked.types[name]  # whatever is a number is numeric
+        if value.kind is not ColumnKind.NUMBER
+        or "bool" in looked.types[name]  # whatever is a number is numeric
         if (text := output(f"feature:{name}", Want.TEXT, name)).kind is not value.kind
         or text.sql != value.sql
     }

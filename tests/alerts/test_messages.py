@@ -9,7 +9,7 @@ import pytest
 from messages_page import markdown
 
 from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.messages import Kind, Notice, Recipient, notices
+from monitor.alerts.messages import Notice, NoticeKind, Recipient, notices
 from monitor.alerts.rules import Bound, Condition, Limit, Rule, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY, HOUR
@@ -76,7 +76,10 @@ def test_the_page_of_examples_is_that_of_the_code() -> None:
 def test_there_is_one_notice_a_rule_and_kind() -> None:
     found = told(alert("feature:a"), alert("feature:b"), over(subject="feature:c"))
 
-    assert [(one.rule, one.kind) for one in found] == [("missing", Kind.FIRING), ("missing", Kind.RESOLVED)]
+    assert [(one.rule, one.kind) for one in found] == [
+        ("missing", NoticeKind.FIRING),
+        ("missing", NoticeKind.RESOLVED),
+    ]
 
 
 def test_a_channel_is_told_of_what_is_urgent_enough_for_it() -> None:

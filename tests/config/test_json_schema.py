@@ -35,19 +35,19 @@ def test_keys_say_what_they_mean() -> None:
     said = meanings(EXAMPLE)
 
     assert said["Http", "port"] == "0: any free one"
-    assert SCHEMA["$defs"]["Model"]["properties"]["max_series"]["description"] == "at most, in /metrics"
+    assert SCHEMA["$defs"]["ModelTable"]["properties"]["max_series"]["description"] == "at most, in /metrics"
 
 
 def test_durations_are_text_with_defaults_as_the_file_writes_them() -> None:
-    horizon = SCHEMA["$defs"]["Model"]["properties"]["horizon"]
+    horizon = SCHEMA["$defs"]["ModelTable"]["properties"]["horizon"]
 
     assert (horizon["type"], horizon["default"]) == ("string", "60d")
 
 
 def test_what_defaults_may_give_is_not_required() -> None:
     assert "required" not in SCHEMA
-    assert "required" not in SCHEMA["$defs"]["Model"]
-    assert SCHEMA["properties"]["defaults"]["$ref"] == "#/$defs/Model"
+    assert "required" not in SCHEMA["$defs"]["ModelTable"]
+    assert SCHEMA["properties"]["defaults"]["$ref"] == "#/$defs/ModelTable"
 
 
 def fits(value: object, rule: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from store_examples import START, commit
 from structlog.testing import capture_logs
 
-from monitor.alerts.messages import Kind, Notice
+from monitor.alerts.messages import Notice, NoticeKind
 from monitor.alerts.rules import Severity
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import NotificationError, StoreError
@@ -58,7 +58,9 @@ class Empty:
         return 0
 
 
-def notice(rule: str = "performance", kind: Kind = Kind.FIRING, at: int = START, *channels: str) -> Notice:
+def notice(
+    rule: str = "performance", kind: NoticeKind = NoticeKind.FIRING, at: int = START, *channels: str
+) -> Notice:
     return Notice(
         rule=rule,
         kind=kind,
@@ -97,7 +99,7 @@ def due_again(store: SqlStore) -> None:
 
 
 def test_a_notice_is_delivered_once_to_each_channel(store: SqlStore) -> None:
-    box = put(store, notice("performance", Kind.FIRING, START, "chat", "pager"))
+    box = put(store, notice("performance", NoticeKind.FIRING, START, "chat", "pager"))
     chat, pager = Told(), Told()
 
     for _ in range(2):
@@ -180,7 +182,7 @@ def test_two_daemons_send_each_notice_once(store: SqlStore) -> None:
 
 
 def test_what_ended_is_not_told_before_what_began(fresh_store: SqlStore) -> None:
-    began, ended = notice(), notice(kind=Kind.RESOLVED, at=START + HOUR)
+    began, ended = notice(), notice(kind=NoticeKind.RESOLVED, at=START + HOUR)
     other = notice("volume", at=START + HOUR)
     box = put(fresh_store, ended, began, other)
     refusing = [True]
@@ -248,7 +250,7 @@ def test_a_notice_of_a_tick_that_was_missed_long_ago_is_told(fresh_store: SqlSto
 def test_what_was_told_or_given_up_is_kept_for_thirty_days(store: SqlStore) -> None:
     box, hours = put(store, notice()), [START + hour * HOUR for hour in (1, 2, 3)]
     deliverer(box, Told())()
-    put(store, notice(at=hours[0]), notice("performance", Kind.FIRING, hours[1], "pager"))
+    put(store, notice(at=hours[0]), notice("performance", NoticeKind.FIRING, hours[1], "pager"))
     written_before(store, 2 * DAY)
     deliverer(box, Told())()
 
@@ -290,7 +292,7 @@ def test_the_outbox_goes_along_when_a_model_is_forgotten(fresh_store: SqlStore) 
 
 
 def test_a_dead_channel_beside_a_live_one_holds_up_nothing(fresh_store: SqlStore) -> None:
-    box = put(fresh_store, notice("performance", Kind.FIRING, START, "dead", "live"))
+    box = put(fresh_store, notice("performance", NoticeKind.FIRING, START, "dead", "live"))
     reports: list[dict[str, ChannelReport]] = []
     hangs, seen = threading.Event(), threading.Event()
 

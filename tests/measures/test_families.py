@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from measure_states import binary_reading, records_part, table
 
-from monitor.config.schema import Model
+from monitor.config.schema import ModelTable
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, OPTIONAL_FAMILIES, Family
 from monitor.measures.evaluate import expectation, shift
@@ -32,7 +32,7 @@ def test_a_family_is_there_only_where_it_is_asked_for(family: Family) -> None:
 
 
 def test_the_configuration_knows_every_family_and_its_default() -> None:
-    field = Model.model_fields["measures"]
+    field = ModelTable.model_fields["measures"]
 
     (names, _) = get_args(field.annotation)
     (name,) = get_args(names)

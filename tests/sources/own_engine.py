@@ -16,7 +16,7 @@ from monitor.core.errors import Trouble
 from monitor.sources.address import Address
 from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.schemes import Scheme
-from monitor.sources.sql.statements import Kind, Output, Session, Want
+from monitor.sources.sql.statements import ColumnKind, Output, Session, Want
 from monitor.specs.model import Relation
 
 _UNREACHABLE = (5, 6, 10, 11, 14, 26)  # busy, locked, I/O, corrupt, cannot open, not a database
@@ -55,7 +55,7 @@ class Kept(Engine):
     def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:
         """Texts are cast: an id that is a number reads as it does elsewhere."""
         if want is Want.TEXT:
-            return Output(name, f"CAST({ref} AS TEXT)", Kind.TEXT)
+            return Output(name, f"CAST({ref} AS TEXT)", ColumnKind.TEXT)
         return super().output(want, name, ref, kind, unit)
 
     def has_index(self, session: Session, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002

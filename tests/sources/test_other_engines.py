@@ -20,7 +20,7 @@ from monitor.sources.engines.fetchmany import FetchmanyReader, batch
 from monitor.sources.engines.generic import GenericSql
 from monitor.sources.engines.schemes import engine_of
 from monitor.sources.sql.relations import Looked
-from monitor.sources.sql.statements import Kind, Output, Statement, concat
+from monitor.sources.sql.statements import ColumnKind, Output, Statement, concat
 from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Shape
 
@@ -135,11 +135,11 @@ def test_times_are_compared_as_their_values_are(database: Database, value: objec
 
 def test_values_of_any_driver_become_columns() -> None:
     outputs = (
-        Output("text", "", Kind.TEXT),
-        Output("number", "", Kind.NUMBER),
-        Output("instant", "", Kind.MOMENT),
-        Output("naive", "", Kind.MOMENT),
-        Output("epoch", "", Kind.EPOCH),
+        Output("text", "", ColumnKind.TEXT),
+        Output("number", "", ColumnKind.NUMBER),
+        Output("instant", "", ColumnKind.MOMENT),
+        Output("naive", "", ColumnKind.MOMENT),
+        Output("epoch", "", ColumnKind.EPOCH),
     )
     noon = datetime(2013, 3, 1, 12, tzinfo=UTC)
     rows = [
@@ -159,7 +159,7 @@ def test_values_of_any_driver_become_columns() -> None:
 
 
 def test_batches_whose_values_differ_in_type_are_brought_together() -> None:
-    output = (Output("at", "", Kind.MOMENT),)
+    output = (Output("at", "", ColumnKind.MOMENT),)
     batches = [batch(Statement(output, ""), rows) for rows in ([(None,)], [(5,)], [("soon",)])]
 
     assert concat(batches)["at"].to_pylist() == [None, "5", "soon"]

@@ -9,7 +9,7 @@ from monitor.sources import open_source
 from monitor.sources.engines import spark
 from monitor.sources.engines.schemes import engine_of_cluster
 from monitor.sources.engines.spark_cluster import SparkReader
-from monitor.sources.sql.statements import Kind, Want
+from monitor.sources.sql.statements import ColumnKind, Want
 from monitor.specs.model import Relation, SourceSpec
 
 
@@ -32,16 +32,18 @@ def test_a_name_with_a_slash_is_a_path_of_parquet_files(relation: Relation, expe
 @pytest.mark.parametrize(
     ("want", "kind", "sql", "becomes"),
     [
-        (Want.NUMBER, "decimal(10,2)", "CAST(p.x AS DOUBLE)", Kind.NUMBER),
-        (Want.NUMBER, "varchar(9)", "CAST(p.x AS STRING)", Kind.TEXT),
-        (Want.TEXT, "boolean", "CAST(p.x AS STRING)", Kind.TEXT),
-        (Want.TIME, "date", "CAST(p.x AS TIMESTAMP_NTZ)", Kind.NAIVE),
-        (Want.TIME, "int", "CAST(p.x AS BIGINT)", Kind.EPOCH),
-        (Want.VALUE, "double", "CAST(p.x AS DOUBLE)", Kind.NUMBER),
-        (Want.VALUE, "boolean", "CAST(p.x AS STRING)", Kind.TEXT),
+        (Want.NUMBER, "decimal(10,2)", "CAST(p.x AS DOUBLE)", ColumnKind.NUMBER),
+        (Want.NUMBER, "varchar(9)", "CAST(p.x AS STRING)", ColumnKind.TEXT),
+        (Want.TEXT, "boolean", "CAST(p.x AS STRING)", ColumnKind.TEXT),
+        (Want.TIME, "date", "CAST(p.x AS TIMESTAMP_NTZ)", ColumnKind.NAIVE),
+        (Want.TIME, "int", "CAST(p.x AS BIGINT)", ColumnKind.EPOCH),
+        (Want.VALUE, "double", "CAST(p.x AS DOUBLE)", ColumnKind.NUMBER),
+        (Want.VALUE, "boolean", "CAST(p.x AS STRING)", ColumnKind.TEXT),
     ],
 )
-def test_a_column_is_cast_to_what_its_role_needs(want: Want, kind: str, sql: str, becomes: Kind) -> None:
+def test_a_column_is_cast_to_what_its_role_needs(
+    want: Want, kind: str, sql: str, becomes: ColumnKind
+) -> None:
     found = engine_of_cluster().output(want, "role", "p.x", kind)
 
     assert (found.sql, found.kind) == (sql, becomes)
@@ -62,11 +64,13 @@ def test_a_type_that_is_not_read_is_refused_by_name(want: Want, kind: str) -> No
 
 
 def test_microseconds_are_told_by_spark_where_it_has_a_type_for_them() -> None:
-    assert spark.micros("c1", Kind.EPOCH, "ms", "UTC") == "try_multiply(c1, 1000)"
-    assert spark.micros("c1", Kind.INSTANT, None, "Europe/Vienna") == "unix_micros(CAST(c1 AS TIMESTAMP))"
-    assert spark.micros("c1", Kind.NAIVE, None, "UTC") == "unix_micros(CAST(c1 AS TIMESTAMP))"
-    assert spark.micros("c1", Kind.NAIVE, None, "Europe/Vienna") is None
-    assert spark.micros("c1", Kind.TEXT, None, "UTC") is None
+    assert spark.micros("c1", ColumnKind.EPOCH, "ms", "UTC") == "try_multiply(c1, 1000)"
+    assert (
+        spark.micros("c1", ColumnKind.INSTANT, None, "Europe/Vienna") == "unix_micros(CAST(c1 AS TIMESTAMP))"
+    )
+    assert spark.micros("c1", ColumnKind.NAIVE, None, "UTC") == "unix_micros(CAST(c1 AS TIMESTAMP))"
+    assert spark.micros("c1", ColumnKind.NAIVE, None, "Europe/Vienna") is None
+    assert spark.micros("c1", ColumnKind.TEXT, None, "UTC") is None
 
 
 def test_ids_of_different_types_are_compared_as_texts() -> None:

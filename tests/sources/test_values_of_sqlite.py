@@ -13,7 +13,7 @@ from monitor.sources.engines import sqlite_typing
 from monitor.sources.engines.adbc import AdbcSession
 from monitor.sources.engines.schemes import engine_of
 from monitor.sources.engines.sqlite import _options
-from monitor.sources.sql.statements import Kind, Output, Statement, Want
+from monitor.sources.sql.statements import ColumnKind, Output, Statement, Want
 
 COLUMNS = {"number": "REAL", "texts": "TEXT", "at": "INTEGER", "when": "REAL", "id": "BIGINT"}
 WANTED = {
@@ -85,8 +85,10 @@ def test_a_value_of_another_type_has_all_read_again(
 
 
 def test_a_column_that_two_roles_share_is_fetched_once() -> None:
-    shared = [Output(name, 'p."at"', Kind.EPOCH, plain=True) for name in ("event_time", "logged_at")]
-    statement = Statement((*shared, Output("score", 'p."number"', Kind.NUMBER, plain=True)), "FROM t AS p")
+    shared = [Output(name, 'p."at"', ColumnKind.EPOCH, plain=True) for name in ("event_time", "logged_at")]
+    statement = Statement(
+        (*shared, Output("score", 'p."number"', ColumnKind.NUMBER, plain=True)), "FROM t AS p"
+    )
     asked: list[str] = []
 
     def fetch(sql: str) -> pa.Table:

@@ -10,7 +10,7 @@ from monitor.specs.rows import Entry
 WEEKS = 20  # that are kept apart
 _WEEK, _MONDAY = 7 * DAY, 4 * DAY  # 1970-01-05
 
-Counts: TypeAlias = tuple[int, ...]
+LedgerCounts: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,14 @@ class Ledger:
         (start of the week, its sums), the newest last.
     """
 
-    total: Counts
+    total: LedgerCounts
     end: int | None = None
     most: float = 0.0
-    weeks: tuple[tuple[int, Counts], ...] = ()
+    weeks: tuple[tuple[int, LedgerCounts], ...] = ()
 
-    def looked(self, panes: Iterable[Counts], evidence: Callable[[Counts], float]) -> tuple[Counts, float]:
+    def looked(
+        self, panes: Iterable[LedgerCounts], evidence: Callable[[LedgerCounts], float]
+    ) -> tuple[LedgerCounts, float]:
         """Sum with further panes, and the most evidence so far, looked at after each of them."""
         total, most = self.total, self.most
         for counts in panes:
@@ -51,6 +53,6 @@ class Ledger:
         return replace(self, end=entry.end, total=entry.total, most=entry.most, weeks=kept)
 
 
-def added(first: Counts, second: Counts) -> Counts:
+def added(first: LedgerCounts, second: LedgerCounts) -> LedgerCounts:
     """Sum of counts."""
     return tuple(a + b for a, b in zip(first, second, strict=True))

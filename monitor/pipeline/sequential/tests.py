@@ -7,7 +7,7 @@ from monitor.core.clock import to_iso
 from monitor.measures.comparison import challenger, sequential
 from monitor.measures.comparison.arms import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
 from monitor.measures.options import Result
-from monitor.pipeline.sequential.ledger import Counts, Ledger
+from monitor.pipeline.sequential.ledger import Ledger, LedgerCounts
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.labels import pairing
 from monitor.records.pane import Part
@@ -43,9 +43,9 @@ class SequentialTest:
     key: str
     part: Part
     since: int | None
-    nothing: Counts
-    counts: Callable[[Strata], Counts]
-    evidence: Callable[[Counts], float]
+    nothing: LedgerCounts
+    counts: Callable[[Strata], LedgerCounts]
+    evidence: Callable[[LedgerCounts], float]
     results: Callable[[Ledger], Iterator[Result]]
 
 
@@ -86,15 +86,15 @@ class _Outcomes:
         """Counts of an arm."""
         return 4 if self.counting.reading.task is Task.REGRESSION else 2
 
-    def counts(self, strata: Strata) -> Counts:
+    def counts(self, strata: Strata) -> LedgerCounts:
         """Of a pane."""
         return tuple(count for arm in self.arms for count in self._of_arm(strata.get(arm)))
 
-    def outcomes(self, counts: Counts) -> tuple[Rate | Mean, Rate | Mean]:
+    def outcomes(self, counts: LedgerCounts) -> tuple[Rate | Mean, Rate | Mean]:
         """Of control and treatment."""
         return self._outcome(counts[: self.size]), self._outcome(counts[self.size :])
 
-    def evidence(self, counts: Counts) -> float:
+    def evidence(self, counts: LedgerCounts) -> float:
         """That they differ."""
         if self.detect is None:
             return 0.0
@@ -112,7 +112,7 @@ class _Outcomes:
         yield replace(difference, measurement=replace(difference.measurement, detail=weeks))
         yield p_value
 
-    def _of_arm(self, counters: Counters | None) -> Counts:
+    def _of_arm(self, counters: Counters | None) -> LedgerCounts:
         if counters is None:
             return (0,) * self.size
         if self.size == 2:
@@ -123,7 +123,7 @@ class _Outcomes:
         lost = sums.out_of_range("label") + sums.out_of_range("squared_label")
         return sums.n("label"), lost, sums.units("label"), sums.units("squared_label")
 
-    def _outcome(self, counts: Counts) -> Rate | Mean:
+    def _outcome(self, counts: LedgerCounts) -> Rate | Mean:
         if self.size == 2:
             positive, n = counts
             return Rate(positive, n)
@@ -168,7 +168,7 @@ def _sample_ratio(spec: ModelSpec, arms: Arms, planned: float) -> SequentialTest
 def _challenger(spec: ModelSpec, counting: Counting) -> SequentialTest:
     since, other = spec.compared.challenger_since, counting.reading.challenger
 
-    def counts(strata: Strata) -> Counts:
+    def counts(strata: Strata) -> LedgerCounts:
         if WHOLE not in strata:
             return (0, 0, 0, 0)
         agreement = pairing.agreement(strata[WHOLE])

@@ -81,7 +81,7 @@ class WinningLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class LabelTerms:
     """What a labelled row adds: cells, sums, sums by cell, each with the mask of the rows that have it."""
 
     cells: dict[str, _Cells]
@@ -102,7 +102,11 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         int64 starts, ascending.
     """
     rows = read_rows(table, counting, panes, as_of)
-    labels, known, terms = _no_labels(len(rows.rows)), np.empty(0, np.int64), Terms({}, {}, np.empty(0, bool))
+    labels, known, terms = (
+        _no_labels(len(rows.rows)),
+        np.empty(0, np.int64),
+        LabelTerms({}, {}, np.empty(0, bool)),
+    )
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, as_of)
         known = np.flatnonzero(labels.known)
@@ -163,7 +167,7 @@ def winning_labels(table: pa.Table, rows: WinningRows, counting: Counting, as_of
     return _with_reports(labels, reports, rows, counting.reading, dated=dated)
 
 
-def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> Terms:
+def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> LabelTerms:
     """Cells and sums of the labelled rows."""
     reading = counting.reading
     score = score_of(chosen, reading)
@@ -195,7 +199,7 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
         actual = _position(labels, found, reading.classes)
         held, sums["losses"], clipped = probability_terms(found, actual, labels.known, counting.score)
         cells |= held
-    return Terms(cells, sums, clipped, cell_sums)
+    return LabelTerms(cells, sums, clipped, cell_sums)
 
 
 def _paired(

@@ -9,6 +9,7 @@ have 25 groups of the reference's cells, of about equal mass, each with the exac
 import numpy as np
 
 from monitor.core.typing import Bools, Floats, Ints
+from monitor.records.probabilities import MaskedTerms
 from monitor.records.values import Numbers
 from monitor.states import grids
 from monitor.states.counters import Block
@@ -41,8 +42,6 @@ def _signed_edges(ratio: float) -> Floats:
 ERROR_EDGES = _signed_edges(_ERROR_RATIO)
 LABEL_EDGES = _signed_edges(_LABEL_RATIO)
 
-Terms = tuple[list[Floats], Bools]
-
 
 def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
     """Blocks of the labels part, 13,559 counters of which a record fills at most 49, in 16 bytes each.
@@ -63,7 +62,7 @@ def error_blocks(scale: float, centre: float, prediction: Grid) -> list[Block]:
     return blocks
 
 
-def moment_terms(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> Terms:
+def moment_terms(prediction: Numbers, label: Numbers, known: Bools, scale: float) -> MaskedTerms:
     """Terms in the order of ERRORS, from products alone: they round alike on every machine."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         y = label.values / scale
@@ -73,7 +72,7 @@ def moment_terms(prediction: Numbers, label: Numbers, known: Bools, scale: float
     return columns, _both(prediction, label, known)
 
 
-def percentage_terms(prediction: Numbers, label: Numbers, known: Bools) -> Terms:
+def percentage_terms(prediction: Numbers, label: Numbers, known: Bools) -> MaskedTerms:
     """Terms in the order of PERCENTAGES, of the records whose label is not 0."""
     mask = _both(prediction, label, known) & (label.values != 0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -8,22 +8,22 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 
 from monitor.sources.engines.columnar import Columnar
-from monitor.sources.sql.statements import Kind
+from monitor.sources.sql.statements import ColumnKind
 
 _EMBEDDED = "chdb"  # whose own cursor makes rows of text
 _LONGEST = {"max_query_size": 2**24, "max_ast_elements": 2**20, "max_expanded_ast_elements": 2**22}
-_CASTS = {Kind.TEXT: "toString", Kind.NUMBER: "toFloat64", Kind.EPOCH: "toInt64"}
+_CASTS = {ColumnKind.TEXT: "toString", ColumnKind.NUMBER: "toFloat64", ColumnKind.EPOCH: "toInt64"}
 _LEAST = "-1.7976931348623157e+308"  # below all edges
 
 
 class Clickhouse(Columnar):
     """What several statements count is compared: see `one_snapshot`."""
 
-    def cast(self, ref: str, kind: Kind) -> str:
+    def cast(self, ref: str, kind: ColumnKind) -> str:
         """Functions that keep NULL."""
         return f"{_CASTS[kind]}({ref})"
 
-    def cast_time(self, ref: str, kind: Kind) -> str:  # noqa: ARG002 -- all are in UTC
+    def cast_time(self, ref: str, kind: ColumnKind) -> str:  # noqa: ARG002 -- all are in UTC
         """Microseconds."""
         return f"toDateTime64({ref}, 6, 'UTC')"
 

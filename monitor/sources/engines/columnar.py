@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol
 import pyarrow as pa
 
 from monitor.sources.engines.engine import Engine, refusal
-from monitor.sources.sql.statements import TYPES, Kind, Output, Session, Statement, Want
+from monitor.sources.sql.statements import TYPES, ColumnKind, Output, Session, Statement, Want
 from monitor.sources.sql.time_ranges import Comparable
 from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near, utc
 from monitor.specs.model import Relation
@@ -39,11 +39,11 @@ class Columnar(Engine, Protocol):
             for name, code in described.items()
         }
 
-    def cast(self, ref: str, kind: Kind) -> str:
+    def cast(self, ref: str, kind: ColumnKind) -> str:
         """A cast to text, a double or a whole number that keeps NULL."""
         ...
 
-    def cast_time(self, ref: str, kind: Kind) -> str:
+    def cast_time(self, ref: str, kind: ColumnKind) -> str:
         """A cast to a timestamp with or without a zone."""
         ...
 
@@ -51,18 +51,18 @@ class Columnar(Engine, Protocol):
         """Texts are parsed later: a cast that fails would end the query."""
         base = plain(kind)
         if want is Want.NUMBER and (base in _NUMBERS or not kind):  # an expression of ours has no type
-            return Output(name, self.cast(ref, Kind.NUMBER), Kind.NUMBER)
+            return Output(name, self.cast(ref, ColumnKind.NUMBER), ColumnKind.NUMBER)
         if want is Want.VALUE and base in _NUMBERS:
-            return Output(name, self.cast(ref, Kind.NUMBER), Kind.NUMBER)
+            return Output(name, self.cast(ref, ColumnKind.NUMBER), ColumnKind.NUMBER)
         if want is Want.TIME and base in _TIMES:
-            found = Kind.NAIVE if base in _NAIVE else Kind.INSTANT
+            found = ColumnKind.NAIVE if base in _NAIVE else ColumnKind.INSTANT
             return Output(name, self.cast_time(ref, found), found)
         if want is Want.TIME and base in _WHOLE:
-            return Output(name, self.cast(ref, Kind.EPOCH), Kind.EPOCH)
+            return Output(name, self.cast(ref, ColumnKind.EPOCH), ColumnKind.EPOCH)
         readable = (*_TEXTS, *_NUMBERS, *_TIMES) if want in (Want.TEXT, Want.VALUE) else _TEXTS
         if base not in readable:
             raise refusal(Want.TEXT if want is Want.VALUE else want, name, ref, kind)
-        return Output(name, self.cast(ref, Kind.TEXT), Kind.TEXT)
+        return Output(name, self.cast(ref, ColumnKind.TEXT), ColumnKind.TEXT)
 
     def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
         """By its type; texts by a look at some."""
@@ -88,7 +88,9 @@ def typed(statement: Statement, table: pa.Table) -> pa.Table:
     return pa.table({output.name: _typed(output.kind, column) for output, column in columns})
 
 
-def _typed(kind: Kind, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if kind is Kind.NAIVE and column.type != pa.timestamp("us"):  # ClickHouse: of UTC, as the session is
+def _typed(kind: ColumnKind, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if kind is ColumnKind.NAIVE and column.type != pa.timestamp(
+        "us"
+    ):  # ClickHouse: of UTC, as the session is
         column = column.cast(pa.timestamp("us", getattr(column.type, "tz", None))).cast(pa.timestamp("us"))
     return column.cast(TYPES[kind])

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy import URL
 
 from monitor.sources.engines.columnar import Columnar
-from monitor.sources.sql.statements import Kind
+from monitor.sources.sql.statements import ColumnKind
 
-_CASTS = {Kind.TEXT: "VARCHAR", Kind.NUMBER: "DOUBLE", Kind.EPOCH: "BIGINT"}
+_CASTS = {ColumnKind.TEXT: "VARCHAR", ColumnKind.NUMBER: "DOUBLE", ColumnKind.EPOCH: "BIGINT"}
 
 
 class Duckdb(Columnar):
@@ -18,13 +18,13 @@ class Duckdb(Columnar):
 
     one_snapshot: ClassVar[bool] = True
 
-    def cast(self, ref: str, kind: Kind) -> str:
+    def cast(self, ref: str, kind: ColumnKind) -> str:
         """Standard SQL."""
         return f"CAST({ref} AS {_CASTS[kind]})"
 
-    def cast_time(self, ref: str, kind: Kind) -> str:
+    def cast_time(self, ref: str, kind: ColumnKind) -> str:
         """Standard SQL."""
-        return f"CAST({ref} AS {'TIMESTAMP' if kind is Kind.NAIVE else 'TIMESTAMPTZ'})"
+        return f"CAST({ref} AS {'TIMESTAMP' if kind is ColumnKind.NAIVE else 'TIMESTAMPTZ'})"
 
     def settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
         """Times in UTC; it has no limit of time."""

@@ -14,7 +14,7 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from monitor.core.errors import SourceError, Trouble
 from monitor.sources.sql.names import nearest
-from monitor.sources.sql.statements import Kind, Output, Session, Statement, Want
+from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want
 from monitor.sources.sql.time_ranges import Comparable, Interval
 from monitor.sources.sql.time_shapes import TimeColumn, by_value
 from monitor.specs.model import Relation, SourceSpec
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _UNREACHABLE = ("08", "53", "57", "58", "28", "3D000")
 _TIMEOUT = "57014"
 _CONFLICT = ("40001", "40P01")  # a standby's recovery cancels a statement; deadlock
-PLAIN_KINDS = {Want.TEXT: Kind.TEXT, Want.NUMBER: Kind.NUMBER, Want.VALUE: Kind.VALUE}
+PLAIN_KINDS = {Want.TEXT: ColumnKind.TEXT, Want.NUMBER: ColumnKind.NUMBER, Want.VALUE: ColumnKind.VALUE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +168,15 @@ class Engine(Protocol):
         SourceError
             if the type cannot be read as what is wanted; the message names column and type.
         """
-        found = PLAIN_KINDS[want] if want is not Want.TIME else Kind.MOMENT if unit is None else Kind.EPOCH
+        found = (
+            PLAIN_KINDS[want]
+            if want is not Want.TIME
+            else ColumnKind.MOMENT
+            if unit is None
+            else ColumnKind.EPOCH
+        )
         texts = any(part in kind for part in ("char", "clob", "text", "blob"))
-        return Output(name, ref, found, plain=not texts if found is Kind.NUMBER else "int" in kind)
+        return Output(name, ref, found, plain=not texts if found is ColumnKind.NUMBER else "int" in kind)
 
     def as_text(self, sql: str) -> str:
         """A value of which the text is looked at, as the driver hands it over."""

@@ -19,7 +19,7 @@ from monitor.sources.address import Address
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import Engine
 from monitor.sources.failures import refused, unavailable
-from monitor.sources.sql.statements import Kind, Statement, concat, join_numbers, join_texts
+from monitor.sources.sql.statements import ColumnKind, Statement, concat, join_numbers, join_texts
 from monitor.specs.deadlines import answered_within
 from monitor.specs.model import SourceSpec
 
@@ -127,22 +127,22 @@ def batch(statement: Statement, rows: Sequence[Sequence[Any]]) -> pa.Table:
     )
 
 
-def _column(kind: Kind, values: list[Any]) -> pa.ChunkedArray:
+def _column(kind: ColumnKind, values: list[Any]) -> pa.ChunkedArray:
     match kind:
-        case Kind.TEXT:
+        case ColumnKind.TEXT:
             return _chunked([None if value is None else _name(value) for value in values], pa.string())
-        case Kind.NUMBER:
+        case ColumnKind.NUMBER:
             return join_numbers(*_apart(values, float))
-        case Kind.VALUE:
+        case ColumnKind.VALUE:
             return join_texts(*_apart(values, float))
         case _:
             return _moments(kind, values)
 
 
-def _moments(kind: Kind, values: list[Any]) -> pa.ChunkedArray:
+def _moments(kind: ColumnKind, values: list[Any]) -> pa.ChunkedArray:
     sample = next((value for value in values if value is not None), None)
-    zoned = kind is Kind.INSTANT or (isinstance(sample, datetime) and sample.tzinfo is not None)
-    if kind in (Kind.INSTANT, Kind.NAIVE) or isinstance(sample, date):
+    zoned = kind is ColumnKind.INSTANT or (isinstance(sample, datetime) and sample.tzinfo is not None)
+    if kind in (ColumnKind.INSTANT, ColumnKind.NAIVE) or isinstance(sample, date):
         if any(isinstance(value, str) for value in values):
             return _chunked([_no_date(value, zoned=zoned) for value in values], pa.string())
         return _chunked(

@@ -14,7 +14,7 @@ from monitor.core.errors import Trouble
 from monitor.sources.address import Address
 from monitor.sources.engines.engine import PLAIN_KINDS, Engine, refusal
 from monitor.sources.sql.names import text
-from monitor.sources.sql.statements import Kind, Output, Session, Want
+from monitor.sources.sql.statements import ColumnKind, Output, Session, Want
 from monitor.sources.sql.time_ranges import Comparable
 from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near, utc
 from monitor.specs.deadlines import CONNECTED
@@ -41,7 +41,7 @@ _TYPES = {  # of the wire protocol: the only ones that say what a query's column
 }
 _TINYINT = 1  # of length 1 it is what MariaDB makes of a boolean
 _NUMBERS = ("boolean", "integer", "year", "decimal", "float", "double")
-_TIMES = {"timestamp": Kind.INSTANT, "datetime": Kind.NAIVE, "date": Kind.NAIVE}
+_TIMES = {"timestamp": ColumnKind.INSTANT, "datetime": ColumnKind.NAIVE, "date": ColumnKind.NAIVE}
 _TIMELESS = ("boolean", "time", "year", "bit", "json", "enum", "set")
 _DRIVERS = ("pymysql", "mysqldb", "MySQLdb")  # as URLs and as modules are called
 
@@ -82,7 +82,9 @@ class Mysql(Engine):
         if kind == "geometry" or (want is Want.TIME and kind in _TIMELESS):
             raise refusal(want, name, ref, kind)
         if want is Want.TIME:
-            return Output(name, ref, _TIMES.get(kind, Kind.MOMENT if unit is None else Kind.EPOCH))
+            return Output(
+                name, ref, _TIMES.get(kind, ColumnKind.MOMENT if unit is None else ColumnKind.EPOCH)
+            )
         if kind == "bit":
             ref = f"{ref} + 0"
         elif kind == "float" and want is not Want.TEXT:  # else rounded to six digits

@@ -15,7 +15,7 @@ from monitor.sources.address import Address
 from monitor.sources.engines.adbc import PostgresReader
 from monitor.sources.engines.engine import Engine, refusal
 from monitor.sources.sql.names import text
-from monitor.sources.sql.statements import Kind, Output, Session, Want, has_equality
+from monitor.sources.sql.statements import ColumnKind, Output, Session, Want, has_equality
 from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
 from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near
 from monitor.specs.deadlines import bound_waits, libpq_options
@@ -227,8 +227,8 @@ class Postgresql(Engine):
 
 def _text(name: str, ref: str, kind: str) -> Output:
     if kind in _INTEGERS:
-        return Output(name, ref, Kind.TEXT, plain=True)
-    return Output(name, f"{ref}::text", Kind.TEXT)
+        return Output(name, ref, ColumnKind.TEXT, plain=True)
+    return Output(name, f"{ref}::text", ColumnKind.TEXT)
 
 
 def _number(name: str, ref: str, kind: str) -> Output:
@@ -237,15 +237,15 @@ def _number(name: str, ref: str, kind: str) -> Output:
             name,
             f"CASE WHEN {ref} = 0 OR abs({ref}) BETWEEN 1e-300 AND 1.7e308 THEN {ref}::double precision "
             f"WHEN abs({ref}) < 1e-300 THEN 0 WHEN {ref} IS NOT NULL THEN 'NaN'::double precision END",
-            Kind.NUMBER,
+            ColumnKind.NUMBER,
         )
     if kind == "oid":  # no direct cast
         ref = f"{ref}::bigint"
     if kind in _NUMBERS:
-        return Output(name, f"{ref}::double precision", Kind.NUMBER)
+        return Output(name, f"{ref}::double precision", ColumnKind.NUMBER)
     if kind == "boolean":
-        return Output(name, f"{ref}::int::double precision", Kind.NUMBER)
-    return Output(name, f"{ref}::text", Kind.TEXT)
+        return Output(name, f"{ref}::int::double precision", ColumnKind.NUMBER)
+    return Output(name, f"{ref}::text", ColumnKind.TEXT)
 
 
 def _time(name: str, ref: str, kind: str) -> Output:
@@ -257,18 +257,20 @@ def _time(name: str, ref: str, kind: str) -> Output:
             first, last = "date '0001-01-01'", "date '9999-12-31'"
         clamped = f"least(greatest({ref}, {first}), {last})::{exact}"
         return Output(
-            name, f"CASE WHEN {ref} IS NOT NULL THEN {clamped} END", Kind.INSTANT if zoned else Kind.NAIVE
+            name,
+            f"CASE WHEN {ref} IS NOT NULL THEN {clamped} END",
+            ColumnKind.INSTANT if zoned else ColumnKind.NAIVE,
         )
     if kind in _WHOLE:
-        return Output(name, f"{ref}::bigint", Kind.EPOCH)
+        return Output(name, f"{ref}::bigint", ColumnKind.EPOCH)
     if kind in _NUMBERS:
         return Output(
             name,
             f"CASE WHEN abs({ref}) < 9.2e18 THEN trunc({ref})::bigint "
             f"WHEN {ref} IS NOT NULL THEN {2**63 - 1} END",
-            Kind.EPOCH,
+            ColumnKind.EPOCH,
         )
-    return Output(name, f"{ref}::text", Kind.TEXT)
+    return Output(name, f"{ref}::text", ColumnKind.TEXT)
 
 
 def _scans(plan: object) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from monitor.sources.engines.engine import Engine, refusal
-from monitor.sources.sql.statements import Kind, Output, Session, Want
+from monitor.sources.sql.statements import ColumnKind, Output, Session, Want
 from monitor.sources.sql.time_ranges import FACTORS, Comparable
 from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near, utc
 from monitor.specs.model import Relation
@@ -11,7 +11,7 @@ from monitor.specs.model import Relation
 CLUSTER = "spark"  # the source's `engine`, whose workers count
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_WHOLE, "float", "double", "decimal")
-_TIMES = {"timestamp": Kind.INSTANT, "timestamp_ntz": Kind.NAIVE, "date": Kind.NAIVE}
+_TIMES = {"timestamp": ColumnKind.INSTANT, "timestamp_ntz": ColumnKind.NAIVE, "date": ColumnKind.NAIVE}
 _TEXTS = ("string", "char", "varchar")
 _INT64_MAX = 2**63 - 1
 
@@ -39,11 +39,11 @@ class Spark(Engine):
         if want is Want.TIME:
             return _time(name, ref, kind)
         if (base in _NUMBERS and want is not Want.TEXT) or (base == "boolean" and want is Want.NUMBER):
-            return Output(name, f"CAST({ref} AS DOUBLE)", Kind.NUMBER)
+            return Output(name, f"CAST({ref} AS DOUBLE)", ColumnKind.NUMBER)
         readable = _TEXTS if want is Want.NUMBER else (*_NUMBERS, *_TIMES, *_TEXTS, "boolean", "binary")
         if base not in readable:
             raise refusal(Want.TEXT if want is Want.VALUE else want, name, ref, kind)
-        return Output(name, f"CAST({ref} AS STRING)", Kind.TEXT)
+        return Output(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
 
     def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
         """By its type; the session is in UTC: so are timestamps."""
@@ -70,11 +70,11 @@ def plain(kind: str) -> str:
     return kind.partition("(")[0].partition("<")[0]
 
 
-def micros(column: str, kind: Kind, unit: str | None, zone: str) -> str | None:
+def micros(column: str, kind: ColumnKind, unit: str | None, zone: str) -> str | None:
     """SQL of the microseconds of a column of times; None where only parsing tells them."""
-    if kind is Kind.EPOCH and unit is not None:
+    if kind is ColumnKind.EPOCH and unit is not None:
         return f"try_multiply({column}, {FACTORS[unit]})"
-    if kind is Kind.INSTANT or (kind is Kind.NAIVE and zone == "UTC"):
+    if kind is ColumnKind.INSTANT or (kind is ColumnKind.NAIVE and zone == "UTC"):
         return f"unix_micros(CAST({column} AS TIMESTAMP))"
     return None
 
@@ -85,10 +85,10 @@ def _time(name: str, ref: str, kind: str) -> Output:
     if base in _TIMES:
         return Output(name, f"CAST({ref} AS TIMESTAMP_NTZ)" if kind == "date" else ref, _TIMES[base])
     if base in _WHOLE:
-        return Output(name, f"CAST({ref} AS BIGINT)", Kind.EPOCH)
+        return Output(name, f"CAST({ref} AS BIGINT)", ColumnKind.EPOCH)
     if base in _NUMBERS:
         whole = f"WHEN abs({ref}) < 9.2e18D THEN CAST({ref} AS BIGINT)"
-        return Output(name, f"CASE {whole} WHEN {ref} IS NOT NULL THEN {_INT64_MAX} END", Kind.EPOCH)
+        return Output(name, f"CASE {whole} WHEN {ref} IS NOT NULL THEN {_INT64_MAX} END", ColumnKind.EPOCH)
     if base in _TEXTS:
-        return Output(name, f"CAST({ref} AS STRING)", Kind.TEXT)
+        return Output(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
     raise refusal(Want.TIME, name, ref, kind)

@@ -18,7 +18,7 @@ from monitor.sources.engines.adbc import AdbcSession
 from monitor.sources.engines.engine import Engine
 from monitor.sources.failures import refused, unavailable
 from monitor.sources.sql.names import text
-from monitor.sources.sql.statements import Kind, Session, Statement
+from monitor.sources.sql.statements import ColumnKind, Session, Statement
 from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
 from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, epoch, of_texts
 from monitor.specs.model import Relation, SourceSpec
@@ -60,7 +60,7 @@ class Sqlite(Engine):
     def fetched(self, statement: Statement) -> str:
         """What shall be text is cast, so that numbers read as they do elsewhere."""
         selected = ", ".join(
-            f"CAST({output.sql} AS TEXT)" if output.kind is Kind.TEXT else output.sql
+            f"CAST({output.sql} AS TEXT)" if output.kind is ColumnKind.TEXT else output.sql
             for output in statement.outputs
         )
         return f"{statement.before}SELECT {selected} {statement.body}"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.sources.engines.engine import DriverText
-from monitor.sources.sql.statements import Kind, Output, Statement, join_numbers, join_texts, or_nulls
+from monitor.sources.sql.statements import ColumnKind, Output, Statement, join_numbers, join_texts, or_nulls
 
 _MARK = "#"  # stands for a number among texts; one that is meant costs a second read, no more
 MIXED_TYPES = DriverText(
@@ -22,7 +22,11 @@ MIXED_TYPES = DriverText(
     "Type mismatch",
     "a value is of another type than its column's first ones: its status is INTERNAL, as of any failure",
 )
-_PLAIN = {Kind.TEXT: "0", Kind.NUMBER: "0.0", Kind.EPOCH: "0"}  # types of columns as they are, by a literal
+_PLAIN = {
+    ColumnKind.TEXT: "0",
+    ColumnKind.NUMBER: "0.0",
+    ColumnKind.EPOCH: "0",
+}  # types of columns as they are, by a literal
 _TYPES = {"0.0": pa.float64(), "0": pa.int64(), "''": pa.string()}
 
 
@@ -50,7 +54,7 @@ def _alike(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table |
     if [_TYPES[literal] for literal, _ in _columns(statement, mixed=False)] != table.schema.types:
         return None
     found = unguarded(statement, table, mixed=False)
-    times = (found[output.name] for output in statement.outputs if output.kind is Kind.MOMENT)
+    times = (found[output.name] for output in statement.outputs if output.kind is ColumnKind.MOMENT)
     return None if any(map(_marked, times)) else found
 
 
@@ -87,29 +91,29 @@ def _guards(output: Output, *, mixed: bool) -> list[tuple[str, str]]:
     number = f"CASE WHEN {sql} < '' THEN"
     apart = ("''", f"CASE WHEN {sql} >= '' THEN CAST({sql} AS TEXT) END")
     match output.kind:
-        case Kind.TEXT | Kind.NUMBER | Kind.EPOCH if output.plain and not mixed:
+        case ColumnKind.TEXT | ColumnKind.NUMBER | ColumnKind.EPOCH if output.plain and not mixed:
             return [(_PLAIN[output.kind], sql)]
-        case Kind.TEXT:
+        case ColumnKind.TEXT:
             return [("''", f"CAST({sql} AS TEXT)")]
-        case Kind.MOMENT if not mixed:
+        case ColumnKind.MOMENT if not mixed:
             return [("''", f"{number} {_MARK!r} ELSE CAST({sql} AS TEXT) END")]
-        case Kind.NUMBER | Kind.VALUE:
+        case ColumnKind.NUMBER | ColumnKind.VALUE:
             return [("0.0", f"{number} CAST({sql} AS REAL) END"), apart]
         case _:
             return [("0", f"{number} CAST({sql} AS INTEGER) END"), apart]
 
 
-def _joined(kind: Kind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+def _joined(kind: ColumnKind, columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     match kind:
-        case Kind.TEXT:
+        case ColumnKind.TEXT:
             return _decoded(columns[0])
-        case Kind.NUMBER if len(columns) == 1:
+        case ColumnKind.NUMBER if len(columns) == 1:
             return columns[0]
-        case Kind.EPOCH if len(columns) == 1:
+        case ColumnKind.EPOCH if len(columns) == 1:
             return or_nulls(columns[0])
-        case Kind.MOMENT if len(columns) == 1:
+        case ColumnKind.MOMENT if len(columns) == 1:
             return or_nulls(_decoded(columns[0]))
-        case Kind.NUMBER:
+        case ColumnKind.NUMBER:
             return join_numbers(columns[0], _decoded(columns[1]))
         case _:
             return join_texts(columns[0], _decoded(columns[1]))

@@ -14,7 +14,7 @@ from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.names import text
 from monitor.sources.sql.relations import Looked
 from monitor.sources.sql.scan import feature_outputs, prediction_outputs
-from monitor.sources.sql.statements import Kind, Output, Session, Statement
+from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement
 from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import FACTORS, coalesce, merge
 from monitor.specs.model import ModelSpec
@@ -64,8 +64,8 @@ class Pushed:
     def moments(self) -> Statement:
         """When each row was, and became visible; `named` 1 if it has an id."""
         named = " AND ".join(f"b.{name} IS NOT NULL" for name in self.ids)
-        there = Output("named", self._whole(f"CASE WHEN {named} THEN 1 ELSE 0 END"), Kind.EPOCH)
-        times = _of("b", us=Kind.EPOCH, seen=Kind.EPOCH)
+        there = Output("named", self._whole(f"CASE WHEN {named} THEN 1 ELSE 0 END"), ColumnKind.EPOCH)
+        times = _of("b", us=ColumnKind.EPOCH, seen=ColumnKind.EPOCH)
         return Statement((*times, there), f"FROM ({self.rows}) AS b")
 
     def repeats(self) -> Statement:
@@ -74,7 +74,7 @@ class Pushed:
         some = (
             f"SELECT {keys}, count(*) AS n FROM ({self._with_ids}) AS b GROUP BY {keys} HAVING count(*) > 1"
         )
-        return Statement((Output("n", "c.n", Kind.EPOCH),), f"FROM ({some}) AS c LIMIT 1")
+        return Statement((Output("n", "c.n", ColumnKind.EPOCH),), f"FROM ({some}) AS c LIMIT 1")
 
     def repeated(self) -> Statement:
         """All rows of ids that are there more than once, as they are read; times are instants."""
@@ -83,7 +83,7 @@ class Pushed:
             for output in self.outputs
             if output.name not in ("event_time", "logged_at")
         ]
-        times = _of("d", us=Kind.EPOCH, seen=Kind.EPOCH, unlogged=Kind.EPOCH)
+        times = _of("d", us=ColumnKind.EPOCH, seen=ColumnKind.EPOCH, unlogged=ColumnKind.EPOCH)
         return Statement((*others, *times), f"FROM ({self._copied}) AS d WHERE d.copies > 1")
 
     def volumes(self, role: str | None, *, alone: bool) -> Statement:
@@ -92,7 +92,9 @@ class Pushed:
         horizon = self.counting.reading.horizon
         stale = f"sum(CASE WHEN seen - us > {horizon} THEN 1 ELSE 0 END) AS stale, sum(unlogged) AS unlogged"
         counted = f"SELECT {keys}, count(*) AS n, {stale} FROM ({self._members(alone)}) AS e GROUP BY {keys}"
-        sums = (Output(name, self._whole(f"f.{name}"), Kind.EPOCH) for name in ("n", "stale", "unlogged"))
+        sums = (
+            Output(name, self._whole(f"f.{name}"), ColumnKind.EPOCH) for name in ("n", "stale", "unlogged")
+        )
         return Statement((*columns, *sums), f"FROM ({counted}) AS f")
 
     def cells(self, role: str | None, values: Sequence[str], *, alone: bool) -> Statement:
@@ -107,7 +109,7 @@ class Pushed:
         inner = ", ".join([keys, *(f"{sql} AS {key}" for sql, key, _ in named)])
         sets = ", ".join(f"({keys}, {key})" for _, key, _ in named)
         found, outputs = [], list(columns)
-        for name, kind in (("position", Kind.EPOCH), ("text", Kind.TEXT)):
+        for name, kind in (("position", ColumnKind.EPOCH), ("text", ColumnKind.TEXT)):
             if those := [key for _, key, of in named if of is kind]:
                 found.append(f"coalesce({', '.join(those)}) AS {name}")
                 outputs.append(Output(name, f"f.{name}", kind))
@@ -115,7 +117,7 @@ class Pushed:
             f"SELECT {', '.join([keys, *found])}, count(*) AS n "
             f"FROM (SELECT {inner} FROM ({self._members(alone)}) AS e) AS g GROUP BY GROUPING SETS ({sets})"
         )
-        outputs.append(Output("n", self._whole("f.n"), Kind.EPOCH))
+        outputs.append(Output("n", self._whole("f.n"), ColumnKind.EPOCH))
         return Statement(tuple(outputs), f"FROM ({counted}) AS f")
 
     def sums(self, *, alone: bool) -> Statement:
@@ -133,14 +135,14 @@ class Pushed:
                 sums = (f"sum(v{at})", f"sum(v{at}) - count(h{key})", f"sum(h{key})", f"sum(l{key})")
                 found += [f"{sql} AS {part}_{key}" for part, sql in zip(_PARTS, sums, strict=True)]
                 outputs += [
-                    Output(f"{part}:{power}:{name}", self._whole(f"f.{part}_{key}"), Kind.EPOCH)
+                    Output(f"{part}:{power}:{name}", self._whole(f"f.{part}_{key}"), ColumnKind.EPOCH)
                     for part in _PARTS
                 ]
         sql = self._members(alone)
         for depth, layer in enumerate(layers):
             sql = f"SELECT {', '.join([keys, *layer])} FROM ({sql}) AS q{depth}"
         found.append("count(*) AS n")
-        outputs.append(Output("n", self._whole("f.n"), Kind.EPOCH))
+        outputs.append(Output("n", self._whole("f.n"), ColumnKind.EPOCH))
         counted = f"SELECT {', '.join([keys, *found])} FROM ({sql}) AS e GROUP BY {keys}"
         return Statement(tuple(outputs), f"FROM ({counted}) AS f")
 
@@ -175,15 +177,15 @@ class Pushed:
 
     def _grouped(self, role: str | None) -> tuple[tuple[Output, ...], str]:
         roles = [*self.marks, *([role] if role is not None else [])]
-        marks = [Output(role, f"f.{self.column[role]}", Kind.TEXT) for role in roles]
+        marks = [Output(role, f"f.{self.column[role]}", ColumnKind.TEXT) for role in roles]
         keys = ", ".join(["pane", *(self.column[role] for role in roles)])
-        return (Output("pane", "f.pane", Kind.EPOCH), *marks), keys
+        return (Output("pane", "f.pane", ColumnKind.EPOCH), *marks), keys
 
-    def _cell(self, block: str, at: int) -> tuple[str, Kind]:
+    def _cell(self, block: str, at: int) -> tuple[str, ColumnKind]:
         grid, sql = self.counting.outputs[block], str(self.value(block))
         if isinstance(grid, NumericGrid):
-            return _cell_of(self.engine, sql, grid, self.counting.records.offsets[block]), Kind.EPOCH
-        return f"CASE WHEN ({sql}) IS NULL THEN '{at}-' ELSE '{at}+' || ({sql}) END", Kind.TEXT
+            return _cell_of(self.engine, sql, grid, self.counting.records.offsets[block]), ColumnKind.EPOCH
+        return f"CASE WHEN ({sql}) IS NULL THEN '{at}-' ELSE '{at}+' || ({sql}) END", ColumnKind.TEXT
 
     def _whole(self, sql: str) -> str:
         return self.engine.bigint(sql)
@@ -233,7 +235,7 @@ def unpushed(model: ModelSpec, looked: Looked, counting: Counting) -> str | None
         if role in outputs and _micros(looked.engine, "x", outputs[role].kind, model, role) is None:
             return f'the times of column "{reading.column(role)}" are texts, or local times of {reading.zone}'
     for name, grid in counting.outputs.items():
-        if isinstance(grid, NumericGrid) and name in outputs and outputs[name].kind is not Kind.NUMBER:
+        if isinstance(grid, NumericGrid) and name in outputs and outputs[name].kind is not ColumnKind.NUMBER:
             return f'column "{reading.column(name).removeprefix("feature:")}" holds numbers as texts'
     return None
 
@@ -283,19 +285,19 @@ def pushed(
     return Pushed(engine, counting, rows, outputs)
 
 
-def _micros(engine: Engine, column: str, kind: Kind, model: ModelSpec, role: str) -> str | None:
+def _micros(engine: Engine, column: str, kind: ColumnKind, model: ModelSpec, role: str) -> str | None:
     """SQL of the microseconds of a column of times; None where only parsing tells them."""
     reading = model.reading
     unit = reading.unit(role)
-    if kind is Kind.EPOCH and unit is not None:
+    if kind is ColumnKind.EPOCH and unit is not None:
         most = _INT64_MAX // FACTORS[unit]
         return f"CASE WHEN {column} BETWEEN -{most} AND {most} THEN {column} * {FACTORS[unit]} END"
-    if kind is not Kind.INSTANT and not (kind is Kind.NAIVE and reading.zone == "UTC"):
+    if kind is not ColumnKind.INSTANT and not (kind is ColumnKind.NAIVE and reading.zone == "UTC"):
         return None
     return engine.micros(column)
 
 
-def _of(alias: str, **kinds: Kind) -> tuple[Output, ...]:
+def _of(alias: str, **kinds: ColumnKind) -> tuple[Output, ...]:
     return tuple(Output(name, f"{alias}.{name}", kind) for name, kind in kinds.items())
 
 

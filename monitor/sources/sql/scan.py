@@ -11,7 +11,7 @@ from monitor.records.values import with_one_id
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.ids import same_id
 from monitor.sources.sql.relations import Looked, look
-from monitor.sources.sql.statements import Kind, Output, Session, Statement, Want, concat
+from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want, concat
 from monitor.sources.sql.time_columns import comparable, without_offsets
 from monitor.sources.sql.time_ranges import Comparable, Interval, Range, Shape, coalesce
 from monitor.specs.model import ModelSpec, Relation
@@ -257,7 +257,7 @@ def _formats(
     texts = [
         one
         for one in outputs
-        if one.name in _TIMES and one.kind in (Kind.TEXT, Kind.MOMENT) and not one.plain
+        if one.name in _TIMES and one.kind in (ColumnKind.TEXT, ColumnKind.MOMENT) and not one.plain
     ]
     if span is None or not texts:
         return {}

@@ -25,7 +25,7 @@ class Want(StrEnum):
     VALUE = "value"
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """What a column of a result holds.
 
     TEXT becomes a string, or an integer that prints like it; NUMBER a double (NaN where the value is no
@@ -44,13 +44,13 @@ class Kind(StrEnum):
 
 
 TYPES = {
-    Kind.TEXT: pa.string(),
-    Kind.NUMBER: pa.float64(),
-    Kind.EPOCH: pa.int64(),
-    Kind.INSTANT: pa.timestamp("us", "UTC"),
-    Kind.NAIVE: pa.timestamp("us"),
-    Kind.MOMENT: pa.null(),
-    Kind.VALUE: pa.null(),
+    ColumnKind.TEXT: pa.string(),
+    ColumnKind.NUMBER: pa.float64(),
+    ColumnKind.EPOCH: pa.int64(),
+    ColumnKind.INSTANT: pa.timestamp("us", "UTC"),
+    ColumnKind.NAIVE: pa.timestamp("us"),
+    ColumnKind.MOMENT: pa.null(),
+    ColumnKind.VALUE: pa.null(),
 }
 
 
@@ -63,7 +63,7 @@ class Output:
 
     name: str
     sql: str
-    kind: Kind
+    kind: ColumnKind
     plain: bool = False
 
 
