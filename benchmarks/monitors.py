@@ -33,7 +33,7 @@ from monitor.measures.evaluate import expectation, performance, quality, shift
 from monitor.measures.options import Options, Result
 from monitor.pipeline.model import Model
 from monitor.records.pane import PanePart, Part
-from monitor.sources.counted import counted
+from monitor.sources.source import counted
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.counters import Counters

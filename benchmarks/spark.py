@@ -29,7 +29,7 @@ from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
 from monitor.sources import open_source
-from monitor.sources.counted import counted
+from monitor.sources.source import counted
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 
 START, DAYS = from_iso("2026-01-01"), 30

@@ -13,7 +13,7 @@ from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
-from monitor.sources.counted import counted
+from monitor.sources.source import counted
 from monitor.specs.model import ModelSpec
 
 Range = tuple[int, int]

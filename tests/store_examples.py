@@ -10,8 +10,7 @@ from sqlalchemy import event
 
 from monitor.alerts.messages import Notice
 from monitor.core.clock import DAY, HOUR
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart

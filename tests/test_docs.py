@@ -18,8 +18,7 @@ from packaging.version import Version
 from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Interval, Measurement
 from monitor.exposition.names import PREFIX, family_name
 from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME

@@ -15,7 +15,7 @@ from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
 from monitor.core.text import json_text
-from monitor.show.terminal import say, say_lines
+from monitor.show.words import say, say_lines
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.specs.urls import filled, has_short_password
 from monitor.web.files import certificate, secrets

@@ -8,8 +8,7 @@ import pyarrow as pa
 from monitor.core.clock import DAY
 from monitor.sources.engines.engine import Engine
 from monitor.sources.indexes import MANY, Rows, count_rows
-from monitor.sources.sql.ids import same_id
-from monitor.sources.sql.relations import Looked, look
+from monitor.sources.sql.relations import Looked, look, same_id
 from monitor.sources.sql.scan import (
     feature_outputs,
     has_own_table,
@@ -18,8 +17,8 @@ from monitor.sources.sql.scan import (
     prediction_outputs,
 )
 from monitor.sources.sql.statements import Output, Session, Statement, Want
-from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Shape
+from monitor.sources.sql.time_shapes import comparable
 from monitor.specs.model import ModelSpec
 
 LOOKED_AT = 5_000

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Interval, Measurement
 from monitor.exposition.selection import Group, expose
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (

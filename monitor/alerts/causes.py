@@ -6,7 +6,7 @@ from monitor.alerts.lifecycle import Alert
 from monitor.alerts.phrases import of_measure
 from monitor.alerts.rules import Rule
 from monitor.core.measurement import Detail
-from monitor.core.words import number
+from monitor.core.text import number
 from monitor.measures.against import FIGURES
 
 _MOST = 5  # lines of one table

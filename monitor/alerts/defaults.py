@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.core.interval import LEVEL
+from monitor.core.measurement import LEVEL
 from monitor.measures.rows import CUMULATIVE
 from monitor.records.reading import Task
 

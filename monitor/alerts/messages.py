@@ -13,8 +13,7 @@ from monitor.alerts.phrases import beyond, measured, worded
 from monitor.alerts.rules import EVERY, Rule, Series, Severity
 from monitor.alerts.verdicts import excess
 from monitor.core.clock import SECOND, to_iso
-from monitor.core.text import readable
-from monitor.core.words import duration
+from monitor.core.text import duration, readable
 from monitor.measures.catalogue import BY_NAME
 
 _MOST = 10  # alerts of one rule that a text lists; the payload holds them all

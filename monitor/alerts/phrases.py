@@ -2,7 +2,7 @@
 
 from monitor.alerts.rules import Base, Bound, Rule
 from monitor.alerts.verdicts import Verdict
-from monitor.core.words import duration, number
+from monitor.core.text import duration, number
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import OF_SHIFT, Unit, Yardstick
 

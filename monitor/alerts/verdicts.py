@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 from monitor.alerts.acceptance import Acceptance, Accepted
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, matches
-from monitor.core.interval import Interval
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION

@@ -8,8 +8,7 @@ from monitor.app.wiring import App
 from monitor.config.messages import did_you_mean
 from monitor.core.clock import format_duration, to_iso
 from monitor.core.errors import ConfigurationError
-from monitor.core.text import json_text
-from monitor.core.words import number
+from monitor.core.text import json_text, number
 from monitor.show.alerts import ShownAlert, alerts_as_table, plain_alert
 from monitor.show.words import aligned
 

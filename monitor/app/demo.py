@@ -15,10 +15,9 @@ from monitor.app.wiring import App, opened
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
-from monitor.demo.files import flights
-from monitor.demo.loading import load_logs
+from monitor.demo.loading import flights, load_logs
 from monitor.demo.months import months
-from monitor.show.terminal import say, say_lines
+from monitor.show.words import say, say_lines
 from monitor.specs.protocols import CycleReport
 from monitor.store.engine import migrate
 

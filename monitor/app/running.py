@@ -10,7 +10,7 @@ from monitor.app.wiring import App
 from monitor.config.messages import did_you_mean, listed
 from monitor.core.clock import ticks
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError
-from monitor.daemon.described import described
+from monitor.daemon.log import described
 from monitor.measures.catalogue import BY_NAME
 from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.count import Stopped

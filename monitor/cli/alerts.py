@@ -6,10 +6,9 @@ from typing import Any
 import click
 
 from monitor.cli import options
-from monitor.cli.arguments import MomentType
-from monitor.cli.options import exit_on_error, read_settings
+from monitor.cli.options import MomentType, exit_on_error, read_settings
 from monitor.core.clock import to_iso
-from monitor.show.terminal import say, say_lines
+from monitor.show.words import say, say_lines
 
 
 @click.group(invoke_without_command=True)

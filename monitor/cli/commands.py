@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from monitor.cli import options
-from monitor.cli.arguments import DurationType, MomentType
-from monitor.cli.options import exit_on_error, read_settings
-from monitor.cli.progress import progress
+from monitor.cli.options import DurationType, MomentType, exit_on_error, progress, read_settings
 from monitor.core.clock import floor_to, to_iso
-from monitor.show.terminal import say, say_lines, tell_python
+from monitor.show.words import say, say_lines, tell_python
 from monitor.specs import HOST, PORT
 from monitor.store import LIVE
 
@@ -51,7 +49,7 @@ def main(**_debug: bool) -> None:
 def init(output: Path | None, **asked: Any) -> None:
     """Look at tables and write a short, commented configuration for them."""
     from monitor.app.clocks import system_clock
-    from monitor.setup.handover import run_init
+    from monitor.setup.first_config import run_init
 
     sys.exit(run_init(output, os.environ, system_clock(), **asked))
 

@@ -14,12 +14,18 @@ import click
 
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.core.secrets import hide
-from monitor.daemon.described import described
-from monitor.show.terminal import say, say_lines
+from monitor.daemon.log import described
+from monitor.show.words import say, say_lines
 from monitor.store import LIVE
 
 if TYPE_CHECKING:
     from monitor.specs.settings import Settings
+from collections.abc import Iterator
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+from monitor.core.clock import from_iso, parse_duration
 
 _OF_CLICK = (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError)
 _UNEXPECTED = "a fault of this program"
@@ -88,3 +94,62 @@ def read_settings(path: Path) -> "Settings":
     from monitor.config.load import settings_of
 
     return settings_of(path, os.environ)
+
+
+class MomentType(click.ParamType[int]):
+    """An ISO-8601 date or time, UTC unless it says otherwise."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Microseconds."""
+        if isinstance(value, int):
+            return value
+        try:
+            return from_iso(value)
+        except ValueError:
+            self.fail(f'"{value}" is not a date or time as in 2013-03-01 or 2013-03-01T06:00Z', param, ctx)
+
+
+class DurationType(click.ParamType[int]):
+    """A duration as in 15m, 1h, 1d."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Microseconds."""
+        if isinstance(value, int):
+            return value
+        try:
+            us = parse_duration(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if us == 0:
+            self.fail("must be longer than nothing", param, ctx)
+        return us
+
+
+T = TypeVar("T")
+_TELL = 30.0  # seconds between lines of a log
+
+
+def progress(
+    items: Iterator[T], length: int, label: str, *, now: Callable[[], float] = monotonic
+) -> Iterator[T]:
+    """Pass items through, and tell on standard error how many there are, how fast, how long it will take."""
+    began = told = now()
+    is_terminal = sys.stderr.isatty()
+
+    def rate(at: int | None) -> str:
+        return f"{at / max(now() - began, 1e-9):.1f} a second" if at else ""
+
+    with click.progressbar(
+        length=length, label=label, show_pos=True, item_show_func=rate, file=sys.stderr
+    ) as bar:
+        for at, item in enumerate(items, start=1):
+            yield item
+            bar.update(1, at)
+            if not is_terminal and now() - told >= _TELL:
+                told = now()
+                left = timedelta(seconds=round((length - at) * (told - began) / at))
+                say(f"{label}: {at:,} of {length:,}, {rate(at)}, {left} left", err=True)

@@ -6,13 +6,12 @@ from typing import Any
 import click
 
 from monitor.cli import options
-from monitor.cli.arguments import DurationType
-from monitor.cli.options import exit_on_error, read_settings
+from monitor.cli.options import DurationType, exit_on_error, read_settings
 from monitor.config.messages import listed
 from monitor.core.clock import format_duration
 from monitor.core.errors import MonitorError
 from monitor.exposition.forwarding import Forwarding
-from monitor.show.terminal import say, say_lines
+from monitor.show.words import say, say_lines
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _DEFAULT = Forwarding()

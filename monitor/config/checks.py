@@ -18,8 +18,7 @@ from monitor.config.slices import (
 )
 from monitor.core.clock import DAY, format_duration
 from monitor.records.reading import MOST_CLASSES
-from monitor.windows.earlier import PREVIOUS, shifts, weeks_of
-from monitor.windows.ends import window_of
+from monitor.windows.ends import PREVIOUS, shifts, weeks_of, window_of
 from monitor.windows.units import LONGEST, largest_pane
 
 _FOREIGN = {

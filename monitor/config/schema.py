@@ -39,7 +39,7 @@ from monitor.config.values import (
     as_table,
 )
 from monitor.core.clock import SECOND
-from monitor.core.interval import Dependence, RateMethod
+from monitor.core.measurement import Dependence, RateMethod
 from monitor.records.reading import Reading, Task
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec

@@ -24,7 +24,7 @@ from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
 from monitor.records.values import canonical
 from monitor.specs.urls import fault_of
-from monitor.windows.earlier import PREVIOUS, WEEK
+from monitor.windows.ends import PREVIOUS, WEEK
 from monitor.windows.units import LONGEST
 
 STRICT = ConfigDict(

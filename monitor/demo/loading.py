@@ -112,3 +112,8 @@ def _column(field: pa.Field) -> sa.Column[Any]:
         if belongs(field.type):
             return sa.Column(field.name, kind)
     raise AssertionError(f"no type for {field}")
+
+
+def flights() -> Path:
+    """Directory of `predictions.parquet`, `labels.parquet` and `reference.parquet`."""
+    return Path(__file__).with_name("data")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from monitor.core.clock import to_datetime
-from monitor.core.words import number
+from monitor.core.text import number
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.show.plain import Shown
 from monitor.show.words import aligned

@@ -4,14 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from monitor.alerts.acceptance import Accepted
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.rules import Rule
 from monitor.alerts.verdicts import Outcome, index, judge, needed
-from monitor.exposition.names import ALERT_FIRING, ALERT_PENDING, ALERT_SINCE, RULE_SERIES
+from monitor.exposition.names import ALERT_FIRING, ALERT_PENDING, ALERT_SINCE, PREFIX, RULE_SERIES
 from monitor.measures.rows import MeasurementRow
+from monitor.specs.protocols import ChannelReport
 
 LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity")
 _FAMILIES = (
@@ -109,3 +110,28 @@ def rule_family(model: str, exposed: ExposedAlerts) -> Metric:
     for (rule, outcome), n in sorted(exposed.verdicts.items()):
         rules.add_metric((model, rule, outcome.value), n)
     return rules
+
+
+def notice_families(channels: Mapping[str, ChannelReport]) -> Iterator[Metric]:
+    """Families by channel; none where there are no channels."""
+    if not channels:
+        return
+    told = CounterMetricFamily(
+        f"{PREFIX}notices",
+        "Notices since the start: delivered, tries that failed, and notices given up as too old.",
+        labels=("channel", "outcome"),
+    )
+    waiting = GaugeMetricFamily(
+        f"{PREFIX}notices_waiting", "Notices that the channel has not taken yet.", labels=("channel",)
+    )
+    age = GaugeMetricFamily(
+        f"{PREFIX}notice_age_seconds",
+        "Age of the oldest notice that waits, when it was tried last; 0: none waits.",
+        labels=("channel",),
+    )
+    for name, report in channels.items():
+        for outcome in ("delivered", "failed", "given_up"):
+            told.add_metric((name, outcome), getattr(report, outcome))
+        waiting.add_metric((name,), report.waiting)
+        age.add_metric((name,), report.age)
+    yield from (told, waiting, age)

@@ -11,7 +11,6 @@ from prometheus_client.exposition import choose_encoder
 
 from monitor.alerts.acceptance import Accepted
 from monitor.alerts.lifecycle import Alert
-from monitor.exposition.accept import likes
 from monitor.exposition.alerts import alert_families
 from monitor.exposition.measurement_families import measurement_families
 from monitor.exposition.selection import Exposed, expose
@@ -19,6 +18,30 @@ from monitor.exposition.self_metrics import SelfMetrics
 from monitor.measures.rows import MeasurementRow
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import ChannelReport, CycleReport
+
+
+def likes(header: str) -> dict[str, float]:
+    """Kinds of an Accept or Accept-Encoding header and how much each is liked, 0 to 1.
+
+    >>> likes("text/plain;version=0.0.4;q=0.5, */*")
+    {'text/plain': 0.5, '*/*': 1.0}
+    """
+    found: dict[str, float] = {}
+    for part in header.lower().split(","):
+        kind, *parameters = (piece.strip() for piece in part.split(";"))
+        found[kind] = max(found.get(kind, 0.0), _quality(parameters))
+    return found
+
+
+def _quality(parameters: list[str]) -> float:
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                return float(parameter[2:])
+            except ValueError:
+                return 0.0
+    return 1.0
+
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"

@@ -9,8 +9,8 @@ from enum import StrEnum
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 
 from monitor.core.clock import SECOND
+from monitor.exposition.alerts import notice_families
 from monitor.exposition.names import PREFIX
-from monitor.exposition.notices import notice_families
 from monitor.specs.protocols import ChannelReport, CycleReport
 
 

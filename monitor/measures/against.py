@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from monitor.core.interval import Interval
-from monitor.core.measurement import Detail, Measurement
+from monitor.core.measurement import Detail, Interval, Measurement
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
 from monitor.measures.classification.confusion import Margins, shares
 from monitor.measures.regression import mean_absolute_error

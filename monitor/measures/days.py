@@ -8,8 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import LEVEL, Interval, Measurement
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
 from monitor.measures.options import Result

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.options import Options, Result
 from monitor.measures.regression import complement, equal_labels

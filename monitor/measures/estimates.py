@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.classification.discrimination import logit

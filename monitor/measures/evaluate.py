@@ -1,8 +1,7 @@
 """Evaluate: all measures of a set of counters, by name."""
 
 from monitor.core.errors import GridMismatch
-from monitor.core.interval import LEVEL
-from monitor.core.measurement import Reason
+from monitor.core.measurement import LEVEL, Reason
 from monitor.measures import error_quantiles, regression
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.class_estimates import class_results, largest_result

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from monitor.core.interval import LEVEL, RateMethod
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import LEVEL, Measurement, RateMethod
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
 from monitor.states.counters import Counters
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from monitor.core.interval import LEVEL
-from monitor.core.measurement import Reason
+from monitor.core.measurement import LEVEL, Reason
 from monitor.measures.options import Result
 from monitor.measures.statistics.intervals import rate
 from monitor.states.grids import CategoryGrid

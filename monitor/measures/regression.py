@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.intervals import normal
 from monitor.measures.statistics.moments import mean

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import scipy
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.options import Result
 from monitor.measures.statistics.intervals import score_bounds

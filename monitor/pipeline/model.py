@@ -12,7 +12,7 @@ from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Source, Store
 from monitor.specs.reads import oldest_pane
 from monitor.specs.rows import ModelState
-from monitor.windows.earlier import reach
+from monitor.windows.ends import reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

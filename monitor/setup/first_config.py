@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
 import numpy as np
 
 from monitor.advice.findings import ENOUGH, needed_horizon
@@ -15,12 +16,13 @@ from monitor.advice.silence import silence_warnings
 from monitor.config.fill import Filling
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, floor_to, format_duration
-from monitor.core.errors import ConfigurationError
+from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.setup.config_text import Draft, config_text, missing_roles
 from monitor.setup.guess import Guess, Roles
 from monitor.setup.roles import guess_roles
 from monitor.setup.survey import Survey, found_ids, span_of, survey
 from monitor.setup.url_template import source_name, templated
+from monitor.show.words import say, say_lines
 from monitor.sources import SqlSource, open_source
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 
@@ -196,3 +198,52 @@ def _horizon(checked: Inspection, model: ModelSpec) -> tuple[str, str] | None:
         return None
     came = format_duration(max(DAY, -(-age // DAY) * DAY))
     return wanted, f"{model.settled_share:.0%} of {len(checked.delays):,} labels came within {came}"
+
+
+def run_init(
+    output: Path | None,
+    environ: Mapping[str, str],
+    now: int,
+    *,
+    url: str,
+    predictions: str,
+    labels: str | None,
+    labels_where: str | None,
+    name: str | None,
+) -> int:
+    """Write a first configuration; return the exit code: 1 where something must be filled in by hand.
+
+    Parameters
+    ----------
+    output
+        None: to standard output. An existing file is never overwritten.
+    now
+        what lies after it is in the future.
+    """
+    if output is not None and output.exists():
+        raise click.UsageError(f"{output} is there already and is not overwritten: name another file")
+    found = first_config(url, predictions, labels, name, environ, now, labels_where=labels_where)
+    if output is None:
+        say_lines(found.text)
+    else:
+        _write(output, found.text)
+        say(f"{output} is written", err=True)
+    for line in _left_to_do(found):
+        say(line, err=True)
+    return 1 if found.missing or found.faults else 0
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise MonitorError(f"{output} cannot be written: {error.strerror}") from error
+
+
+def _left_to_do(found: FirstConfig) -> list[str]:
+    lines = [f"fill in before use: {role} (no column looks like it)" for role in found.missing]
+    lines += [f"fault: {text}" for text in found.faults]
+    lines += [f"warning: {text}" for text in found.warnings]
+    lines += [f"set the environment variable {name} where the monitor runs" for name in found.variables]
+    return lines

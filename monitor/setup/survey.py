@@ -18,8 +18,7 @@ from monitor.records.values import canonical, numbers
 from monitor.sources.features import Candidate, kind_of
 from monitor.sources.indexes import Rows, count_rows, declared_key
 from monitor.sources.source import SqlSource
-from monitor.sources.sql.ids import same_id
-from monitor.sources.sql.relations import Looked, look
+from monitor.sources.sql.relations import Looked, look, same_id
 from monitor.sources.sql.statements import Session, Statement, Want, has_equality
 from monitor.specs.model import Relation
 

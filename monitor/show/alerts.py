@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import Severity
 from monitor.core.clock import to_iso
-from monitor.core.interval import Interval
-from monitor.core.text import json_text, readable
-from monitor.core.words import number
+from monitor.core.measurement import Interval
+from monitor.core.text import json_text, number, readable
 from monitor.show.plain import flat, records_of
 from monitor.show.words import aligned, between
 

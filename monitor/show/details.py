@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from monitor.core.measurement import Detail
-from monitor.core.text import readable
-from monitor.core.words import number
+from monitor.core.text import number, readable
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow

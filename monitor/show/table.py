@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.core.clock import to_iso
-from monitor.core.text import readable
-from monitor.core.words import duration, number
+from monitor.core.text import duration, number, readable
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Unit

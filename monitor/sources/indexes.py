@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.sources.sql.ids import same_id
-from monitor.sources.sql.relations import Looked
+from monitor.sources.sql.relations import Looked, same_id
 from monitor.sources.sql.statements import Session
 from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import Relation

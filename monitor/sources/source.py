@@ -4,17 +4,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.typing import Ints
+from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.rows import Batches
 from monitor.sources import retries
-from monitor.sources.counted import counted
 from monitor.sources.engines.engine import Engine, Reader
 from monitor.sources.meter import Meter, MeteredSession, Usage
 from monitor.sources.retries import Retries
@@ -24,6 +25,35 @@ from monitor.sources.sql.relations import look
 from monitor.sources.sql.statements import Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
+
+
+class Tables(Protocol):
+    """What brings rows here."""
+
+    def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table: ...  # noqa: D102
+    def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table: ...  # noqa: D102
+
+
+def counted(
+    tables: Tables,
+    model: ModelSpec,
+    part: Part,
+    ranges: Sequence[Range],
+    counting: Counting,
+    *,
+    panes: Ints,
+    as_of: int,
+) -> CountedPanes:
+    """Read the rows of panes, and count them; see `Source.counted`."""
+    if part is Part.LABELS:
+        table = tables.labelled(model, ranges)
+        return CountedPanes(count_labels(table, counting, panes=panes, as_of=as_of), table.num_rows)
+    table = tables.records(model, ranges)
+    names = (f"feature:{name}" for name, _ in counting.features)
+    missing = {name.removeprefix("feature:") for name in names if name not in table.column_names}
+    parts = count_records(table, counting, panes=panes, as_of=as_of)
+    return CountedPanes(parts, table.num_rows, tuple(sorted(missing)))
+
 
 T = TypeVar("T")
 ReadChanged = Callable[[Session, Engine, ModelSpec, Wanted], Batches]

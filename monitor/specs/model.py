@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from monitor.alerts.rules import Rule
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.core.interval import LEVEL, Dependence, RateMethod
+from monitor.core.measurement import LEVEL, Dependence, RateMethod
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
 from monitor.measures.options import RATE_METHOD, RESAMPLES, TOPS
 from monitor.records.reading import Reading

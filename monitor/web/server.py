@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from monitor.core.errors import ConfigurationError
 from monitor.core.text import readable_lines
-from monitor.exposition.accept import likes
+from monitor.exposition.page import likes
 from monitor.web.connections import MOST, ServerConfig
 from monitor.web.guard import Guard, Secrets, is_known
 

@@ -7,8 +7,7 @@ import pytest
 from monitor.alerts.acceptance import Acceptance, read
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series
 from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
-from monitor.core.interval import Interval
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 
 ABOVE = Rule(name="shift", measure="stability_index", condition=Condition(above=Limit(0.25)), window="7d")

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from monitor.cli.progress import progress
+from monitor.cli.options import progress
 
 
 def test_a_log_gets_a_line_every_half_minute(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,7 @@ import math
 import pytest
 
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError, SourceUnavailable
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Interval, Measurement, Reason
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

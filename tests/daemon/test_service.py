@@ -17,8 +17,8 @@ from structlog.testing import capture_logs
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import SourceError, StoreError
 from monitor.daemon.cycles import Cycles
-from monitor.daemon.described import described
 from monitor.daemon.health import Health
+from monitor.daemon.log import described
 from monitor.daemon.schedule import Schedule
 from monitor.daemon.service import Service, next_signal
 from monitor.exposition.page import Exposition

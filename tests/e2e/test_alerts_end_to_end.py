@@ -18,8 +18,7 @@ from click.testing import CliRunner
 
 from monitor.cli import main
 from monitor.core.clock import SECOND, from_iso, to_iso
-from monitor.demo.files import flights
-from monitor.demo.loading import load_logs
+from monitor.demo.loading import flights, load_logs
 
 pytestmark = [pytest.mark.promtool, pytest.mark.alertmanager]
 LAST = datetime(2013, 5, 15, tzinfo=UTC)  # of the small log: two minutes and a half of days

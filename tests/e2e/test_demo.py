@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from monitor.cli import main
 from monitor.core.clock import SECOND, from_iso
-from monitor.core.words import number
+from monitor.core.text import number
 from monitor.store.engine import open_store
 
 # The whole replay takes more than a minute: the same program over the last days of March.

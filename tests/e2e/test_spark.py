@@ -19,7 +19,7 @@ from monitor.core.clock import HOUR, to_datetime
 from monitor.core.errors import SourceError
 from monitor.records.pane import Part
 from monitor.sources import open_source
-from monitor.sources.counted import counted
+from monitor.sources.source import counted
 from monitor.specs.model import Relation, SourceSpec
 from monitor.specs.reads import pane_ranges
 

@@ -1,8 +1,7 @@
 """Rows and models that the exposition's tests share."""
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Interval, Measurement
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.reading import Reading, Task
 from monitor.specs.model import ModelSpec, Relation

@@ -18,8 +18,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 from monitor.core.clock import SECOND
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.exposition.page import OPENMETRICS, TEXT, Exposition, negotiated
 from monitor.exposition.selection import Exposed, expose
 from monitor.exposition.self_metrics import SelfMetrics

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.against import (
     MEANS,
     MOST,

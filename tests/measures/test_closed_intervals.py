@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from monitor.core.interval import Interval
+from monitor.core.measurement import Interval
 from monitor.measures.statistics.intervals import (
     clopper_pearson,
     newcombe_difference,

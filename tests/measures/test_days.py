@@ -17,8 +17,7 @@ from measure_states import (
 from scipy import stats
 from scipy.special import expit
 
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.days import FEWEST, by_days, day_interval, without
 from monitor.measures.evaluate import performance

@@ -24,7 +24,7 @@ from measure_states import (
     table,
 )
 
-from monitor.core.interval import RateMethod
+from monitor.core.measurement import RateMethod
 from monitor.measures.evaluate import Options, challenge, comparison, performance
 from monitor.measures.shift.stability_index import compare
 from monitor.measures.statistics.intervals import RATE_INTERVALS

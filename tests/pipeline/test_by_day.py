@@ -11,8 +11,7 @@ import pytest
 from synthetic import READING, START, Log, log_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.interval import Dependence
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Dependence, Measurement
 from monitor.measures.days import by_days
 from monitor.measures.evaluate import performance, quality
 from monitor.measures.options import Options, Result

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.core.interval import Interval
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.show.details import explained, with_details

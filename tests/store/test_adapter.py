@@ -8,8 +8,7 @@ from store_examples import START, commit, pane, row
 
 from monitor.core.clock import DAY, HOUR, LAST
 from monitor.core.errors import CodecError, LeaseLost, StoreError
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Interval, Measurement
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.records.codec import encode_strata
 from monitor.records.pane import Part

@@ -3,8 +3,7 @@
 import pytest
 
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
-from monitor.windows.earlier import earlier_spans, reach, shifts
-from monitor.windows.ends import window_of
+from monitor.windows.ends import earlier_spans, reach, shifts, window_of
 
 
 def spans(name: str, end: str, against: str, zone: str = "UTC", pane: int = HOUR) -> list[tuple[str, str]]:

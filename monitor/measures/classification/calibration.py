@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.interval import LEVEL
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Measurement, Reason
 from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.classification.recalibration import fit_results
 from monitor.measures.options import Options, Result

@@ -9,8 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from monitor.core.interval import Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.catalogue.confusion import CONFUSION_ROWS
 from monitor.measures.catalogue.measure import ALWAYS, Family

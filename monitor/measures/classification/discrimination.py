@@ -8,8 +8,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
 from monitor.core.typing import Ints, Singles
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.intervals import normal_quantile

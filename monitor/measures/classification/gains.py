@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
 from monitor.core.typing import Floats, Singles
 from monitor.measures.classification.discrimination import logit
 from monitor.measures.options import Result

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.measures.classification import calibration
 from monitor.measures.classification.discrimination import FEW, auc_interval, brier_score, log_loss, logit

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from monitor.core.interval import LEVEL
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Measurement, Reason
 from monitor.core.typing import Floats, Singles
 from monitor.measures.classification.gains import absent
 from monitor.measures.options import Result

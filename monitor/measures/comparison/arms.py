@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
 from monitor.measures.options import Result
 from monitor.measures.statistics.intervals import (
     newcombe_difference,

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 import numpy as np
 import scipy
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.catalogue.comparison import FEW_PAIRS
 from monitor.measures.classification.discrimination import FEW
 from monitor.measures.comparison.sequential import p_value
 from monitor.measures.options import Result
 from monitor.measures.statistics.intervals import normal, normal_quantile
-from monitor.states.paired import Agreement, PairedLosses, PairedScores
+from monitor.states.error_tables import Agreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import scipy
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.measures.catalogue.comparison import CONCENTRATION, ENOUGH
 from monitor.measures.comparison.arms import Mean, Rate
 from monitor.measures.options import Result

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monitor.core.interval import LEVEL, Interval
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.core.typing import Counts, Ints
 from monitor.measures.options import Result
 from monitor.measures.shift.cells import Expected, Subject

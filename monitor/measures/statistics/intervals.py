@@ -8,8 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy
 
-from monitor.core.interval import LEVEL, Interval, RateMethod
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Interval, Measurement, RateMethod, Reason
 from monitor.core.typing import Floats
 
 RateInterval: TypeAlias = Callable[[int, int, float], Interval]

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from monitor.core.interval import Interval
+from monitor.core.measurement import Interval
 from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.statistics.ranked import Ranked
 

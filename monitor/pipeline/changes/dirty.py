@@ -2,19 +2,54 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from monitor.core.clock import floor_to
 from monitor.core.typing import Ints
-from monitor.pipeline.changes.overlap import Overlap
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.records.pane import Part
 from monitor.records.rows import Dated, dated
 from monitor.specs.reads import changed_labels_range, changed_records_range
 from monitor.specs.rows import ModelState, SeenAgain, WaitingPane
+
+
+def _none() -> Ints:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(slots=True)
+class Overlap:
+    """Rows of the last `width` before the newest one so far: memory grows with these only.
+
+    Parameters
+    ----------
+    width
+        microseconds.
+    newest
+        when the newest row became visible: of an earlier search, to begin with.
+    start, seen
+        pane of each row, and when it became visible.
+    """
+
+    width: int
+    newest: int
+    start: Ints = field(default_factory=_none)
+    seen: Ints = field(default_factory=_none)
+
+    def add(self, start: Ints, seen: Ints) -> None:
+        """Take in further rows, in any order."""
+        self.newest = int(seen.max(initial=self.newest))
+        start, seen = np.concatenate([self.start, start]), np.concatenate([self.seen, seen])
+        kept = seen >= self.newest - self.width
+        self.start, self.seen = start[kept], seen[kept]
+
+    def by_pane(self) -> tuple[tuple[int, int], ...]:
+        """Starts of the panes that hold any of these rows, and their number."""
+        starts, counts = np.unique(self.start, return_counts=True)
+        return tuple(zip(starts.tolist(), counts.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

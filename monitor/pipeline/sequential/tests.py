@@ -7,15 +7,15 @@ from monitor.core.clock import to_iso
 from monitor.measures.comparison import challenger, sequential
 from monitor.measures.comparison.arms import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
 from monitor.measures.options import Result
-from monitor.pipeline.sequential.ledger import Ledger, LedgerCounts
+from monitor.pipeline.sequential.entries import Ledger, LedgerCounts
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.labels import pairing
 from monitor.records.pane import Part
 from monitor.records.reading import Arms, Task
 from monitor.specs.model import ModelSpec
 from monitor.states.counters import Counters
+from monitor.states.error_tables import Agreement
 from monitor.states.grids import content_hash
-from monitor.states.paired import Agreement
 from monitor.states.strata import WHOLE, Strata, Stratum
 
 

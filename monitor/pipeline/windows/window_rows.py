@@ -42,8 +42,7 @@ from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
-from monitor.windows.earlier import earlier_spans
-from monitor.windows.ends import Window
+from monitor.windows.ends import Window, earlier_spans
 from monitor.windows.fold import with_frequent_versions
 
 

@@ -7,8 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table
 
 from monitor.core.errors import DAMAGE, damaged
-from monitor.core.interval import Interval
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.rows import MeasurementRow, Truth
 
 COLUMNS = (
