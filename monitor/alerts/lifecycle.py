@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from monitor.alerts.acceptance import Acceptance
-from monitor.alerts.rules import Rule, Series, Severity
+from monitor.alerts.rules import Acceptance, Rule, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 
 

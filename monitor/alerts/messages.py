@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from monitor.alerts.causes import cause_lines
 from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.phrases import beyond, measured, worded
+from monitor.alerts.phrases import beyond, cause_lines, measured, worded
 from monitor.alerts.rules import EVERY, Rule, Series, Severity
 from monitor.alerts.verdicts import excess
 from monitor.core.clock import SECOND, to_iso

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from monitor.alerts.acceptance import Acceptance, Accepted
 from monitor.alerts.lifecycle import Alert, Ended, State, missed, removed, step, waited
-from monitor.alerts.rules import Rule, Series
+from monitor.alerts.rules import Acceptance, Accepted, Rule, Series
 from monitor.alerts.verdicts import Verdict, index, judge, looked_at, needed
 from monitor.measures.rows import MeasurementRow
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from monitor.alerts.acceptance import Acceptance, Accepted
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, matches
+from monitor.alerts.rules import Acceptance, Accepted, Base, Bound, Condition, Limit, Rule, Series, matches
 from monitor.core.interval import Interval
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.against import FIGURES
@@ -17,6 +16,8 @@ from monitor.measures.rows import CUMULATIVE, MeasurementRow
 _TOP = 5  # features, cells or segments that a verdict names
 _COUNTED = ("feature", "value")
 _ALWAYS = frozenset({"records", "coverage"})  # one of them is there wherever anything was measured
+_Key: TypeAlias = tuple[str, str, str, str]
+Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
 class Outcome(StrEnum):
@@ -58,10 +59,6 @@ class Verdict:
     def evidence(self) -> tuple[int, float | None, float | None, float | None, int, Outcome]:
         """What makes a verdict a new one: a new window end, or a changed state of the same."""
         return (self.window_end, self.value, self.lower, self.upper, self.n, self.outcome)
-
-
-_Key: TypeAlias = tuple[str, str, str, str]
-Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
 def needed(rules: Iterable[Rule]) -> frozenset[str]:

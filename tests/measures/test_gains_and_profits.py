@@ -13,10 +13,12 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.classification.gains import average_precision, deciles, found_at
-from monitor.measures.classification.profit import (
+from monitor.measures.classification.gains import (
     amounts_of,
+    average_precision,
     best_threshold,
+    deciles,
+    found_at,
     least_profit,
     profit_at,
     profits,

@@ -14,8 +14,7 @@ from monitor.core.typing import Floats, Ints
 from monitor.measures.classification.recalibration import recalibration
 from monitor.measures.evaluate import performance
 from monitor.measures.options import Options
-from monitor.measures.statistics.ranked import Ranked
-from monitor.measures.statistics.resampling import GROUPS
+from monitor.measures.statistics.ranked import GROUPS, Ranked
 
 ASK = Options(resamples=200)
 CLIP = 2.0**-12

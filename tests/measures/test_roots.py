@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from monitor.measures.statistics.roots import root
+from monitor.measures.statistics.intervals import root
 
 SHAPES: dict[str, Callable[[float], float]] = {
     "line": lambda x: x,

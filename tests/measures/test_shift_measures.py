@@ -16,9 +16,8 @@ from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import Options, expectation, shift
-from monitor.measures.shift.cells import Expected
+from monitor.measures.shift.cells import SIMULATIONS, Expected
 from monitor.measures.shift.stability_index import compare, simulated_critical
-from monitor.measures.shift.unshifted import SIMULATIONS
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.counters import Counters

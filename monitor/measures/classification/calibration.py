@@ -14,12 +14,13 @@ from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.classification.recalibration import fit_results
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.intervals import normal
-from monitor.measures.statistics.ranked import Ranked, curve
-from monitor.measures.statistics.resampling import (
+from monitor.measures.statistics.ranked import (
     GROUPS,
+    Ranked,
     Resamples,
     Spread,
     at_least_tiny,
+    curve,
     merged,
     normals,
     quantiles,

@@ -14,9 +14,9 @@ from monitor.measures.statistics.intervals import (
     normal_quantile,
     rate,
     student,
+    variance_of,
     welch,
 )
-from monitor.measures.statistics.moments import variance_of
 from monitor.states.sums import HALF
 from monitor.states.views import Histogram, Sums
 

@@ -21,7 +21,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue.comparison import CONCENTRATION, ENOUGH
 from monitor.measures.comparison.arms import Mean, Rate
 from monitor.measures.options import Result
-from monitor.measures.statistics.roots import root
+from monitor.measures.statistics.intervals import root
 
 
 @dataclass(frozen=True, slots=True)

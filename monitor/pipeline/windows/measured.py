@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from monitor.alerts.acceptance import Acceptance
-from monitor.alerts.rules import Series
+from monitor.alerts.rules import Acceptance, Series
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Caches, NewestSettled

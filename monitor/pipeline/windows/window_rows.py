@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from monitor.alerts.acceptance import Acceptance
-from monitor.alerts.rules import Series
+from monitor.alerts.rules import Acceptance, Series
 from monitor.core.typing import Ints
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
