@@ -138,7 +138,8 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
     verdicts: dict[Series, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):
         version, segment = row.version or "", row.segment or ""
-        if not _is_judged(rule, row, version, segment):
+        patterns = (rule.subject, row.subject), (rule.version, version), (rule.segment, segment)
+        if not all(matches(pattern, value) for pattern, value in patterns):
             continue
         series = Series(rule.name, version, segment, row.window, row.subject)
         if series in verdicts and verdicts[series].window_end >= row.window_end:
@@ -146,7 +147,7 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         key = (version, segment, row.subject, row.window_end)
         bases = {
             Base.ONE: 1.0,
-            Base.CRITICAL: _value(critical.get(key)),
+            Base.CRITICAL: critical[key].value if key in critical else None,
             Base.EARLIER: _earlier(whole.get(key), row),
         }
         verdict = _verdict(rule, row, bases, accepted.get(series), _cause(row.measurement.detail, cause))
@@ -161,14 +162,6 @@ def _cause(own: Detail | None, segments: Detail | None) -> Detail | None:
     return segments or own if own is None or own.columns == FIGURES else own
 
 
-def _is_judged(rule: Rule, row: MeasurementRow, version: str, segment: str) -> bool:
-    return (
-        matches(rule.subject, row.subject)
-        and matches(rule.version, version)
-        and matches(rule.segment, segment)
-    )
-
-
 def _is_critical(condition: Condition) -> bool:
     limits = (condition.above, condition.below, condition.and_above)
     return any(limit is not None and limit.base is Base.CRITICAL for limit in limits)
@@ -178,10 +171,6 @@ def _by_stratum(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str, str, int
     return {
         (row.version or "", row.segment or "", row.subject, row.window_end): row.measurement for row in rows
     }
-
-
-def _value(measurement: Measurement | None) -> float | None:
-    return None if measurement is None else measurement.value
 
 
 def _earlier(now: Measurement | None, row: MeasurementRow) -> float | None:

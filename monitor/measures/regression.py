@@ -308,7 +308,11 @@ def relative_absolute_error(errors: Sums, labels: LabelErrors, level: float = LE
     interval = None
     if not errors.out_of_range("squared_error"):
         squared = errors.units("squared_error") / (n * HALF)
-        variance = _absolute_ratio_variance(value, squared, labels, baseline)
+        distances = baseline.distances
+        mean_distance = float(labels.n @ distances) / n
+        cross = float(labels.sums[1] @ distances) / n
+        square = float(labels.n @ distances**2) / n
+        variance = (squared - 2 * value * cross + value * value * square) / mean_distance**2
         interval = normal(value, variance / n, level, lowest=0.0)
     return Measurement(value=value, n=n, interval=interval, resolution=(high - low) / 2)
 
@@ -355,12 +359,3 @@ def _quantile_interval(cells: Ordered, share: float, level: float) -> Interval |
     first, last = np.searchsorted(cells.up_to, [low, high + 1]).tolist()
     lower, upper = float(cells.lower[first]), float(cells.upper[last])
     return Interval(lower, upper, level) if math.isfinite(lower) and math.isfinite(upper) else None
-
-
-def _absolute_ratio_variance(ratio: float, squared: float, labels: LabelErrors, baseline: Baseline) -> float:
-    """Variance of one record's influence on the ratio; `squared`: the mean of error² in units of scale²."""
-    n, distances = int(labels.n.sum()), baseline.distances
-    mean = float(labels.n @ distances) / n
-    cross = float(labels.sums[1] @ distances) / n
-    square = float(labels.n @ distances**2) / n
-    return (squared - 2 * ratio * cross + ratio * ratio * square) / mean**2

@@ -60,7 +60,10 @@ def results(scored: Scored, options: Options, rng: np.random.Generator | None) -
         yield from gains.top_results(ranked, options.tops, intervals)
     if Family.GAINS in options.families and amounts is not None:
         yield from gains.profit_results(ranked, amounts, intervals.get("best_profit"), at)
-        yield Result("reference_threshold_profit", "", _chosen_before(ranked, amounts, options))
+        at_reference = Measurement.absent(Reason.NO_REFERENCE, n=ranked.n)
+        if options.threshold is not None:
+            at_reference = gains.profit_at(ranked, options.threshold, amounts, options.level)
+        yield Result("reference_threshold_profit", "", at_reference)
     if probabilities is None or scored.losses is None:
         return
     yield from discrimination.loss_results(scored.losses, options)
@@ -80,12 +83,6 @@ def best_threshold(scored: Scored, options: Options) -> float | None:
         return None
     ranked = Ranked.of(scored.table, scored.bounds)
     return gains.best_threshold(ranked, gains.amounts_of(scored.classes, options.profit))
-
-
-def _chosen_before(ranked: Ranked, amounts: Floats, options: Options) -> Measurement:
-    if options.threshold is None:
-        return Measurement.absent(Reason.NO_REFERENCE, n=ranked.n)
-    return gains.profit_at(ranked, options.threshold, amounts, options.level)
 
 
 def _statistics(

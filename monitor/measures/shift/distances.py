@@ -1,4 +1,4 @@
-"""Distances: Kolmogorov-Smirnov's and Wasserstein's of numbers, others of the cells of the stability index."""
+"""Distances: Kolmogorov-Smirnov's and Wasserstein's of numbers, others of the stability index's cells."""
 
 import math
 from collections.abc import Iterator, Sequence

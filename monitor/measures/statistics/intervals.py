@@ -1,4 +1,4 @@
-"""Intervals of rates, means and their differences, in closed form."""
+"""Means of exact sums, and intervals of rates, means and their differences, in closed form."""
 
 import math
 from bisect import bisect_left
@@ -112,11 +112,30 @@ def newcombe_difference(
     (0.2, 0.0524, 0.3339)
     """
     p1, p2 = first[0] / first[1], second[0] / second[1]
-    of_first, of_second = wilson(*first, level), wilson(*second, level)
-    down = math.hypot(p1 - of_first.lower, of_second.upper - p2)
-    up = math.hypot(of_first.upper - p1, p2 - of_second.lower)
-    difference = p1 - p2
-    return difference, Interval(max(-1.0, difference - down), min(1.0, difference + up), level)
+    interval = difference_interval((p1, wilson(*first, level)), (p2, wilson(*second, level)))
+    return p1 - p2, Interval(max(-1.0, interval.lower), min(1.0, interval.upper), level)
+
+
+def difference_interval(first: tuple[float, Interval], second: tuple[float, Interval]) -> Interval:
+    """Interval of a difference of independent values, first - second, made of both intervals [1]_.
+
+    From d - sqrt((v1 - l1)² + (u2 - v2)²) to d + sqrt((u1 - v1)² + (v2 - l2)²), d = v1 - v2.
+
+    Parameters
+    ----------
+    first, second
+        value v, and its interval (l, u).
+
+    References
+    ----------
+    .. [1] Zou & Donner (2008). Construction of confidence limits about effect measures: a general approach.
+       Statistics in Medicine 27:1693-1702, section 2.
+    """
+    (v1, of_first), (v2, of_second) = first, second
+    below = math.hypot(v1 - of_first.lower, of_second.upper - v2)
+    above = math.hypot(of_first.upper - v1, v2 - of_second.lower)
+    difference = v1 - v2
+    return Interval(difference - below, difference + above, of_first.level)
 
 
 def normal(
@@ -227,9 +246,14 @@ def mean(sums: Sums, term: str, square: str, level: float, *, lowest: float = 0.
     first, second, scale = sums.units(term), sums.units(square), sums.scale(term)
     value, interval = first / (n * HALF) * scale, None
     if n > 1 and not sums.out_of_range(square):
-        variance = max(0, n * second * HALF - first * first) / (n * (n - 1) * HALF * HALF)
+        variance = sample_variance(first, second, n)
         interval = normal(value, variance * scale * scale / n, level, lowest=lowest)
     return Measurement(value=value, n=n, interval=interval)
+
+
+def sample_variance(first: int, second: int, n: int) -> float:
+    """Sample variance of n > 1 numbers, from their sum and that of their squares, in units of 2^-40."""
+    return max(0, n * second * HALF - first * first) / (n * (n - 1) * HALF * HALF)
 
 
 def variance_of(first: Fraction, second: Fraction, n: int) -> float:
@@ -261,8 +285,7 @@ def moments_of(sums: Sums, name: str) -> Moments:
     first, second = sums.units(name), sums.units(f"{name}²")
     if n == 1 or sums.out_of_range(f"{name}²"):
         return Moments(n, first / (n * HALF), math.nan)
-    variance = max(0, n * second * HALF - first * first) / (n * (n - 1) * HALF * HALF)
-    return Moments(n, first / (n * HALF), variance)
+    return Moments(n, first / (n * HALF), sample_variance(first, second, n))
 
 
 def mixed(parts: Sequence[tuple[float, Moments]]) -> Moments:

@@ -1,4 +1,4 @@
-"""Ranked scores: the cells that hold labelled records, and the bootstrap resamples that all measures share."""
+"""Ranked scores: the cells that hold labelled records, and the bootstrap resamples of all measures."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from monitor.core.typing import Floats, Ints, Singles
 from monitor.states.views import ScoreTable
 
 POINTS = 20  # of a curve, at most
-_STEPS = np.linspace(0, 1, POINTS)[1:]
+_ALONG = np.linspace(0, 1, POINTS)[1:]
 CELLS = 30  # of equal mass
 GROUPS = 15  # of two such cells each
 TOP = (0.01, 0.02, 0.05)  # shares of the records that border on a cell, too
@@ -89,7 +89,7 @@ class Ranked:
 def points(ranked: Ranked) -> list[int]:
     """Few cells that lie evenly along the ROC curve, the last one among them; both classes must be there."""
     along = ranked.recall + ranked.fallout
-    return list(dict.fromkeys(np.searchsorted(along, _STEPS * along[-1]).tolist()))
+    return list(dict.fromkeys(np.searchsorted(along, _ALONG * along[-1]).tolist()))
 
 
 def curve(columns: tuple[str, ...], *values: Floats) -> Detail:
@@ -175,7 +175,7 @@ def merged(ranked: Ranked) -> tuple[Ints, Ints]:
     """
     middle = (ranked.both - (ranked.positive + ranked.negative) / 2) / ranked.n
     at = np.searchsorted(middle, _BORDERS)
-    first, group = (_distinct(starts[starts < len(middle)]) for starts in (at, at[_OF_GROUPS]))
+    first, group = (np.unique(starts[starts < len(middle)]) for starts in (at, at[_OF_GROUPS]))
     return first, np.searchsorted(first, group)
 
 
@@ -205,7 +205,7 @@ def resampled(counts: Ints, resamples: int, draw: int, weights: Singles | None =
         drawn[:, 1:] = _drawn(counts, total, _uniforms(draw, resamples)[:total]) / total
     else:
         root = np.sqrt(shares / total).astype(np.float32)[:, None]
-        bridge = normals(draw, cells, resamples) * root
+        bridge = normals(draw, resamples)[:cells] * root
         bridge -= drawn[:, :1] * bridge.sum(axis=0)
         np.add(bridge, drawn[:, :1], out=drawn[:, 1:])
     if weights is not None:
@@ -239,7 +239,8 @@ def at_least_tiny(values: Singles) -> Singles:
 
 
 @lru_cache(maxsize=8)
-def _normals(draw: int, resamples: int) -> Singles:
+def normals(draw: int, resamples: int) -> Singles:
+    """Fixed standard normal numbers, shape (66, resamples)."""
     rng = np.random.default_rng((draw, resamples))
     return rng.standard_normal((2 * len(_BORDERS), resamples), dtype=np.float32)
 
@@ -247,11 +248,6 @@ def _normals(draw: int, resamples: int) -> Singles:
 @lru_cache(maxsize=8)
 def _uniforms(draw: int, resamples: int) -> Floats:
     return np.random.default_rng((draw, resamples)).random((NORMAL_FROM, resamples))
-
-
-def normals(draw: int, rows: int, resamples: int) -> Singles:
-    """Fixed standard normal numbers, shape (rows, resamples), at most 66 rows."""
-    return _normals(draw, resamples)[:rows]
 
 
 def _shares(positives: int, negatives: int, resamples: int, rng: np.random.Generator) -> Singles:
@@ -262,7 +258,7 @@ def _shares(positives: int, negatives: int, resamples: int, rng: np.random.Gener
         if min(positives, negatives) < FEW:
             shares[1:] = rng.binomial(n, positives / n, size=resamples) / n
         else:
-            shares[1:] += math.sqrt(positives * negatives / n) / n * normals(2, 1, resamples)[0]
+            shares[1:] += math.sqrt(positives * negatives / n) / n * normals(2, resamples)[0]
         np.clip(shares, 1 / n, 1 - 1 / n, out=shares)
     return shares.astype(np.float32)
 
@@ -273,8 +269,3 @@ def _drawn(counts: Ints, total: int, uniforms: Floats) -> Ints:
     place = np.repeat(np.arange(len(counts)) * resamples, counts)
     at = place[(uniforms * total).astype(np.int64)] + np.arange(resamples)
     return np.bincount(at.ravel(), minlength=len(counts) * resamples).reshape(len(counts), resamples)
-
-
-def _distinct(ascending: Ints) -> Ints:
-    """Each number once."""
-    return ascending[np.diff(ascending, prepend=-1) > 0]
