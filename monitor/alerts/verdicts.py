@@ -187,44 +187,34 @@ def _verdict(
     accepted: Acceptance | None,
     cause: Detail | None,
 ) -> Verdict:
-    measurement = row.measurement
-    interval = measurement.interval
-    outcome, reason, limit = _outcome(rule, measurement, bases, accepted)
-    return Verdict(
-        outcome=outcome,
+    """What a measurement says, or why it says nothing, and the limit that it was judged against."""
+    measurement, condition = row.measurement, rule.condition
+    value, interval = measurement.value, measurement.interval
+    unknown = Verdict(
+        outcome=Outcome.UNKNOWN,
         window_end=row.window_end,
-        value=measurement.value,
+        value=value,
         lower=None if interval is None else interval.lower,
         upper=None if interval is None else interval.upper,
         n=measurement.n,
-        reason=reason,
-        limit=limit,
         cause=cause,
     )
-
-
-def _outcome(
-    rule: Rule, measurement: Measurement, bases: Mapping[Base, float | None], accepted: Acceptance | None
-) -> tuple[Outcome, str, float | None]:
-    """What a measurement says, why it says nothing, the limit that it was judged against."""
-    if measurement.value is None:
-        return Outcome.UNKNOWN, str(measurement.reason), None
+    if value is None:
+        return replace(unknown, reason=str(measurement.reason))
     if measurement.n < rule.min_n:
-        return Outcome.UNKNOWN, "too_few", None
-    condition = rule.condition
-    sides = _sides(condition, measurement.value, measurement.interval)
+        return replace(unknown, reason="too_few")
+    sides = _sides(condition, value, interval)
     if sides is None:
-        return Outcome.UNKNOWN, "no_interval", None
-    limits = (
-        _limit(condition.above, bases),
-        _limit(condition.below, bases),
-        _limit(condition.and_above, bases),
-    )
+        return replace(unknown, reason="no_interval")
     asked = (condition.above, condition.below, condition.and_above)
-    if any(limit is None and wanted is not None for limit, wanted in zip(limits, asked, strict=True)):
-        return Outcome.UNKNOWN, "no_limit", None
-    outcome, limit = _judged(condition, measurement.value, sides, limits, accepted)
-    return outcome, "", limit
+    above, below, size = (_limit(limit, bases) for limit in asked)
+    if any(
+        limit is None and wanted is not None
+        for limit, wanted in zip((above, below, size), asked, strict=True)
+    ):
+        return replace(unknown, reason="no_limit")
+    outcome, limit = _judged(condition, value, sides, (above, below, size), accepted)
+    return replace(unknown, outcome=outcome, limit=limit)
 
 
 def _sides(condition: Condition, value: float, interval: Interval | None) -> tuple[float, float] | None:

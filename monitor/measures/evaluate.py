@@ -31,22 +31,6 @@ from monitor.records.reading import Task
 from monitor.states.counters import Counters, Layout
 from monitor.states.views import Histogram
 
-__all__ = [
-    "Options",
-    "Result",
-    "best_threshold",
-    "challenge",
-    "comparison",
-    "estimate_errors",
-    "estimates",
-    "expectation",
-    "label_quality",
-    "learned",
-    "performance",
-    "quality",
-    "shift",
-]
-
 
 def performance(counting: Counting, labels: Counters, options: Options) -> list[Result]:
     """Measures of a labels part; none for a model without labels.

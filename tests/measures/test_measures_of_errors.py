@@ -13,7 +13,8 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.evaluate import Options, performance
+from monitor.measures.evaluate import performance
+from monitor.measures.options import Options
 from monitor.measures.regression import QUANTILES, median_baseline
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels

@@ -9,7 +9,8 @@ from scipy import stats
 from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import Options, performance
+from monitor.measures.evaluate import performance
+from monitor.measures.options import Options
 from monitor.states.counters import Counters
 
 VALUES = st.floats(-1000, 1000).map(lambda value: round(value, 6))

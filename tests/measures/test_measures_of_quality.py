@@ -9,7 +9,8 @@ from scipy import stats
 
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
-from monitor.measures.evaluate import Options, performance, quality
+from monitor.measures.evaluate import performance, quality
+from monitor.measures.options import Options
 from monitor.records.counting import Counting
 from monitor.states.counters import Counters
 

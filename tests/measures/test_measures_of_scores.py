@@ -21,7 +21,7 @@ from monitor.measures.classification.discrimination import (
     newcombe_auc,
     roc_auc,
 )
-from monitor.measures.evaluate import Options
+from monitor.measures.options import Options
 from monitor.measures.statistics.ranked import POINTS, Ranked
 from monitor.states.views import ScoreTable
 

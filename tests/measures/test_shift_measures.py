@@ -15,7 +15,8 @@ from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import Options, expectation, shift
+from monitor.measures.evaluate import expectation, shift
+from monitor.measures.options import Options
 from monitor.measures.shift.cells import SIMULATIONS, Expected
 from monitor.measures.shift.stability_index import compare, simulated_critical
 from monitor.records.counting import Counting

@@ -6,6 +6,7 @@ from functools import partial
 
 from monitor.measures.catalogue.measure import Direction, Exposure, Family, Measure, Unit, Yardstick
 
+_INDEX = "Siddiqi (2006), Credit Risk Scorecards; Yurdakul & Naranjo (2020), J. Risk Model Validation 14(4)"
 _LIN = "Lin (1991), IEEE Trans. Inf. Theory 37:145; SciPy `jensenshannon(base=2)`"
 _SHARES = "simulated: 1,000 pairs of samples of the reference's shares, their sizes rounded to two digits"
 _NUMBERS = "simulated: 1,000 Brownian bridges over the reference's cells, the limit of many records"
@@ -21,10 +22,7 @@ SHIFT_ROWS = (
         "records a cell: `too_few`.",
         unit=Unit.PLAIN,
         direction=Direction.LOWER,
-        source=(
-            "Siddiqi (2006), Credit Risk Scorecards; Yurdakul & Naranjo (2020), J. Risk Model Validation "
-            "14(4)"
-        ),
+        source=_INDEX,
         headline=True,
         critical="stability_index_critical",
         exposed=Exposure.FEATURES,
@@ -35,10 +33,7 @@ SHIFT_ROWS = (
         "1), B the cells with reference records; simulated where a cell expects fewer than 50 records. "
         "Detail: m, the records of the reference.",
         unit=Unit.PLAIN,
-        source=(
-            "Siddiqi (2006), Credit Risk Scorecards; Yurdakul & Naranjo (2020), J. Risk Model Validation "
-            "14(4)"
-        ),
+        source=_INDEX,
         headline=True,
         yardstick=Yardstick.CRITICAL,
     ),
@@ -46,10 +41,7 @@ SHIFT_ROWS = (
         "stability_index_bias",
         "Expected index if nothing has shifted: (B - 1)·(1/n + 1/m).",
         unit=Unit.PLAIN,
-        source=(
-            "Siddiqi (2006), Credit Risk Scorecards; Yurdakul & Naranjo (2020), J. Risk Model Validation "
-            "14(4)"
-        ),
+        source=_INDEX,
     ),
     _row(
         "ks_distance",

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -101,9 +102,7 @@ def ks_critical(positives: int, negatives: int, level: float = LEVEL) -> Measure
     n = positives + negatives
     if positives == 0 or negatives == 0:
         return Measurement.absent(_reason(n), n=n)
-    return Measurement(
-        min(1.0, float(scipy.special.kolmogi(1 - level)) * math.sqrt(1 / positives + 1 / negatives)), n
-    )
+    return Measurement(min(1.0, _kolmogorov(level) * math.sqrt(1 / positives + 1 / negatives)), n)
 
 
 def ks_results(ranked: Ranked, spread: Spread | None) -> Iterator[Result]:
@@ -231,3 +230,8 @@ def _newcombe_upper(value: float, positives: int, negatives: int, level: float) 
 
 def _reason(n: int) -> Reason:
     return Reason.ONE_CLASS if n else Reason.NO_LABELS
+
+
+@lru_cache(maxsize=64)
+def _kolmogorov(level: float) -> float:
+    return float(scipy.special.kolmogi(1 - level))

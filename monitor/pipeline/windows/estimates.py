@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import Result, estimate_errors, estimates
+from monitor.measures.evaluate import estimate_errors, estimates
+from monitor.measures.options import Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Estimates
 from monitor.pipeline.windows.calibration_maps import CalibrationMaps, calibration_maps
