@@ -117,9 +117,7 @@ def test_faults_of_a_configuration_are_quiet(hostile: Hostile) -> None:
 
 
 def test_warnings_and_failures_that_nobody_expected_are_quiet() -> None:
-    said = (
-        f"from monitor.show.words import tell_python; tell_python(); name = 'x\\x1b[2J\\n{FORGED}\\u202e'"
-    )
+    said = f"from monitor.show.words import tell_python; tell_python(); name = 'x\\x1b[2J\\n{FORGED}\\u202e'"
     for fails in ("import warnings; warnings.warn(name)", "raise KeyError(name)", "raise ValueError(name)"):
         done = subprocess.run(
             [sys.executable, "-c", f"{said}; {fails}"], capture_output=True, text=True, check=False

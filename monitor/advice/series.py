@@ -7,16 +7,8 @@ from dataclasses import dataclass, replace
 from monitor.core.measurement import Interval, Measurement
 from monitor.exposition.selection import Group, expose
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.evaluate import (
-    Options,
-    Result,
-    comparison,
-    expectation,
-    label_quality,
-    performance,
-    quality,
-    shift,
-)
+from monitor.measures.evaluate import comparison, expectation, label_quality, performance, quality, shift
+from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import label_shift
 from monitor.records.counting import Counting

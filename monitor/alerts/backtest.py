@@ -85,27 +85,23 @@ def summaries(
     rules: Iterable[Rule], alerts: Iterable[Alert], judged: Mapping[str, int], span: tuple[int, int]
 ) -> list[Summary]:
     """How each rule would have done within a span."""
-    alerts = list(alerts)
-    return [
-        _summary(rule.name, [a for a in alerts if a.series.rule == rule.name], judged, span) for rule in rules
-    ]
-
-
-def _summary(rule: str, alerts: list[Alert], judged: Mapping[str, int], span: tuple[int, int]) -> Summary:
     start, end = span
-    times = [(alert.fired_at or 0, _ended(alert, end)) for alert in alerts]
-    return Summary(
-        rule=rule,
-        fired=len(alerts),
-        per_month=len(alerts) * _MONTH / max(1, end - start),
-        firing=_covered(times),
-        longest=max((stop - begin for begin, stop in times), default=0),
-        judged=judged.get(rule, 0),
-    )
-
-
-def _ended(alert: Alert, end: int) -> int:
-    return alert.resolved_at if alert.state is State.RESOLVED and alert.resolved_at is not None else end
+    times: dict[str, list[tuple[int, int]]] = {rule.name: [] for rule in rules}
+    for alert in alerts:
+        if alert.series.rule in times:
+            resolved = alert.resolved_at if alert.state is State.RESOLVED else None
+            times[alert.series.rule].append((alert.fired_at or 0, end if resolved is None else resolved))
+    return [
+        Summary(
+            rule=rule,
+            fired=len(firing),
+            per_month=len(firing) * _MONTH / max(1, end - start),
+            firing=_covered(firing),
+            longest=max((stop - begin for begin, stop in firing), default=0),
+            judged=judged.get(rule, 0),
+        )
+        for rule, firing in times.items()
+    ]
 
 
 def _covered(times: Iterable[tuple[int, int]]) -> int:

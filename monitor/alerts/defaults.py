@@ -117,10 +117,13 @@ def _stops(watched: Watched) -> Iterator[Rule]:
         ),
     )
     if watched.labels:
+        stop = max(LABELS_STOP, 3 * watched.every)
+        if not watched.reported:  # events alone tell the age: labels come so much later
+            stop = min(watched.horizon, stop + watched.settle_after)
         yield Rule(
             name="labels_stopped",
             measure="label_age",
-            condition=Condition(above=Limit(_labels_stop(watched) / SECOND)),
+            condition=Condition(above=Limit(stop / SECOND)),
             severity=Severity.CRITICAL,
             annotations=(
                 ("summary", "No label has been reported for {value}."),
@@ -142,12 +145,6 @@ def _stops(watched: Watched) -> Iterator[Rule]:
             ("action", "Look at the traffic, and whether rows are logged twice or not at all."),
         ),
     )
-
-
-def _labels_stop(watched: Watched) -> int:
-    """Age of labels that have stopped; where only events tell it, labels come so much later."""
-    limit = max(LABELS_STOP, 3 * watched.every)
-    return limit if watched.reported else min(watched.horizon, limit + watched.settle_after)
 
 
 def _performance(watched: Watched) -> Iterator[Rule]:

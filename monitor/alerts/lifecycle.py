@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from monitor.alerts.acceptance import Acceptance
-from monitor.alerts.rules import Rule, Series, Severity
+from monitor.alerts.rules import Acceptance, Rule, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 
 
@@ -77,7 +76,9 @@ def step(rule: Rule, series: Series, alert: Alert | None, verdict: Verdict, at: 
     if alert is None:
         return _began(rule, series, verdict, at) if verdict.outcome is Outcome.BREACH else None
     if verdict.evidence == alert.verdict.evidence:
-        return waited(rule, _known(alert), at)
+        if verdict.outcome is not Outcome.UNKNOWN:  # seen again, after it was missed perhaps
+            alert = replace(alert, unknown_since=None) if alert.unknown_since is not None else alert
+        return waited(rule, alert, at)
     outcome = verdict.outcome
     match Outcome.BREACH if outcome is Outcome.WITHIN and alert.state is State.FIRING else outcome:
         case Outcome.BREACH:
@@ -101,13 +102,6 @@ def waited(rule: Rule, alert: Alert, at: int) -> Alert | None:
     if alert.unknown_since is None or at - alert.unknown_since < rule.unknown_after:
         return alert
     return _ended(alert, Ended.NO_DATA, at)
-
-
-def _known(alert: Alert) -> Alert:
-    """Alert whose last verdict was seen again, after it was missed perhaps."""
-    if alert.unknown_since is None or alert.verdict.outcome is Outcome.UNKNOWN:
-        return alert
-    return replace(alert, unknown_since=None)
 
 
 def removed(alert: Alert, at: int) -> Alert | None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from monitor.alerts.causes import cause_lines
 from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.phrases import beyond, measured, worded
+from monitor.alerts.phrases import beyond, cause_lines, measured, worded
 from monitor.alerts.rules import EVERY, Rule, Series, Severity
 from monitor.alerts.verdicts import excess
 from monitor.core.clock import SECOND, to_iso
@@ -101,18 +100,14 @@ def notices(
     for (name, kind, severity), group in sorted(groups.items()):
         channels = tuple(recipient.channel for recipient in recipients if recipient.wants(severity))
         if channels:
+            largest = sorted(group, key=lambda alert: (-excess(alert.breach), alert.series))
             turning = {alert.series for alert in group}
             others = sum(alert.series.rule == name and alert.series not in turning for alert in firing)
-            payload = _payload(model, by_name.get(name), kind, _by_size(group), others, at)
+            payload = _payload(model, by_name.get(name), kind, largest, others, at)
             written.append(
                 Notice(rule=name, kind=kind, severity=severity, as_of=at, channels=channels, payload=payload)
             )
     return tuple(written)
-
-
-def _by_size(group: Iterable[Alert]) -> list[Alert]:
-    """The largest first: how far beyond its limit, in limits."""
-    return sorted(group, key=lambda alert: (-excess(alert.breach), alert.series))
 
 
 def _payload(
@@ -170,13 +165,10 @@ def title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
     what = f"{len(group)} alerts" if len(group) > 1 else place
     window = f" ({first.series.window})" if first.series.window else ""
     about = f", {what}" if what else ""
-    return readable(f"{_word(kind, group)} {first.severity}: {model} {first.series.rule}{about}{window}")
-
-
-def _word(kind: NoticeKind, group: Sequence[Alert]) -> str:
-    """First word: what ended because nothing is known any more is not said to be resolved."""
-    reasons = {alert.ended for alert in group}
-    return "NO DATA" if kind is NoticeKind.RESOLVED and reasons == {Ended.NO_DATA} else kind.value.upper()
+    # what ended because nothing is known any more is not said to be resolved
+    no_data = kind is NoticeKind.RESOLVED and {alert.ended for alert in group} == {Ended.NO_DATA}
+    word = "NO DATA" if no_data else kind.value.upper()
+    return readable(f"{word} {first.severity}: {model} {first.series.rule}{about}{window}")
 
 
 def text(
@@ -189,9 +181,7 @@ def text(
     lines += [*_window(rule, group), *_times(kind, group, at), ""]
     bullet = "- " if len(group) > 1 else ""
     for alert in group[:_MOST]:
-        lines.append(
-            bullet + (_fired if kind is NoticeKind.FIRING else _resolved)(rule, alert, many=len(group) > 1)
-        )
+        lines.append(bullet + _line(rule, kind, alert, many=len(group) > 1))
     lines += [f"- and {len(group) - _MOST} more"] if len(group) > _MOST else []
     lines += [f"{others} more of this rule fire already."] if others and kind is NoticeKind.FIRING else []
     lines += [f"{others} more of this rule still fire."] if others and kind is NoticeKind.RESOLVED else []
@@ -232,17 +222,15 @@ def _times(kind: NoticeKind, group: Sequence[Alert], at: int) -> Iterator[str]:
         yield f"In breach from {to_iso(since)} to {to_iso(at)}, {_span(at - since)}."
 
 
-def _fired(rule: Rule | None, alert: Alert, *, many: bool) -> str:
-    place = _named(alert.series) if many else _place(alert.series)
-    return f"{place}: {beyond(rule, alert.breach)}" if place else beyond(rule, alert.breach)
-
-
-def _resolved(rule: Rule | None, alert: Alert, *, many: bool) -> str:
-    place = _named(alert.series) if many else _place(alert.series)
-    was = f"it was {beyond(rule, alert.breach)}"
-    now = f"now {measured(rule, alert.verdict)}; " if alert.ended in (Ended.CLEARED, Ended.REVISED) else ""
-    why = f" ({alert.ended})" if many and alert.ended is not None else ""
-    return f"{place}: {now}{was}{why}" if place else f"{now}{was}{why}"
+def _line(rule: Rule | None, kind: NoticeKind, alert: Alert, *, many: bool) -> str:
+    """One alert: its place, the breach, and what became of it."""
+    place, line = _named(alert.series) if many else _place(alert.series), beyond(rule, alert.breach)
+    if kind is NoticeKind.RESOLVED:
+        back = alert.ended in (Ended.CLEARED, Ended.REVISED)
+        now = f"now {measured(rule, alert.verdict)}; " if back else ""
+        why = f" ({alert.ended})" if many and alert.ended is not None else ""
+        line = f"{now}it was {line}{why}"
+    return f"{place}: {line}" if place else line
 
 
 def _advice(notes: Mapping[str, str]) -> list[str]:

@@ -1,10 +1,21 @@
-"""Values of a rule in words: with their unit, how sure they are, and their limit."""
+"""Values of a rule in words: with their unit, how sure they are, their limit, and what stands behind them."""
 
+from collections.abc import Iterator, Sequence
+
+from monitor.alerts.lifecycle import Alert
 from monitor.alerts.rules import Base, Bound, Rule
 from monitor.alerts.verdicts import Verdict
 from monitor.core.text import duration, number
+from monitor.measures.against import FIGURES
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import OF_SHIFT, Unit, Yardstick
+
+_MOST = 5  # lines of one table
+_TITLES = {
+    "cell": "Cells that moved most",
+    "feature": "Features, the largest first",
+    "segment": "Segments that contribute most",
+}
 
 
 def worded(rule: Rule | None, value: float | None) -> str:
@@ -64,9 +75,9 @@ def _of_condition(rule: Rule | None, side: str) -> str:
 
 def _plain(rule: Rule, value: float) -> str:
     """Value of a measure; a difference bears its sign."""
-    unit = _catalogued(rule)
+    measure = BY_NAME.get(rule.measure)
     sign = "+" if _differs(rule) and value > 0 else ""
-    if unit is Unit.SECONDS:
+    if measure is not None and measure.unit is Unit.SECONDS:
         return sign + duration(value)
     return sign + number(100 * value if _unit(rule) else value)
 
@@ -78,12 +89,34 @@ def _unit(rule: Rule) -> str:
     return "percentage points" if _differs(rule) else "%"
 
 
-def _catalogued(rule: Rule) -> Unit:
-    measure = BY_NAME.get(rule.measure)
-    return Unit.PLAIN if measure is None else measure.unit
-
-
 def _differs(rule: Rule) -> bool:
     """Whether the values of a rule are differences; shift against another moment is none."""
     measure = BY_NAME.get(rule.measure)
     return rule.against != "" and measure is not None and measure.family not in OF_SHIFT
+
+
+def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
+    """Lines on the cause of the largest alert of a group; none where nothing is known."""
+    cause = group[0].breach.cause
+    if cause is None or not cause.rows:
+        return
+    yield ""
+    if cause.columns == FIGURES:
+        before, *_, n = cause.rows[0]
+        yield f"It was {_cell(before)}, n {_cell(n)}, at the moment it is compared with."
+        return
+    first, columns = cause.columns[0], [column.replace("_", " ") for column in cause.columns[1:]]
+    subject = group[0].series.subject
+    of = f" of {subject}" if len(group) > 1 and subject else ""
+    yield f"{_TITLES.get(first, first.capitalize())}{of}:"
+    for row in cause.rows[:_MOST]:
+        name, *values = row
+        if first == "feature" and rule is not None and isinstance(values[0], float | int):
+            yield f"- {name}: {rule.measure} {of_measure(rule, values[0])}"
+            continue
+        named = zip(columns, values, strict=True)
+        yield f"- {_cell(name)}: " + ", ".join(f"{column} {_cell(value)}" for column, value in named)
+
+
+def _cell(value: float | str | None) -> str:
+    return value if isinstance(value, str) else number(value) or "unknown"

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from monitor.alerts.acceptance import Acceptance, Accepted
 from monitor.alerts.lifecycle import Alert, Ended, State, missed, removed, step, waited
-from monitor.alerts.rules import Rule, Series
-from monitor.alerts.verdicts import Verdict, index, judge, looked_at, needed
+from monitor.alerts.rules import Acceptance, Accepted, Rule, Series
+from monitor.alerts.verdicts import index, judge, looked_at, needed
 from monitor.measures.rows import MeasurementRow
 
 
@@ -62,9 +61,12 @@ def advance(
         verdicts = judge(rule, by_place, accepted)
         mine = {series: alert for series, alert in standing.items() if series.rule == rule.name}
         for series in {**mine, **verdicts}:
-            before = mine.get(series)
-            seen = before is not None and looked_at(by_place, rule, series, before.verdict.window_end)
-            alert = _moved(rule, series, before, verdicts.get(series), at, looked=seen)
+            before, alert = mine.get(series), None
+            if series in verdicts:
+                alert = step(rule, series, before, verdicts[series], at)
+            elif before is not None:
+                looked = looked_at(by_place, rule, series, before.verdict.window_end)
+                alert = missed(rule, before, at) if looked else waited(rule, before, at)
             if alert is not None and alert.state is State.RESOLVED:
                 expected = _expected(alert, (accepted or {}).get(series))
                 ended.append(replace(alert, ended=Ended.ACCEPTED) if expected else alert)
@@ -81,16 +83,6 @@ def _expected(alert: Alert, accepted: Acceptance | None) -> bool:
     if accepted is None or alert.ended not in (Ended.CLEARED, Ended.REVISED):
         return False
     return alert.breach.window_end <= accepted.end
-
-
-def _moved(
-    rule: Rule, series: Series, alert: Alert | None, verdict: Verdict | None, at: int, *, looked: bool
-) -> Alert | None:
-    if verdict is not None:
-        return step(rule, series, alert, verdict, at)
-    if alert is None:
-        return None
-    return missed(rule, alert, at) if looked else waited(rule, alert, at)
 
 
 def _round(

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from monitor.alerts.acceptance import Acceptance, Accepted
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, matches
+from monitor.alerts.rules import Acceptance, Accepted, Base, Bound, Condition, Limit, Rule, Series, matches
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES
 from monitor.measures.catalogue import BY_NAME
@@ -16,6 +15,8 @@ from monitor.measures.rows import CUMULATIVE, MeasurementRow
 _TOP = 5  # features, cells or segments that a verdict names
 _COUNTED = ("feature", "value")
 _ALWAYS = frozenset({"records", "coverage"})  # one of them is there wherever anything was measured
+_Key: TypeAlias = tuple[str, str, str, str]
+Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
 class Outcome(StrEnum):
@@ -57,10 +58,6 @@ class Verdict:
     def evidence(self) -> tuple[int, float | None, float | None, float | None, int, Outcome]:
         """What makes a verdict a new one: a new window end, or a changed state of the same."""
         return (self.window_end, self.value, self.lower, self.upper, self.n, self.outcome)
-
-
-_Key: TypeAlias = tuple[str, str, str, str]
-Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
 def needed(rules: Iterable[Rule]) -> frozenset[str]:
@@ -140,7 +137,8 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
     verdicts: dict[Series, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):
         version, segment = row.version or "", row.segment or ""
-        if not _is_judged(rule, row, version, segment):
+        patterns = (rule.subject, row.subject), (rule.version, version), (rule.segment, segment)
+        if not all(matches(pattern, value) for pattern, value in patterns):
             continue
         series = Series(rule.name, version, segment, row.window, row.subject)
         if series in verdicts and verdicts[series].window_end >= row.window_end:
@@ -148,7 +146,7 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         key = (version, segment, row.subject, row.window_end)
         bases = {
             Base.ONE: 1.0,
-            Base.CRITICAL: _value(critical.get(key)),
+            Base.CRITICAL: critical[key].value if key in critical else None,
             Base.EARLIER: _earlier(whole.get(key), row),
         }
         verdict = _verdict(rule, row, bases, accepted.get(series), _cause(row.measurement.detail, cause))
@@ -163,14 +161,6 @@ def _cause(own: Detail | None, segments: Detail | None) -> Detail | None:
     return segments or own if own is None or own.columns == FIGURES else own
 
 
-def _is_judged(rule: Rule, row: MeasurementRow, version: str, segment: str) -> bool:
-    return (
-        matches(rule.subject, row.subject)
-        and matches(rule.version, version)
-        and matches(rule.segment, segment)
-    )
-
-
 def _is_critical(condition: Condition) -> bool:
     limits = (condition.above, condition.below, condition.and_above)
     return any(limit is not None and limit.base is Base.CRITICAL for limit in limits)
@@ -180,10 +170,6 @@ def _by_stratum(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str, str, int
     return {
         (row.version or "", row.segment or "", row.subject, row.window_end): row.measurement for row in rows
     }
-
-
-def _value(measurement: Measurement | None) -> float | None:
-    return None if measurement is None else measurement.value
 
 
 def _earlier(now: Measurement | None, row: MeasurementRow) -> float | None:
@@ -200,44 +186,34 @@ def _verdict(
     accepted: Acceptance | None,
     cause: Detail | None,
 ) -> Verdict:
-    measurement = row.measurement
-    interval = measurement.interval
-    outcome, reason, limit = _outcome(rule, measurement, bases, accepted)
-    return Verdict(
-        outcome=outcome,
+    """What a measurement says, or why it says nothing, and the limit that it was judged against."""
+    measurement, condition = row.measurement, rule.condition
+    value, interval = measurement.value, measurement.interval
+    unknown = Verdict(
+        outcome=Outcome.UNKNOWN,
         window_end=row.window_end,
-        value=measurement.value,
+        value=value,
         lower=None if interval is None else interval.lower,
         upper=None if interval is None else interval.upper,
         n=measurement.n,
-        reason=reason,
-        limit=limit,
         cause=cause,
     )
-
-
-def _outcome(
-    rule: Rule, measurement: Measurement, bases: Mapping[Base, float | None], accepted: Acceptance | None
-) -> tuple[Outcome, str, float | None]:
-    """What a measurement says, why it says nothing, the limit that it was judged against."""
-    if measurement.value is None:
-        return Outcome.UNKNOWN, str(measurement.reason), None
+    if value is None:
+        return replace(unknown, reason=str(measurement.reason))
     if measurement.n < rule.min_n:
-        return Outcome.UNKNOWN, "too_few", None
-    condition = rule.condition
-    sides = _sides(condition, measurement.value, measurement.interval)
+        return replace(unknown, reason="too_few")
+    sides = _sides(condition, value, interval)
     if sides is None:
-        return Outcome.UNKNOWN, "no_interval", None
-    limits = (
-        _limit(condition.above, bases),
-        _limit(condition.below, bases),
-        _limit(condition.and_above, bases),
-    )
+        return replace(unknown, reason="no_interval")
     asked = (condition.above, condition.below, condition.and_above)
-    if any(limit is None and wanted is not None for limit, wanted in zip(limits, asked, strict=True)):
-        return Outcome.UNKNOWN, "no_limit", None
-    outcome, limit = _judged(condition, measurement.value, sides, limits, accepted)
-    return outcome, "", limit
+    above, below, size = (_limit(limit, bases) for limit in asked)
+    if any(
+        limit is None and wanted is not None
+        for limit, wanted in zip((above, below, size), asked, strict=True)
+    ):
+        return replace(unknown, reason="no_limit")
+    outcome, limit = _judged(condition, value, sides, (above, below, size), accepted)
+    return replace(unknown, outcome=outcome, limit=limit)
 
 
 def _sides(condition: Condition, value: float, interval: Interval | None) -> tuple[float, float] | None:

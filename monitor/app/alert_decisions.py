@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from monitor.alerts.acceptance import ACCEPTED, ACKNOWLEDGED
 from monitor.alerts.lifecycle import Alert, State, accepted
-from monitor.alerts.rules import Rule
+from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, Rule
 from monitor.app.model_history import Decision
 from monitor.app.wiring import App
 from monitor.core.clock import to_iso

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from monitor.alerts.acceptance import Accepted
 from monitor.alerts.lifecycle import Alert, State
-from monitor.alerts.rules import Rule
+from monitor.alerts.rules import Accepted, Rule
 from monitor.alerts.verdicts import Outcome, index, judge, needed
 from monitor.exposition.names import ALERT_FIRING, ALERT_PENDING, ALERT_SINCE, PREFIX, RULE_SERIES
 from monitor.measures.rows import MeasurementRow

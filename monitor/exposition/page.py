@@ -9,8 +9,8 @@ from typing import TypeAlias
 from prometheus_client import Metric, generate_latest
 from prometheus_client.exposition import choose_encoder
 
-from monitor.alerts.acceptance import Accepted
 from monitor.alerts.lifecycle import Alert
+from monitor.alerts.rules import Accepted
 from monitor.exposition.alerts import alert_families
 from monitor.exposition.measurement_families import measurement_families
 from monitor.exposition.selection import Exposed, expose

@@ -20,7 +20,7 @@ def as_yaml(value: Mapping[str, Plain]) -> str:
     >>> print(as_yaml({"groups": [{"name": "a", "n": 1, "expr": "x\n  > 1"}], "job": "a: b"}), end="")
     groups:
       - name: a
-        n: 1
+        "n": 1
         expr: |-
           x
             > 1

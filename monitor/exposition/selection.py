@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
-from monitor.alerts.acceptance import Accepted
 from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert
+from monitor.alerts.rules import Accepted
 from monitor.alerts.verdicts import needed
 from monitor.core.clock import SECOND
 from monitor.exposition import names

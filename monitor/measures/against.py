@@ -8,6 +8,7 @@ from monitor.core.measurement import Detail, Interval, Measurement
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
 from monitor.measures.classification.confusion import Margins, shares
 from monitor.measures.regression import mean_absolute_error
+from monitor.measures.statistics.intervals import difference_interval
 from monitor.records.counting import Counting
 from monitor.records.reading import Task
 from monitor.states.counters import Counters
@@ -54,8 +55,7 @@ def is_comparable(measure: Measure, *, every: bool = False) -> bool:
 def difference(now: Measurement, then: Measurement) -> Measurement:
     """Value now less the value then, of other records.
 
-    The interval is made of both intervals (l, u) around the values v, 1 now and 2 then [1]_: from
-    d - sqrt((v1 - l1)² + (u2 - v2)²) to d + sqrt((u1 - v1)² + (v2 - l2)²). Of two Wilson intervals that is
+    The interval is made of both values' intervals: see `difference_interval`. Of two Wilson intervals that is
     Newcombe's hybrid score interval.
 
     Returns
@@ -63,11 +63,6 @@ def difference(now: Measurement, then: Measurement) -> Measurement:
     Measurement
         with the n of `now`, the resolutions added up, and as detail the figures of `then`. The reason of
         `now`, else of `then`, where either has no value; no interval where either has none.
-
-    References
-    ----------
-    .. [1] Zou & Donner (2008). Construction of confidence limits about effect measures: a general approach.
-       Statistics in Medicine 27:1693-1702, section 2.
 
     >>> from monitor.core.interval import Interval
     >>> now = Measurement(value=0.7, n=100, interval=Interval(0.64, 0.76))
@@ -79,12 +74,14 @@ def difference(now: Measurement, then: Measurement) -> Measurement:
         return Measurement(value=None, reason=now.reason, n=now.n)
     if then.value is None:
         return Measurement(value=None, reason=then.reason, n=now.n)
-    value = now.value - then.value
+    interval = None
+    if now.interval is not None and then.interval is not None:
+        interval = difference_interval((now.value, now.interval), (then.value, then.interval))
     bounds = (None, None) if then.interval is None else (then.interval.lower, then.interval.upper)
     return Measurement(
-        value=value,
+        value=now.value - then.value,
         n=now.n,
-        interval=_interval(value, now, then),
+        interval=interval,
         resolution=now.resolution + then.resolution,
         detail=Detail(FIGURES, ((then.value, *bounds, then.n),)),
     )
@@ -180,14 +177,6 @@ def segment_contribution(
     rows = tuple(_row(name, added[name], now, then, whole) for name in worst[:MOST])
     n = now.get(worst[0], NO_RECORDS).n
     return Measurement(value=added[worst[0]], n=n, detail=Detail(SEGMENTS, rows))
-
-
-def _interval(value: float, now: Measurement, then: Measurement) -> Interval | None:
-    if now.interval is None or then.interval is None or now.value is None or then.value is None:
-        return None
-    below = math.hypot(now.value - now.interval.lower, then.interval.upper - then.value)
-    above = math.hypot(now.interval.upper - now.value, then.value - then.interval.lower)
-    return Interval(value - below, value + above, now.interval.level)
 
 
 def _pull(part: SegmentMean, n: int, centre: float) -> float:

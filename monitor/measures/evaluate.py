@@ -2,7 +2,7 @@
 
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import LEVEL, Reason
-from monitor.measures import error_quantiles, regression
+from monitor.measures import regression
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.class_estimates import class_results, largest_result
 from monitor.measures.classification import confusion, probabilities, scores
@@ -20,33 +20,15 @@ from monitor.measures.estimates import (
 )
 from monitor.measures.labels import results as label_results
 from monitor.measures.options import FEATURE, Options, Result, generator
-from monitor.measures.quality import results as quality_results
 from monitor.measures.shift import stability_index, values
-from monitor.measures.shift.cells import Expected, Subject
-from monitor.measures.shift.mixture import Mixture
-from monitor.measures.statistics.moments import mixed, moments_of
+from monitor.measures.shift.cells import Expected, Mixture, Subject
+from monitor.measures.statistics.intervals import mixed, moments_of
 from monitor.measures.volume import volume_results
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.labels import pairing
 from monitor.records.reading import Task
 from monitor.states.counters import Counters, Layout
 from monitor.states.views import Histogram
-
-__all__ = [
-    "Options",
-    "Result",
-    "best_threshold",
-    "challenge",
-    "comparison",
-    "estimate_errors",
-    "estimates",
-    "expectation",
-    "label_quality",
-    "learned",
-    "performance",
-    "quality",
-    "shift",
-]
 
 
 def performance(counting: Counting, labels: Counters, options: Options) -> list[Result]:
@@ -62,7 +44,7 @@ def performance(counting: Counting, labels: Counters, options: Options) -> list[
         tables = counting.error_table(labels), counting.label_errors(labels)
         return [
             *regression.results(moments, counting.percentages(labels), options),
-            *error_quantiles.results(moments, *tables, options),
+            *regression.cell_results(moments, *tables, options),
         ]
     rng, opened = generator(labels) if options.resamples else None, labels.opened()
     results = list(confusion.results(counting.confusion(opened), options, rng))
@@ -162,7 +144,7 @@ def quality(
     for name, grid in counting.outputs.items():
         if features or not name.startswith(FEATURE):
             histogram = Histogram(grid, dense[layout.slice(name)])
-            results += quality_results(name, histogram, absent, level)
+            results += values.quality_results(name, histogram, absent, level)
     return results
 
 

@@ -1,14 +1,19 @@
-"""Numbers: errors of a regression model."""
+"""Numbers: errors of a regression model, from sums, and by cell."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy
 
 from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
+from monitor.core.typing import Floats, Ints
 from monitor.measures.options import Options, Result
-from monitor.measures.statistics.intervals import normal
-from monitor.measures.statistics.moments import mean
+from monitor.measures.statistics.intervals import mean, normal
 from monitor.states import sums
+from monitor.states.error_tables import ErrorTable, LabelErrors
+from monitor.states.sums import HALF
 from monitor.states.views import Sums
 
 _R2_MOMENTS = (
@@ -18,6 +23,8 @@ _R2_MOMENTS = (
     "squared_error_label",
     "squared_error_squared_label",
 )
+QUANTILES = {"error_p05": 5, "error_p25": 25, "error_median": 50, "error_p75": 75, "error_p95": 95}
+_RELATIVE = ("relative_absolute_error", "d2_absolute_error_score")
 
 
 def mean_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
@@ -145,3 +152,209 @@ def _ratio_variance(errors: Sums) -> float:
     of_label = y4 * n**3 - 4 * c * y3 * n**2 + 6 * c * c * b * n - 3 * c**4 - spread * spread
     numerator = of_error * spread * spread - 2 * a * spread * joint + a * a * of_label
     return max(0, numerator) * n * n / spread**4
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Cells that hold records, ascending.
+
+    Parameters
+    ----------
+    lower, upper
+        bounds, infinite where open, in the unit of the labels.
+    up_to
+        records of the cell and of those below it.
+    """
+
+    lower: Floats
+    upper: Floats
+    up_to: Ints
+
+    @property
+    def n(self) -> int:
+        """All records."""
+        return int(self.up_to[-1]) if len(self.up_to) else 0
+
+
+def signed(table: ErrorTable) -> Ordered:
+    """Errors, ascending."""
+    used = np.flatnonzero(table.counts)
+    return _ordered(table, used, table.counts[used])
+
+
+def absolute(table: ErrorTable) -> Ordered:
+    """Absolute errors, ascending: cells of opposite errors together."""
+    middle = len(table.edges) // 2
+    folded = table.counts[middle:].copy()
+    folded[1:] += table.counts[middle - 1 :: -1]
+    used = np.flatnonzero(folded)
+    return _ordered(table, used + middle, folded[used])
+
+
+def quantile(cells: Ordered, percent: int, level: float = LEVEL) -> Measurement:
+    """Value that a percentage of the records does not exceed, from the middles of cells.
+
+    The order statistic of rank ⌈n · percent / 100⌉, or the mean of it and the next where that is whole
+    (definition 2 of [1]_): the usual median. The exact value lies within the resolution, half a cell's width.
+    The interval reaches from the lower edge of one order statistic's cell to the upper edge of another's, the
+    ranks from the binomial distribution [2]_: it holds the true quantile at least as often as it says.
+
+    Returns
+    -------
+    Measurement
+        or ``no_labels``; ``out_of_range`` in an open cell. Without an interval where n is too small for one.
+
+    References
+    ----------
+    .. [1] Hyndman & Fan (1996). Sample quantiles in statistical packages. Am. Stat. 50:361.
+    .. [2] Conover (1999). Practical Nonparametric Statistics, 3rd ed., section 3.2.
+    """
+    rank, rest = divmod(cells.n * percent, 100)
+    value = _middle(cells, [rank + 1, rank + 1] if rest else [rank, rank + 1])
+    if value.value is None:
+        return value
+    return replace(value, interval=_quantile_interval(cells, percent / 100, level))
+
+
+def median_absolute_error(magnitudes: Ordered, level: float = LEVEL) -> Measurement:
+    """Median of |prediction - label|."""
+    median = quantile(magnitudes, 50, level)
+    if median.interval is None:
+        return median
+    return replace(median, interval=replace(median.interval, lower=max(0.0, median.interval.lower)))
+
+
+def max_error(magnitudes: Ordered) -> Measurement:
+    """Largest |prediction - label|."""
+    return _middle(magnitudes, [magnitudes.n, magnitudes.n])
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Absolute errors of always saying the median label, in units of the scale.
+
+    Parameters
+    ----------
+    lowest, highest
+        bounds of their sum; equal where no cell holds the median between its records.
+    distances
+        of the labels from the median, by cell, on average.
+    """
+
+    lowest: float
+    highest: float
+    distances: Floats
+
+
+def median_baseline(labels: LabelErrors) -> Baseline | None:
+    """Sum of |label - median| from sums by cell; None where the median lies in an open cell.
+
+    Outside the cell that holds the median all distances have one sign, so that the cells' sums give them
+    exactly. Within it, of n labels with mean y in [a, b], the distances from y sum to at most
+    2 n (b - y)(y - a) / (b - a), which is reached if all lie at its edges [1]_. The sum is a convex
+    function of the point, smallest at the median and of slope below n there: replacing the n labels by their
+    mean gives the lower bound, the distances from y the upper one.
+
+    References
+    ----------
+    .. [1] Edmundson (1956). Bounds on the expectation of a convex function of a random variable. RAND P-982.
+    """
+    n, (sums, _) = labels.n, labels.sums
+    total, up_to = int(n.sum()), np.cumsum(n)
+    first, last = np.searchsorted(up_to, [(total + 1) // 2, total // 2 + 1]).tolist()
+    if first in (0, len(labels.edges)) or last in (0, len(labels.edges)):
+        return None
+    mean = sums / np.maximum(n, 1)
+    if first != last:
+        point, spread = float(labels.edges[first]), 0.0
+    else:
+        a, b = labels.edges[first - 1 : first + 1].tolist()
+        point = float(mean[first])
+        spread = 2 * max(0.0, (b - point) * (point - a)) / (b - a)
+    distances = np.where(n > 0, np.abs(mean - point), 0.0)
+    lowest = float(n @ distances)
+    distances[first] += spread / 2
+    return Baseline(lowest, lowest + int(n[first]) * spread, distances)
+
+
+def relative_absolute_error(errors: Sums, labels: LabelErrors, level: float = LEVEL) -> Measurement:
+    """Mean absolute error / that of always saying the median label.
+
+    The interval is the delta method's: a record's influence is (|error| - ratio · distance) / mean distance,
+    and that of the median itself is none, for the baseline is smallest there. Distances are those of the
+    labels' cells.
+
+    Returns
+    -------
+    Measurement
+        its resolution is half the distance of what the bounds of the baseline give; ``undefined`` where all
+        labels are equal or in one cell.
+    """
+    n = errors.n("absolute_error")
+    if n == 0:
+        return Measurement.absent(Reason.NO_LABELS, n=0)
+    if int(labels.n.sum()) != n:
+        return Measurement.absent(Reason.NOT_COUNTED, n=n)
+    terms = ("absolute_error", "squared_label", "label")
+    baseline = None if labels.out_of_range else median_baseline(labels)
+    if baseline is None or any(errors.out_of_range(term) for term in terms):
+        return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
+    if equal_labels(errors) or baseline.lowest <= 0:
+        return Measurement.absent(Reason.UNDEFINED, n=n)
+    total = errors.units("absolute_error") / HALF
+    low, high = total / baseline.highest, total / baseline.lowest
+    value = low + (high - low) / 2
+    interval = None
+    if not errors.out_of_range("squared_error"):
+        squared = errors.units("squared_error") / (n * HALF)
+        distances = baseline.distances
+        mean_distance = float(labels.n @ distances) / n
+        cross = float(labels.sums[1] @ distances) / n
+        square = float(labels.n @ distances**2) / n
+        variance = (squared - 2 * value * cross + value * value * square) / mean_distance**2
+        interval = normal(value, variance / n, level, lowest=0.0)
+    return Measurement(value=value, n=n, interval=interval, resolution=(high - low) / 2)
+
+
+def cell_results(errors: Sums, table: ErrorTable, labels: LabelErrors, options: Options) -> Iterator[Result]:
+    """All measures of a regression model that need cells: the whole's alone are counted."""
+    level, n = options.level, errors.n("error")
+    if n and not table.counts.any():
+        names = (*QUANTILES, "median_absolute_error", "max_error", *_RELATIVE)
+        yield from (Result(name, "", Measurement.absent(Reason.NOT_COUNTED, n=n)) for name in names)
+        return
+    ordered, magnitudes = signed(table), absolute(table)
+    for name, percent in QUANTILES.items():
+        yield Result(name, "", quantile(ordered, percent, level))
+    yield Result("median_absolute_error", "", median_absolute_error(magnitudes, level))
+    yield Result("max_error", "", max_error(magnitudes))
+    relative = relative_absolute_error(errors, labels, level)
+    for name, measurement in zip(_RELATIVE, (relative, complement(relative)), strict=True):
+        yield Result(name, "", measurement)
+
+
+def _ordered(table: ErrorTable, cells: Ints, counts: Ints) -> Ordered:
+    bounds = np.concatenate([[-np.inf], table.edges, [np.inf]]) * table.scale
+    return Ordered(bounds[cells], bounds[cells + 1], np.cumsum(counts))
+
+
+def _middle(cells: Ordered, ranks: Sequence[int]) -> Measurement:
+    """Mean of two order statistics, each taken as the middle of its cell."""
+    if cells.n == 0:
+        return Measurement.absent(Reason.NO_LABELS, n=0)
+    at = np.searchsorted(cells.up_to, ranks)
+    lower, upper = float(cells.lower[at].sum()), float(cells.upper[at].sum())
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return Measurement.absent(Reason.OUT_OF_RANGE, n=cells.n)
+    return Measurement(value=(lower + upper) / 4, n=cells.n, resolution=(upper - lower) / 4)
+
+
+def _quantile_interval(cells: Ordered, share: float, level: float) -> Interval | None:
+    """Between the order statistics of ranks B and B' + 1, B and B' the binomial's quantiles."""
+    n, tail = cells.n, 0.5 - level / 2
+    low, high = (math.ceil(rank) for rank in scipy.special.bdtrik([tail, 1 - tail], n, share).tolist())
+    if low < 1 or high >= n:
+        return None
+    first, last = np.searchsorted(cells.up_to, [low, high + 1]).tolist()
+    lower, upper = float(cells.lower[first]), float(cells.upper[last])
+    return Interval(lower, upper, level) if math.isfinite(lower) and math.isfinite(upper) else None

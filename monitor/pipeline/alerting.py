@@ -6,11 +6,10 @@ evidence of every such verdict stands in the store. All others judge the newest 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from monitor.alerts.acceptance import ACCEPTED, Acceptance, read
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.messages import Notice, Recipient, notices
 from monitor.alerts.rounds import Round, advance
-from monitor.alerts.rules import Rule, Series
+from monitor.alerts.rules import ACCEPTED, Acceptance, Rule, Series, read_accepted
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Store
@@ -20,7 +19,7 @@ def accepted_changes(store: Store, spec: ModelSpec, as_of: int) -> dict[Series, 
     """Changes that are expected as of a moment. Cost: a query of few rows, none without rules."""
     if not spec.rules:
         return {}
-    return read([event.detail for event in store.events(spec.name, ACCEPTED)], as_of)
+    return read_accepted([event.detail for event in store.events(spec.name, ACCEPTED)], as_of)
 
 
 def alerted(

@@ -6,9 +6,8 @@ Values go from step to step. Panes are stored as they are counted, all else by o
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 
-from monitor.alerts.acceptance import Acceptance
 from monitor.alerts.messages import Recipient
-from monitor.alerts.rules import Series
+from monitor.alerts.rules import Acceptance, Series
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from monitor.alerts.acceptance import Acceptance
+from monitor.alerts.rules import Acceptance
 from monitor.core.clock import DAY, floor_to
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading

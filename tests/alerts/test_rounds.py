@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from test_verdicts import ABOVE, row
 
-from monitor.alerts.acceptance import Acceptance
 from monitor.alerts.lifecycle import Ended, State
 from monitor.alerts.rounds import advance
-from monitor.alerts.rules import Series
+from monitor.alerts.rules import Acceptance, Series
 from monitor.core.clock import DAY
 
 SERIES = Series("shift", window="7d")

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from monitor.alerts.acceptance import Acceptance, read
-from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series
+from monitor.alerts.rules import Acceptance, Base, Bound, Condition, Limit, Rule, Series, read_accepted
 from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
@@ -241,16 +240,16 @@ def test_what_is_accepted_is_read_back_until_it_is_over() -> None:
     first = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, until=9)
     second = replace(first, series=Series("other"), until=None)
 
-    assert read([first.text(), second.text()], 8) == {first.series: first, second.series: second}
-    assert read([first.text(), second.text()], 9) == {second.series: second}
-    assert read([second.text(), replace(second, until=8).text()], 9) == {}
+    assert read_accepted([first.text(), second.text()], 8) == {first.series: first, second.series: second}
+    assert read_accepted([first.text(), second.text()], 9) == {second.series: second}
+    assert read_accepted([second.text(), replace(second, until=8).text()], 9) == {}
 
 
 def test_what_is_accepted_holds_only_after_the_cycle_that_was_seen() -> None:
     accepted = Acceptance(series=Series("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, since=8)
 
-    assert read([accepted.text()], 8) == {}
-    assert read([accepted.text()], 9) == {accepted.series: accepted}
+    assert read_accepted([accepted.text()], 8) == {}
+    assert read_accepted([accepted.text()], 9) == {accepted.series: accepted}
 
 
 def test_where_the_accepted_window_is_no_longer_counted_its_bounds_still_hold() -> None:

@@ -1,20 +1,22 @@
 """States of small examples, counted by the real counting functions."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from scipy import stats
 
 from monitor.core.measurement import Measurement
-from monitor.core.typing import Floats
-from monitor.measures.options import Result
+from monitor.core.typing import Floats, Ints
+from monitor.measures.evaluate import performance
+from monitor.measures.options import Options, Result
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import Reading, Task
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import Reference, counting_without_reference, reference_of
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 
@@ -61,12 +63,20 @@ def binary_reading(*, threshold: float = 0.5) -> Reading:
     )
 
 
-def scored(scores: Sequence[float], labels: Sequence[object], counting: Counting) -> Counters:
+def scored(scores: Sequence[float] | Floats, labels: Sequence[object] | Ints, counting: Counting) -> Counters:
     """Labels part of a binary model."""
     texts = [None if label is None else str(label) for label in labels]
     return labels_part(
         table(score=pa.array(scores, pa.float64()), label=pa.array(texts, pa.string())), counting
     )
+
+
+def measures_of_scores(
+    scores: Sequence[float] | Floats, labels: Sequence[int] | Ints, options: Options
+) -> dict[str, Measurement]:
+    """Performance of a binary model with probabilities."""
+    counting = binary_counting()
+    return by_name(performance(counting, scored(scores, labels, counting), options))
 
 
 def class_counting(classes: tuple[str, ...]) -> Counting:
@@ -80,6 +90,18 @@ def classified(actual: Sequence[str], predicted: Sequence[str], counting: Counti
     """Labels part of a model that predicts classes."""
     rows = table(label=pa.array(actual, pa.string()), prediction=pa.array(predicted, pa.string()))
     return labels_part(rows, counting)
+
+
+def probability_counting(classes: tuple[str, ...]) -> Counting:
+    """Counting of a model of several classes with their probabilities and without a reference."""
+    reading = replace(binary_reading(), task=Task.MULTICLASS, classes=classes, probabilities=classes)
+    return counting_without_reference(replace(reading, threshold=None))
+
+
+def probability_columns(classes: Sequence[str], shares: Floats) -> Mapping[str, object]:
+    """Columns of class probabilities, shape (records, classes)."""
+    columns = zip(classes, shares.T, strict=True)
+    return {f"probability:{name}": pa.array(column, pa.float64()) for name, column in columns}
 
 
 def of_matrix(classes: tuple[str, ...], matrix: Sequence[Sequence[int]]) -> tuple[Counting, Counters]:
@@ -100,10 +122,25 @@ def number_counting(scale: float = 1.0) -> Counting:
     )
 
 
-def numbered(predictions: Sequence[float], labels: Sequence[float], counting: Counting) -> Counters:
+def numbered(
+    predictions: Sequence[float] | Floats, labels: Sequence[float] | Floats, counting: Counting
+) -> Counters:
     """Labels part of a regression model."""
     rows = table(prediction=pa.array(predictions, pa.float64()), label=pa.array(labels, pa.float64()))
     return labels_part(rows, counting)
+
+
+def measures_of_numbers(
+    predictions: Sequence[float] | Floats, labels: Sequence[float] | Floats, counting: Counting | None = None
+) -> dict[str, Measurement]:
+    """Performance of a regression model; without a counting that of `number_counting`."""
+    counting = counting or number_counting()
+    return by_name(performance(counting, numbered(predictions, labels, counting), Options()))
+
+
+def reference_of_rows(rows: pa.Table, reading: Reading) -> Reference:
+    """Reference of rows made by `table`."""
+    return reference_of(rows.drop_columns(["id", "event_time"]), reading)
 
 
 def raw_distance(first: Floats, second: Floats) -> float:

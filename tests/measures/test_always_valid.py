@@ -15,7 +15,6 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue.comparison import CONCENTRATION
 from monitor.measures.comparison.arms import Mean, Rate
 from monitor.measures.comparison.sequential import (
-    Arm,
     arm_of,
     confidence_sequence,
     control_record_share,
@@ -178,6 +177,6 @@ def test_simulated_experiments_keep_what_is_promised() -> None:
 
 
 def test_arms_and_measurements_are_plain_values() -> None:
-    assert arm_of(Rate(0, 0)) == Arm(0.0, 0.0, 0)
+    assert arm_of(Rate(0, 0)) == Mean(0.0, 0.0, 0)
     assert isinstance(control_record_share(1, 1, 0.5), Measurement)
     assert np.isfinite(log_share_evidence(10**9, 9 * 10**9, 0.1, 0.1))

@@ -1,10 +1,14 @@
-"""Intervals in closed form, against SciPy."""
+"""Intervals in closed form, and the roots that others need, against SciPy."""
+
+import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import brentq
 
 from monitor.core.measurement import Interval
 from monitor.measures.statistics.intervals import (
@@ -12,11 +16,20 @@ from monitor.measures.statistics.intervals import (
     newcombe_difference,
     normal,
     percentiles,
+    root,
     student,
     wilson,
 )
 
 COUNTS = st.integers(1, 10**6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+SHAPES: dict[str, Callable[[float], float]] = {
+    "line": lambda x: x,
+    "cubic": lambda x: x**3 + x / 10,
+    "steep": lambda x: math.expm1(40 * x),
+    "flat beside a jump": lambda x: math.tanh(1e4 * x),
+    "logarithm": lambda x: math.log(x + 1.1) - math.log(1.1),
+    "falls": lambda x: -math.sinh(5 * x),
+}
 
 
 @given(COUNTS, st.sampled_from([0.8, 0.95, 0.99]))
@@ -80,3 +93,16 @@ def test_percentiles_leave_undefined_draws_out_until_they_are_half() -> None:
     intervals = percentiles(np.asarray(rows), 0.5)
 
     assert intervals == [Interval(1.5, 2.5, 0.5), None, None, Interval(1.75, 3.25, 0.5)]
+
+
+@given(shape=st.sampled_from(sorted(SHAPES)), zero=st.floats(0.001, 0.999))
+def test_a_root_is_scipys(shape: str, zero: float) -> None:
+    def moved(x: float) -> float:
+        return SHAPES[shape](x - zero)
+
+    assert root(moved, 0.0, 1.0) == pytest.approx(brentq(moved, 0.0, 1.0, xtol=1e-12), abs=3e-12)
+
+
+@pytest.mark.parametrize(("start", "end"), [(0.5, 2.0), (-1.0, 0.5), (2.0, 0.5)])
+def test_a_root_at_an_end_is_found(start: float, end: float) -> None:
+    assert root(lambda x: x - 0.5, start, end) == pytest.approx(0.5, abs=3e-12)

@@ -17,7 +17,8 @@ from measure_states import (
 from scipy import stats
 
 from monitor.core.measurement import Reason
-from monitor.measures.evaluate import Options, comparison
+from monitor.measures.evaluate import comparison
+from monitor.measures.options import Options
 from monitor.records.reading import Arms
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters

@@ -15,7 +15,8 @@ from monitor.measures.comparison.arms import (
     rate_ratio,
     weekly,
 )
-from monitor.measures.evaluate import Options, comparison
+from monitor.measures.evaluate import comparison
+from monitor.measures.options import Options
 from monitor.states.sums import HALF
 
 

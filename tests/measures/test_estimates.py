@@ -12,7 +12,9 @@ from measure_states import (
     by_name,
     labels_part,
     number_counting,
+    probability_counting,
     records_part,
+    reference_of_rows,
     table,
 )
 from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_auc_score
@@ -24,8 +26,7 @@ from monitor.measures.estimates import Calibration
 from monitor.measures.evaluate import estimate_errors, estimates, learned, performance
 from monitor.measures.options import Options
 from monitor.records.counting import Counting
-from monitor.records.reading import Task
-from monitor.records.reference import counting_without_reference, reference_of
+from monitor.records.reference import counting_without_reference
 
 ASK = Options(resamples=0)
 
@@ -205,10 +206,7 @@ def test_no_estimate_where_the_family_is_left_out() -> None:
 
 def test_of_several_classes_the_most_probable_one_is_right_as_often_as_it_was() -> None:
     rng, classes = np.random.default_rng(9), ("ant", "bee", "cat")
-    reading = replace(
-        binary_reading(), task=Task.MULTICLASS, classes=classes, probabilities=classes, threshold=None
-    )
-    counting = counting_without_reference(reading)
+    counting = probability_counting(classes)
     shares = rng.dirichlet([1, 1, 1], 3000)
     actual = np.asarray(classes)[(shares.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1)]
     rows = table(
@@ -234,7 +232,7 @@ def test_expected_errors_follow_the_predictions() -> None:
     """E|e| = prediction · sqrt(2/π); the interval holds what labels give."""
     rng, held = np.random.default_rng(2), 0
     reading = number_counting().reading
-    made = reference_of(regression_rows(rng, 6000, 1, 10)[0].drop_columns(["id", "event_time"]), reading)
+    made = reference_of_rows(regression_rows(rng, 6000, 1, 10)[0], reading)
     known = learned(made.counting, made.labels)
     for _ in range(40):
         window, actual = regression_rows(rng, 1500, 6, 10)

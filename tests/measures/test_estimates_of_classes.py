@@ -1,13 +1,18 @@
 """Estimates of several classes before labels arrive: closed forms, scikit-learn, coverage in simulation."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from measure_states import binary_reading, labels_part, records_part, table
+from measure_states import (
+    labels_part,
+    probability_columns,
+    probability_counting,
+    records_part,
+    table,
+)
 from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
 from monitor.core.measurement import Measurement, Reason
@@ -15,26 +20,17 @@ from monitor.core.typing import Floats, Ints
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import estimate_errors, estimates, learned, performance
 from monitor.measures.options import Options
-from monitor.records.counting import Counting
-from monitor.records.reading import Task
-from monitor.records.reference import counting_without_reference
 
 ASK = Options(resamples=0, families=frozenset(Family))
 CLASSES = ("ant", "bee", "cat")
+COUNTING = probability_counting(CLASSES)
 MEASURES = ("roc_auc", "precision", "recall")
 LATTICE = np.asarray([*permutations([0.6, 0.3, 0.1]), *permutations([0.8, 0.14, 0.06]), [0.42, 0.38, 0.2]])
 
 
-def counting() -> Counting:
-    reading = replace(
-        binary_reading(), task=Task.MULTICLASS, classes=CLASSES, probabilities=CLASSES, threshold=None
-    )
-    return counting_without_reference(reading)
-
-
 def rows_of(shares: Floats, actual: Ints | None = None, predicted: Ints | None = None) -> pa.Table:
     named = np.asarray(CLASSES)
-    columns = {f"probability:{name}": pa.array(one) for name, one in zip(CLASSES, shares.T, strict=True)}
+    columns = dict(probability_columns(CLASSES, shares))
     if actual is not None:
         columns["label"] = pa.array(named[actual].tolist())
     if predicted is not None:
@@ -50,8 +46,8 @@ def drawn(rng: np.random.Generator, n: int, alpha: tuple[float, ...] = (1, 1, 1)
 
 
 def estimated(taught: pa.Table, window: pa.Table) -> Mapping[tuple[str, str], Measurement]:
-    known = learned(counting(), labels_part(taught, counting()))
-    found = estimates(counting(), known, records_part(window, counting()), ASK)
+    known = learned(COUNTING, labels_part(taught, COUNTING))
+    found = estimates(COUNTING, known, records_part(window, COUNTING), ASK)
     return {(one.measure, one.subject): one.measurement for one in found}
 
 
@@ -117,7 +113,7 @@ def test_probabilities_that_are_too_sure_or_not_sure_enough_are_put_right(
 
 def test_intervals_hold_what_labels_give_in_95_percent_of_runs() -> None:
     """40 runs: by chance fewer than 33 in 1 % of the cases; of macro means they are upper bounds."""
-    rng, of, held = np.random.default_rng(8), counting(), dict.fromkeys(MEASURES, 0)
+    rng, of, held = np.random.default_rng(8), COUNTING, dict.fromkeys(MEASURES, 0)
     for _ in range(40):
         known = learned(of, labels_part(rows_of(*drawn(rng, 3000)), of))
         window = rows_of(*drawn(rng, 800))
@@ -134,7 +130,7 @@ def test_intervals_hold_what_labels_give_in_95_percent_of_runs() -> None:
 
 
 def test_the_error_of_a_class_is_its_estimate_less_what_its_labels_gave() -> None:
-    rng, of = np.random.default_rng(2), counting()
+    rng, of = np.random.default_rng(2), COUNTING
     known = learned(of, labels_part(rows_of(*drawn(rng, 3000)), of))
     shares, labels = drawn(rng, 1000)
     window = rows_of(shares, labels)

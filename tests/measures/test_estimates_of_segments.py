@@ -5,14 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from measure_states import LATER, PANE, binary_reading, by_name, labels_part, records_part, table
+from measure_states import (
+    LATER,
+    PANE,
+    binary_reading,
+    by_name,
+    labels_part,
+    records_part,
+    reference_of_rows,
+    table,
+)
 
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import estimates, learned
 from monitor.measures.options import Options
 from monitor.records.count_records import count_records
 from monitor.records.reading import Reading, Task
-from monitor.records.reference import reference_of
 from monitor.states.strata import Stratum, segments_of
 
 ASK = Options(resamples=0, families=frozenset(Family))
@@ -49,7 +57,7 @@ def rows_of(reading: Reading, n: int, seed: int) -> pa.Table:
 @pytest.mark.parametrize("reading", [BINARY, SEVERAL, NUMBERS], ids=["binary", "classes", "numbers"])
 def test_a_segment_is_estimated_as_a_model_of_its_rows_alone(reading: Reading) -> None:
     reference, window = rows_of(reading, 3_000, 1), rows_of(reading, 500, 2)
-    made = reference_of(reference.drop_columns(["id", "event_time"]), reading)
+    made = reference_of_rows(reference, reading)
     records = count_records(window, made.counting, panes=PANE, as_of=LATER)[0].strata
     lesson = learned(made.counting, made.label_segments[B], whole=False)
 

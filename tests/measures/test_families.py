@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 import pyarrow as pa
 import pytest
-from measure_states import binary_reading, records_part, table
+from measure_states import binary_reading, records_part, reference_of_rows, table
 
 from monitor.config.schema import ModelTable
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
@@ -13,13 +13,12 @@ from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, OPTIONA
 from monitor.measures.evaluate import expectation, shift
 from monitor.measures.options import Options
 from monitor.records.reading import Task
-from monitor.records.reference import reference_of
 
 
 def families_of(wanted: frozenset[Family]) -> set[Family]:
     """Families of what is measured of records."""
     rows = table(score=pa.array(np.linspace(0, 1, 500)))
-    made = reference_of(rows.drop_columns(["id", "event_time"]), binary_reading())
+    made = reference_of_rows(rows, binary_reading())
     window = records_part(rows, made.counting)
     found = shift(made.counting, expectation(made.counting, made.records), window, Options(families=wanted))
     return {BY_NAME[result.measure].family for result in found}

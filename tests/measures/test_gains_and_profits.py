@@ -1,22 +1,25 @@
 """Gains, average precision and profits, against scikit-learn and plain sorting of the raw scores."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measure_states import binary_counting, by_name, scored
+from measure_states import binary_counting, measures_of_scores, scored
 from scipy import stats
 from scipy.special import expit, logit
 from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.classification.gains import average_precision, deciles, found_at
-from monitor.measures.classification.profit import (
+from monitor.measures.classification.gains import (
     amounts_of,
+    average_precision,
     best_threshold,
+    deciles,
+    found_at,
     least_profit,
     profit_at,
     profits,
@@ -31,6 +34,7 @@ SLACK = 1e-9
 PROFIT = {("1", "1"): 14.0, ("1", "0"): -14.0, ("0", "1"): -3.0, ("0", "0"): 0.5}
 AMOUNTS = amounts_of(("0", "1"), PROFIT)
 ASK = Options(resamples=20, profit=PROFIT)
+measured = partial(measures_of_scores, options=ASK)
 RECORDS = st.lists(
     st.tuples(
         st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 0.5 + 1e-9, 1.0]), st.floats(0, 1e-6)),
@@ -39,11 +43,6 @@ RECORDS = st.lists(
     min_size=1,
     max_size=80,
 )
-
-
-def measured(scores: list[float], labels: list[int], options: Options = ASK) -> dict[str, Measurement]:
-    counting = binary_counting()
-    return by_name(performance(counting, scored(scores, labels, counting), options))
 
 
 def ranked_of(scores: list[float], labels: list[int]) -> Ranked:
@@ -175,7 +174,7 @@ def test_ten_positives_of_ten_thousand_have_intervals() -> None:
     labels[:10] = 1
     scores = np.clip(rng.beta(1, 60, 10_000) + 0.05 * labels, 0, 1)
 
-    found = measured(scores.tolist(), labels.tolist(), Options(resamples=200, profit=PROFIT))
+    found = measured(scores, labels, options=Options(resamples=200, profit=PROFIT))
 
     for name in ("average_precision", "recall_at_top top:1%", "lift_top_decile", "best_profit"):
         interval = found[name].interval
@@ -190,7 +189,7 @@ def test_the_bounds_of_a_few_positives_at_the_top_end_where_shares_end() -> None
     rng, bounds = np.random.default_rng(13), []
     for _ in range(40):
         scores, labels = rng.random(150), (rng.random(150) < 0.1).astype(int)
-        found = measured(scores.tolist(), labels.tolist(), Options(resamples=400))
+        found = measured(scores, labels, options=Options(resamples=400))
         tops = [one for name, one in found.items() if "_at_top" in name or name == "gain_top_decile"]
         bounds += [
             bound for one in tops if one.interval for bound in (one.interval.lower, one.interval.upper)
@@ -227,9 +226,7 @@ def test_the_interval_of_the_best_profit_is_not_below_what_none_or_all_gives_for
     rng, lowest = np.random.default_rng(14), []
     for _ in range(40):
         scores, labels = rng.random(80), (rng.random(80) < 0.3).astype(int)
-        found = measured(scores.tolist(), labels.tolist(), Options(resamples=100, profit=profit))[
-            "best_profit"
-        ]
+        found = measured(scores, labels, options=Options(resamples=100, profit=profit))["best_profit"]
         assert found.interval is not None
         assert found.value is not None
         assert found.interval.lower <= found.value
@@ -295,7 +292,7 @@ def test_to_say_positive_of_nobody_may_be_best() -> None:
 
     assert best_threshold(table, AMOUNTS) == np.inf
     assert profit_at(table, np.inf, AMOUNTS).value == 1.0
-    cheap = measured([0.1, 0.9] * 10, [1, 0] * 10, Options(resamples=5, profit={("0", "1"): -1.0}))
+    cheap = measured([0.1, 0.9] * 10, [1, 0] * 10, options=Options(resamples=5, profit={("0", "1"): -1.0}))
     assert cheap["best_profit_threshold"].reason is Reason.UNDEFINED
 
 
@@ -322,7 +319,7 @@ def test_a_threshold_that_was_chosen_before_is_told_its_profit() -> None:
     labels = (rng.random(400) < 0.5 * now).astype(int)
 
     chosen = chosen_threshold(counting, earlier, ASK)
-    found = measured(now.tolist(), labels.tolist(), replace(ASK, threshold=chosen))
+    found = measured(now.tolist(), labels.tolist(), options=replace(ASK, threshold=chosen))
 
     assert chosen is not None
     said = (now >= chosen).astype(int)

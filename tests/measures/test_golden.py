@@ -25,7 +25,8 @@ from measure_states import (
 )
 
 from monitor.core.measurement import RateMethod
-from monitor.measures.evaluate import Options, challenge, comparison, performance
+from monitor.measures.evaluate import challenge, comparison, performance
+from monitor.measures.options import Options
 from monitor.measures.shift.stability_index import compare
 from monitor.measures.statistics.intervals import RATE_INTERVALS
 from monitor.records.reading import Challenger

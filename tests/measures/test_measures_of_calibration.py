@@ -1,10 +1,12 @@
 """Calibration, against scikit-learn on the raw scores."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measure_states import binary_counting, by_name, scored
+from measure_states import binary_counting, measures_of_scores, scored
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
@@ -12,19 +14,12 @@ from sklearn.linear_model import LogisticRegression
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.classification.recalibration import recalibration
-from monitor.measures.evaluate import performance
 from monitor.measures.options import Options
-from monitor.measures.statistics.ranked import Ranked
-from monitor.measures.statistics.resampling import GROUPS
+from monitor.measures.statistics.ranked import GROUPS, Ranked
 
-ASK = Options(resamples=200)
+measured = partial(measures_of_scores, options=Options(resamples=200))
 CLIP = 2.0**-12
 HALF = 1 / 4096  # of the width of a cell without a reference
-
-
-def measured(scores: Floats, labels: Ints, options: Options = ASK) -> dict[str, Measurement]:
-    counting = binary_counting()
-    return by_name(performance(counting, scored(scores.tolist(), labels.tolist(), counting), options))
 
 
 def samples(seed: int, n: int, slope: float = 1.0, intercept: float = 0.0) -> tuple[Floats, Ints]:
@@ -185,7 +180,7 @@ def test_the_squared_error_of_a_calibrated_model_is_zero_on_average() -> None:
     values = []
     for _ in range(100):
         scores = rng.random(300)
-        found = measured(scores, (rng.random(300) < scores).astype(np.int64), Options(resamples=5))
+        found = measured(scores, (rng.random(300) < scores).astype(np.int64), options=Options(resamples=5))
         values.append(value_of(found, "squared_calibration_error"))
 
     assert abs(np.mean(values)) < 3 * np.std(values) / np.sqrt(100)

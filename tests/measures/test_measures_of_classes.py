@@ -18,7 +18,8 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.catalogue.confusion import CONFUSION_ROWS
 from monitor.measures.classification.confusion import results
-from monitor.measures.evaluate import Options, performance
+from monitor.measures.evaluate import performance
+from monitor.measures.options import Options
 from monitor.records.reading import Task
 from monitor.states.counters import Counters
 from monitor.states.views import Confusion

@@ -7,14 +7,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure_states import by_name, labels_part, number_counting, numbered, table
+from measure_states import by_name, labels_part, measures_of_numbers, number_counting, numbered, table
 from scipy import stats
 from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats
-from monitor.measures.error_quantiles import QUANTILES, median_baseline
-from monitor.measures.evaluate import Options, performance
+from monitor.measures.evaluate import performance
+from monitor.measures.options import Options
+from monitor.measures.regression import QUANTILES, median_baseline
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import Arms, Reading, Task
@@ -28,13 +29,6 @@ NUMBERS = st.one_of(
 )
 RECORDS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=40)
 ROUNDING = 1e-9
-
-
-def measured(
-    predictions: Floats, labels: Floats, counting: Counting, level: float = 0.95
-) -> dict[str, Measurement]:
-    counters = numbered(predictions.tolist(), labels.tolist(), counting)
-    return by_name(performance(counting, counters, Options(level=level)))
 
 
 def columns(records: list[tuple[float, float]]) -> tuple[Floats, Floats]:
@@ -57,7 +51,7 @@ def order_statistic(ordered: Floats, percent: int) -> float:
 def test_order_statistics_lie_within_the_resolution(records: list[tuple[float, float]]) -> None:
     predictions, labels = columns(records)
 
-    found = measured(predictions, labels, number_counting())
+    found = measures_of_numbers(predictions, labels)
 
     errors = np.sort(predictions - labels)
     for name, percent in QUANTILES.items():
@@ -73,7 +67,7 @@ def test_quantiles_are_those_of_numpy() -> None:
     rng = np.random.default_rng(3)
     labels, errors = rng.normal(size=401), rng.standard_t(3, size=401)
 
-    found = measured(labels + errors, labels, number_counting())
+    found = measures_of_numbers(labels + errors, labels)
 
     expected = np.quantile(errors, np.asarray([*QUANTILES.values()]) / 100, method="averaged_inverted_cdf")
     for name, value in zip(QUANTILES, expected.tolist(), strict=True):
@@ -86,7 +80,7 @@ def test_the_skill_against_the_median_is_scikit_learns_within_the_resolution(
 ) -> None:
     predictions, labels = columns(records)
 
-    found = measured(predictions, labels, number_counting())["d2_absolute_error_score"]
+    found = measures_of_numbers(predictions, labels)["d2_absolute_error_score"]
 
     if found.value is None:
         assert found.reason is Reason.UNDEFINED
@@ -110,7 +104,7 @@ def test_the_baseline_of_the_median_lies_within_its_bounds(labels: list[float]) 
 def test_the_baseline_of_the_median_is_exact_where_the_median_lies_between_cells() -> None:
     labels = np.asarray([1.0, 2.0, 4.0, 8.0])
 
-    found = measured(labels + 1, labels, number_counting())["relative_absolute_error"]
+    found = measures_of_numbers(labels + 1, labels)["relative_absolute_error"]
 
     assert found.value == pytest.approx(4 / 9, rel=1e-12)
     assert found.resolution == 0
@@ -120,7 +114,7 @@ def test_the_baseline_of_the_median_is_exact_where_the_median_lies_between_cells
 def test_percentages_are_scikit_learns_or_undefined(records: list[tuple[float, float]]) -> None:
     predictions, labels = columns(records)
 
-    found = measured(predictions, labels, number_counting())["mean_absolute_percentage_error"]
+    found = measures_of_numbers(predictions, labels)["mean_absolute_percentage_error"]
 
     if np.any(labels == 0):
         assert found == Measurement.absent(Reason.UNDEFINED, n=len(labels))
@@ -137,7 +131,7 @@ def test_sums_and_ratios_belong_to_the_means(records: list[tuple[float, float]])
     predictions, labels = columns(records)
     errors = predictions - labels
 
-    found = measured(predictions, labels, number_counting())
+    found = measures_of_numbers(predictions, labels)
 
     assert found["bias"].value == pytest.approx(errors.mean(), rel=1e-9, abs=1e-9)
     if found["mean_squared_error"].value is not None:
@@ -160,8 +154,8 @@ def test_the_median_of_labels_far_from_zero_needs_a_reference() -> None:
     labels = 1e5 + rng.normal(size=300)
     predictions = labels + rng.normal(size=300) / 4
 
-    alone = measured(predictions, labels, number_counting())["relative_absolute_error"]
-    referred = measured(predictions, labels, counting_of(labels))["relative_absolute_error"]
+    alone = measures_of_numbers(predictions, labels)["relative_absolute_error"]
+    referred = measures_of_numbers(predictions, labels, counting_of(labels))["relative_absolute_error"]
 
     assert alone.reason is Reason.UNDEFINED
     assert off(referred, 1 - metrics.d2_absolute_error_score(labels, predictions)) <= 0
@@ -181,7 +175,7 @@ def test_values_of_any_size_are_measured_where_the_reference_has_that_size(size:
     labels = size * rng.lognormal(0, 0.5, size=400)
     predictions = labels + size * rng.normal(size=400) / 4
 
-    found = measured(predictions, labels, counting_of(labels))
+    found = measures_of_numbers(predictions, labels, counting_of(labels))
 
     assert all(measurement.value is not None for measurement in found.values()), found
     exact = {
@@ -206,7 +200,7 @@ def test_a_median_that_drifted_from_the_references_is_found_within_the_resolutio
     labels = rng.normal(1e6 + 15, 10, size=2000)
     predictions = labels + rng.normal(size=2000)
 
-    found = measured(predictions, labels, counting)["relative_absolute_error"]
+    found = measures_of_numbers(predictions, labels, counting)["relative_absolute_error"]
 
     assert off(found, 1 - metrics.d2_absolute_error_score(labels, predictions)) <= 0
     assert found.resolution < 0.005 * (found.value or 0)
@@ -217,7 +211,7 @@ def test_intervals_of_quantiles_lie_between_order_statistics(n: int) -> None:
     rng = np.random.default_rng(n)
     errors = np.sort(rng.normal(size=n))
 
-    found = measured(errors, np.zeros(n), number_counting())
+    found = measures_of_numbers(errors, np.zeros(n))
 
     for name, percent in QUANTILES.items():
         low, high = np.asarray(stats.binom.ppf([0.025, 0.975], n, percent / 100)).astype(int)
@@ -233,7 +227,7 @@ def test_intervals_of_quantiles_lie_between_order_statistics(n: int) -> None:
 def test_too_few_records_have_quantiles_without_interval(n: int, without: set[str]) -> None:
     rng = np.random.default_rng(n)
 
-    found = measured(rng.normal(size=n), np.zeros(n), number_counting())
+    found = measures_of_numbers(rng.normal(size=n), np.zeros(n))
 
     assert {name for name in QUANTILES if found[name].interval is None} == without
     assert all(found[name].value is not None for name in QUANTILES)
@@ -247,7 +241,9 @@ def test_the_interval_of_an_error_relative_to_the_medians_is_the_delta_methods()
     ratio = errors.mean() / distances.mean()
     half = stats.norm.ppf(0.975) * np.std((errors - ratio * distances) / distances.mean()) / np.sqrt(1500)
 
-    interval = measured(predictions, labels, counting_of(labels))["relative_absolute_error"].interval
+    interval = measures_of_numbers(predictions, labels, counting_of(labels))[
+        "relative_absolute_error"
+    ].interval
 
     assert interval is not None
     assert [interval.lower, interval.upper] == pytest.approx([ratio - half, ratio + half], rel=0.003)
@@ -257,7 +253,7 @@ def test_the_interval_of_a_bias_may_lie_below_zero() -> None:
     errors = np.asarray([-3.0, -2.0, -1.0])
     half = stats.norm.ppf(0.975) / np.sqrt(3)
 
-    found = measured(errors, np.zeros(3), number_counting())["bias"]
+    found = measures_of_numbers(errors, np.zeros(3))["bias"]
 
     assert found.interval is not None
     assert [found.interval.lower, found.interval.upper] == pytest.approx([-2 - half, -2 + half])
@@ -266,7 +262,7 @@ def test_the_interval_of_a_bias_may_lie_below_zero() -> None:
 def test_perfect_predictions_have_errors_of_zero_within_the_innermost_cell() -> None:
     labels = np.arange(1.0, 100.0)
 
-    found = measured(labels, labels, number_counting())
+    found = measures_of_numbers(labels, labels)
 
     for name in (*QUANTILES, "median_absolute_error", "max_error"):
         assert (found[name].value, found[name].resolution) == (0, 2.0**-20), name
@@ -277,7 +273,7 @@ def test_perfect_predictions_have_errors_of_zero_within_the_innermost_cell() -> 
 def test_errors_beyond_the_last_cell_have_no_value_but_spare_the_other_quantiles() -> None:
     errors = np.asarray([*range(26), 1e10, 1e10, 1e10, 1e10])
 
-    found = measured(errors, np.zeros(30), number_counting())
+    found = measures_of_numbers(errors, np.zeros(30))
 
     assert found["max_error"].reason is Reason.OUT_OF_RANGE
     assert off(found["error_median"], float(np.median(errors))) <= 0
@@ -285,7 +281,7 @@ def test_errors_beyond_the_last_cell_have_no_value_but_spare_the_other_quantiles
 
 
 def test_a_median_label_beyond_the_last_cell_has_no_baseline() -> None:
-    found = measured(np.zeros(3), np.asarray([1e10, 2e10, 0.0]), number_counting())
+    found = measures_of_numbers(np.zeros(3), np.asarray([1e10, 2e10, 0.0]))
 
     assert found["relative_absolute_error"].reason is Reason.OUT_OF_RANGE
 
@@ -293,9 +289,7 @@ def test_a_median_label_beyond_the_last_cell_has_no_baseline() -> None:
 def test_squares_out_of_range_cost_the_interval_of_the_ratio_alone() -> None:
     labels = np.asarray([1.0, 2.0, 4.0, 8.0])
 
-    found = measured(labels + np.asarray([2e6, 0, 1, 0]), labels, number_counting())[
-        "relative_absolute_error"
-    ]
+    found = measures_of_numbers(labels + np.asarray([2e6, 0, 1, 0]), labels)["relative_absolute_error"]
 
     assert found.value == pytest.approx((2e6 + 1) / 9)
     assert found.interval is None

@@ -11,8 +11,9 @@ from measure_states import binary_counting, binary_reading, by_name, labels_part
 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import Options, label_quality, performance
+from monitor.measures.evaluate import label_quality, performance
 from monitor.measures.labels import label_delay, results
+from monitor.measures.options import Options
 from monitor.records.counting import DELAY_EDGES, TALLY
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters

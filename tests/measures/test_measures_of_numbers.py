@@ -4,28 +4,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure_states import by_name, number_counting, numbered
+from measure_states import measures_of_numbers, number_counting
 from scipy import stats
 from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import Options, performance
+from monitor.measures.evaluate import performance
+from monitor.measures.options import Options
 from monitor.states.counters import Counters
 
 VALUES = st.floats(-1000, 1000).map(lambda value: round(value, 6))
 RECORDS = st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=50)
 
 
-def measured(predictions: list[float], labels: list[float], scale: float = 1.0) -> dict[str, Measurement]:
-    counting = number_counting(scale)
-    return by_name(performance(counting, numbered(predictions, labels, counting), Options()))
-
-
 @given(RECORDS)
 def test_errors_equal_scikit_learn(records: list[tuple[float, float]]) -> None:
     predictions, labels = ([*column] for column in zip(*records, strict=True))
 
-    found = measured(predictions, labels)
+    found = measures_of_numbers(predictions, labels)
 
     squared = metrics.mean_squared_error(labels, predictions)
     assert found["mean_squared_error"].value == pytest.approx(squared, rel=1e-9, abs=1e-11)
@@ -38,7 +34,7 @@ def test_errors_equal_scikit_learn(records: list[tuple[float, float]]) -> None:
 def test_r2_equals_scikit_learn_or_is_undefined(records: list[tuple[int, int]]) -> None:
     predictions, labels = ([float(value) for value in column] for column in zip(*records, strict=True))
 
-    found = measured(predictions, labels)["r2_score"]
+    found = measures_of_numbers(predictions, labels)["r2_score"]
 
     if len(set(labels)) == 1:
         assert found == Measurement.absent(Reason.UNDEFINED, n=len(labels))
@@ -48,7 +44,7 @@ def test_r2_equals_scikit_learn_or_is_undefined(records: list[tuple[int, int]]) 
 
 @pytest.mark.parametrize("constant", [0.1, 1 / 3, 1234.567, -1e-7])
 def test_equal_labels_that_are_no_multiple_of_the_unit_have_no_r2(constant: float) -> None:
-    found = measured([1.0, 2.0, 3.0], [constant] * 3)["r2_score"]
+    found = measures_of_numbers([1.0, 2.0, 3.0], [constant] * 3)["r2_score"]
 
     assert found.reason is Reason.UNDEFINED
 
@@ -58,7 +54,7 @@ def test_a_huge_mean_of_labels_does_not_spoil_r2() -> None:
     labels = 1e5 + rng.normal(size=300)
     predictions = labels + rng.normal(size=300) / 4
 
-    found = measured(predictions.tolist(), labels.tolist())["r2_score"]
+    found = measures_of_numbers(predictions, labels)["r2_score"]
 
     assert found.value == pytest.approx(metrics.r2_score(labels, predictions), rel=1e-6)
 
@@ -72,7 +68,7 @@ def test_r2_interval_is_the_delta_method_of_the_records_influence() -> None:
     half = stats.norm.ppf(0.975) * influence.std() / np.sqrt(500)
     value = metrics.r2_score(labels, predictions)
 
-    interval = measured(predictions.tolist(), labels.tolist())["r2_score"].interval
+    interval = measures_of_numbers(predictions, labels)["r2_score"].interval
 
     assert interval is not None
     assert [interval.lower, interval.upper] == pytest.approx([value - half, value + half], rel=1e-6)
@@ -83,7 +79,7 @@ def test_error_intervals_are_those_of_means() -> None:
     labels, errors = rng.normal(size=400), rng.normal(size=400)
     z = stats.norm.ppf(0.975)
 
-    found = measured((labels + errors).tolist(), labels.tolist())
+    found = measures_of_numbers(labels + errors, labels)
 
     for name, terms in (("mean_squared_error", errors**2), ("mean_absolute_error", np.abs(errors))):
         interval = found[name].interval
@@ -108,14 +104,14 @@ def test_without_records_there_is_a_reason() -> None:
 def test_a_perfect_constant_model_has_an_error_relative_to_the_means_of_one() -> None:
     labels = np.arange(10.0)
 
-    found = measured([4.5] * 10, labels.tolist())
+    found = measures_of_numbers([4.5] * 10, labels.tolist())
 
     assert found["relative_squared_error"] == Measurement(value=1.0, n=10)
     assert found["r2_score"] == Measurement(value=0.0, n=10)
 
 
 def test_one_record_has_errors_without_interval() -> None:
-    found = measured([3.0], [1.0])
+    found = measures_of_numbers([3.0], [1.0])
 
     assert found["mean_squared_error"] == Measurement(value=4.0, n=1)
     assert found["root_mean_squared_error"] == Measurement(value=2.0, n=1)
@@ -123,14 +119,14 @@ def test_one_record_has_errors_without_interval() -> None:
 
 
 def test_perfect_predictions_have_no_error_and_no_interval() -> None:
-    found = measured([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])
+    found = measures_of_numbers([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])
 
     assert found["r2_score"] == Measurement(value=1.0, n=3)
     assert found["root_mean_squared_error"] == Measurement(value=0.0, n=3)
 
 
 def test_a_value_out_of_range_is_a_reason() -> None:
-    found = measured([1e13, 1.0], [0.0, 1.0])
+    found = measures_of_numbers([1e13, 1.0], [0.0, 1.0])
 
     without = {name for name, measurement in found.items() if measurement.value is None}
     assert {found[name].reason for name in without - {"mean_absolute_percentage_error"}} == {
@@ -140,7 +136,7 @@ def test_a_value_out_of_range_is_a_reason() -> None:
 
 
 def test_moments_out_of_range_cost_the_interval_alone() -> None:
-    found = measured([1e4, 1.0, 2.0], [0.0, 1.0, 3.0])
+    found = measures_of_numbers([1e4, 1.0, 2.0], [0.0, 1.0, 3.0])
 
     assert found["mean_squared_error"].value == pytest.approx((1e8 + 1) / 3)
     assert found["mean_squared_error"].interval is None

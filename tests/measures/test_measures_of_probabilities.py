@@ -1,13 +1,11 @@
 """Measures of class probabilities, against scikit-learn on the raw probabilities."""
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measure_states import binary_reading, by_name, labels_part, table
+from measure_states import by_name, labels_part, probability_columns, probability_counting, table
 from sklearn import metrics
 
 from monitor.core.measurement import Detail, Measurement, Reason
@@ -18,8 +16,6 @@ from monitor.measures.evaluate import performance
 from monitor.measures.options import Options
 from monitor.records.counting import Counting
 from monitor.records.probabilities import UNUSABLE
-from monitor.records.reading import Task
-from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
 from monitor.states.views import ScoreTable
 
@@ -28,21 +24,13 @@ ODDS = st.sampled_from([0.0, 1e-9, 1e-6, 0.1, 0.5, 0.5, 1.0, 1.0, 3.0])
 
 
 def counting_of(k: int) -> Counting:
-    names = tuple(f"c{at:03d}" for at in range(k))
-    reading = replace(
-        binary_reading(), task=Task.MULTICLASS, classes=names, probabilities=names, threshold=None
-    )
-    return counting_without_reference(reading)
+    return probability_counting(tuple(f"c{at:03d}" for at in range(k)))
 
 
 def counted(actual: Ints, given: Floats, counting: Counting) -> Counters:
     names = counting.reading.classes
-    columns: dict[str, object] = {"label": pa.array([names[at] for at in actual.tolist()], pa.string())}
-    columns |= {
-        f"probability:{name}": pa.array(column, pa.float64())
-        for name, column in zip(names, given.T, strict=True)
-    }
-    return labels_part(table(**columns), counting)
+    label = pa.array([names[at] for at in actual.tolist()], pa.string())
+    return labels_part(table(label=label, **probability_columns(names, given)), counting)
 
 
 def measured(actual: Ints, given: Floats, resamples: int = 20) -> dict[str, Measurement]:

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from measure_states import binary_counting, binary_reading, by_name, records_part, table
+from measure_states import binary_counting, binary_reading, by_name, records_part, reference_of_rows, table
 from scipy import stats
 
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Reason
-from monitor.measures.evaluate import Options, performance, quality
+from monitor.measures.evaluate import performance, quality
+from monitor.measures.options import Options
 from monitor.records.counting import Counting
-from monitor.records.reference import reference_of
 from monitor.states.counters import Counters
 
 
@@ -22,7 +22,7 @@ def counting() -> Counting:
         feature_x=pa.array([float(value) for value in range(40)]),
         feature_c=pa.array(["red", "blue"] * 20),
     )
-    return reference_of(rows.drop_columns(["id", "event_time"]), reading).counting
+    return reference_of_rows(rows, reading).counting
 
 
 def window() -> pa.Table:

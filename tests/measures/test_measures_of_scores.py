@@ -1,10 +1,12 @@
 """Measures of scores, against scikit-learn and SciPy on the raw scores."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measure_states import binary_counting, by_name, raw_distance, scored
+from measure_states import measures_of_scores, raw_distance
 from scipy import stats
 from sklearn import metrics
 
@@ -19,11 +21,12 @@ from monitor.measures.classification.discrimination import (
     newcombe_auc,
     roc_auc,
 )
-from monitor.measures.evaluate import Options, performance
+from monitor.measures.options import Options
 from monitor.measures.statistics.ranked import POINTS, Ranked
 from monitor.states.views import ScoreTable
 
-NO_BOOTSTRAP, HEADLINES = Options(resamples=0), Options(resamples=0, whole=False)
+measured = partial(measures_of_scores, options=Options(resamples=0))
+HEADLINES = Options(resamples=0, whole=False)
 SLACK = 1e-12
 RECORDS = st.lists(
     st.tuples(
@@ -32,13 +35,6 @@ RECORDS = st.lists(
     min_size=1,
     max_size=80,
 )
-
-
-def measured(
-    scores: list[float], labels: list[int], options: Options = NO_BOOTSTRAP
-) -> dict[str, Measurement]:
-    counting = binary_counting()
-    return by_name(performance(counting, scored(scores, labels, counting), options))
 
 
 def samples(seed: int, n: int) -> tuple[Floats, Ints]:
@@ -89,7 +85,7 @@ def test_area_interval_is_delong_on_the_logit_scale() -> None:
     half = stats.norm.ppf(0.975) * np.sqrt(variance) / (auc * (1 - auc))
     expected = [1 / (1 + np.exp(-(np.log(auc / (1 - auc)) + side * half))) for side in (-1, 1)]
 
-    interval = measured(scores.tolist(), labels.tolist())["roc_auc"].interval
+    interval = measured(scores, labels)["roc_auc"].interval
 
     assert interval is not None
     assert [interval.lower, interval.upper] == pytest.approx(expected, rel=1e-9)
@@ -162,7 +158,7 @@ def test_one_record_of_each_class_has_an_area() -> None:
 def test_separation_interval_lies_within_zero_and_one(seed: int) -> None:
     scores, labels = samples(seed, 60)
 
-    interval = measured(scores.tolist(), labels.tolist(), Options(resamples=50))["ks_separation"].interval
+    interval = measured(scores, labels, options=Options(resamples=50))["ks_separation"].interval
 
     assert interval is None or 0 <= interval.lower <= interval.upper <= 1
 
@@ -172,14 +168,14 @@ def test_losses_have_the_normal_interval_of_their_mean() -> None:
     losses = (labels - scores) ** 2
     half = stats.norm.ppf(0.975) * losses.std(ddof=1) / np.sqrt(len(losses))
 
-    interval = measured(scores.tolist(), labels.tolist())["brier_score"].interval
+    interval = measured(scores, labels)["brier_score"].interval
 
     assert interval is not None
     assert [interval.lower, interval.upper] == pytest.approx([losses.mean() - half, losses.mean() + half])
 
 
 def test_clipped_probabilities_are_counted() -> None:
-    found = measured([0.0, 1.0, 0.0, 0.5], [1, 1, 0, 1], Options(resamples=10))
+    found = measured([0.0, 1.0, 0.0, 0.5], [1, 1, 0, 1], options=Options(resamples=10))
 
     assert found["clipped_records"].value == 3
     assert found["log_loss"].value == pytest.approx(
@@ -191,7 +187,7 @@ def test_clipped_probabilities_are_counted() -> None:
 @given(RECORDS)
 def test_gini_is_twice_the_area_less_one(records: list[tuple[float, int]]) -> None:
     scores, labels = ([*column] for column in zip(*records, strict=True))
-    found = measured(scores, labels, Options(resamples=5))
+    found = measured(scores, labels, options=Options(resamples=5))
     area, index = found["roc_auc"], found["gini"]
 
     if area.value is None or area.interval is None:
@@ -211,7 +207,7 @@ def test_separation_is_reached_where_scipy_says() -> None:
     scores = (np.floor(scores * 2048) + 0.5) / 2048
     told = stats.ks_2samp(scores[labels == 1], scores[labels == 0])
 
-    found = measured(scores.tolist(), labels.tolist(), Options(resamples=5))["ks_separation_threshold"]
+    found = measured(scores, labels, options=Options(resamples=5))["ks_separation_threshold"]
 
     assert found.value is not None
     assert found.resolution == 1 / 2048
@@ -239,7 +235,7 @@ def test_critical_separation_is_kolmogorovs() -> None:
 def test_points_of_the_roc_curve_are_scikit_learns(records: list[tuple[float, int]]) -> None:
     scores = [(np.floor(min(score, 0.999) * 2048) + 0.5) / 2048 for score, _ in records]
     labels = [label for _, label in records]
-    detail = measured(scores, labels, Options(resamples=5))["roc_auc"].detail
+    detail = measured(scores, labels, options=Options(resamples=5))["roc_auc"].detail
 
     if len(set(labels)) == 1:
         assert detail is None
@@ -259,7 +255,10 @@ def test_points_of_the_roc_curve_are_scikit_learns(records: list[tuple[float, in
 def test_the_headlines_of_a_part_are_those_of_the_whole(records: list[tuple[float, int]]) -> None:
     scores, labels = ([*column] for column in zip(*records, strict=True))
 
-    part, full = measured(scores, labels, HEADLINES), measured(scores, labels, Options(resamples=5))
+    part, full = (
+        measured(scores, labels, options=HEADLINES),
+        measured(scores, labels, options=Options(resamples=5)),
+    )
 
     assert {"roc_auc", "ks_separation", "brier_score", "log_loss"} <= set(part) < set(full)
     assert all(part[name].value == full[name].value for name in part)

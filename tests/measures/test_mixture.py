@@ -7,7 +7,7 @@ from monitor.core.typing import Ints
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import expectation, shift
 from monitor.measures.options import Options
-from monitor.measures.shift.mixture import Mixture
+from monitor.measures.shift.cells import Mixture
 from monitor.records.counting import Counting
 from monitor.records.reading import Reading, Task
 from monitor.states.counters import Counters

@@ -10,7 +10,8 @@ from measure_states import binary_reading, labels_part, table
 from scipy import special, stats
 from sklearn.metrics import accuracy_score, roc_auc_score
 
-from monitor.measures.evaluate import Options, challenge
+from monitor.measures.evaluate import challenge
+from monitor.measures.options import Options
 from monitor.records.counting import Counting
 from monitor.records.labels import pairing
 from monitor.records.labels.pairing import merged_cells

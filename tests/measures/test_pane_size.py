@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-from measure_states import LATER, PANE, binary_reading, table
+from measure_states import LATER, PANE, binary_reading, reference_of_rows, table
 
 from monitor.records.codec import encode
 from monitor.records.count_records import count_records
@@ -28,7 +28,7 @@ def rows(n: int) -> pa.Table:
 
 def test_a_pane_of_25_features_stays_around_4_kilobytes() -> None:
     reading = replace(binary_reading(), numeric=NUMERIC, categorical=CATEGORICAL)
-    counting = reference_of(rows(20_000).drop_columns(["id", "event_time"]), reading).counting
+    counting = reference_of_rows(rows(20_000), reading).counting
     pane = rows(400)
 
     parts = [count(pane, counting, panes=PANE, as_of=LATER)[0] for count in (count_records, count_labels)]

@@ -8,19 +8,19 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure_states import binary_reading, by_name, raw_distance, records_part, table
+from measure_states import binary_reading, by_name, raw_distance, records_part, reference_of_rows, table
 from scipy import stats
 
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Floats
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import Options, expectation, shift
-from monitor.measures.shift.cells import Expected
+from monitor.measures.evaluate import expectation, shift
+from monitor.measures.options import Options
+from monitor.measures.shift.cells import SIMULATIONS, Expected
 from monitor.measures.shift.stability_index import compare, simulated_critical
-from monitor.measures.shift.unshifted import SIMULATIONS
 from monitor.records.counting import Counting
-from monitor.records.reference import counting_without_reference, reference_of
+from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, NumericGrid, category_grid, feature_grid
 from monitor.states.views import Histogram
@@ -298,7 +298,7 @@ def reference_and_window(*, with_feature: bool = True) -> tuple[Counters, Counte
         "feature_c": pa.array(rng.choice(["a", "b"], 600).tolist()),
     }
     rows = table(**columns)
-    reference = reference_of(rows.drop_columns(["id", "event_time"]), reading)
+    reference = reference_of_rows(rows, reading)
     window = rows if with_feature else rows.drop_columns(["feature:x"])
     return reference.records, records_part(window, reference.counting), reference.counting
 

@@ -11,11 +11,10 @@ from memory import MemorySource
 from numpy.typing import NDArray
 from synthetic import START, log_of, monitored_of, rows_of
 
-from monitor.alerts.acceptance import ACCEPTED
 from monitor.alerts.backtest import backtest, newest, summaries
 from monitor.alerts.defaults import Watched, default_rules
 from monitor.alerts.lifecycle import Alert, Ended, State, accepted
-from monitor.alerts.rules import Base, Condition, Limit, Rule
+from monitor.alerts.rules import ACCEPTED, Base, Condition, Limit, Rule
 from monitor.alerts.verdicts import needed
 from monitor.core.clock import DAY, HOUR, ticks
 from monitor.core.measurement import Detail

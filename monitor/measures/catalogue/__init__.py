@@ -7,12 +7,10 @@ from monitor.measures.catalogue.discrimination import DISCRIMINATION_ROWS
 from monitor.measures.catalogue.estimates import ESTIMATE_ROWS
 from monitor.measures.catalogue.gains import GAIN_ROWS
 from monitor.measures.catalogue.labels import LABEL_ROWS
-from monitor.measures.catalogue.log import LOG_ROWS
 from monitor.measures.catalogue.measure import Measure
 from monitor.measures.catalogue.regression import REGRESSION_ROWS
-from monitor.measures.catalogue.shift import DISTANCE_ROWS, SHIFT_ROWS
-from monitor.measures.catalogue.values import QUALITY_ROWS, VALUE_ROWS
-from monitor.measures.catalogue.volume import VOLUME_ROWS
+from monitor.measures.catalogue.shift import DISTANCE_ROWS, QUALITY_ROWS, SHIFT_ROWS, VALUE_ROWS
+from monitor.measures.catalogue.volume import LOG_ROWS, VOLUME_ROWS
 
 __all__ = ["BY_NAME", "CATALOGUE"]
 

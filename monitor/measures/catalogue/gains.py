@@ -1,4 +1,4 @@
-"""What the highest scores hold, and are worth: formulas in `classification/gains.py` and `profit.py`."""
+"""What the highest scores hold, and are worth: formulas in `classification/gains.py`."""
 
 from functools import partial
 

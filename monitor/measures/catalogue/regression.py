@@ -1,4 +1,4 @@
-"""Errors of numbers: formulas in `regression.py` and `error_quantiles.py`."""
+"""Errors of numbers: formulas in `regression.py`."""
 
 from functools import partial
 

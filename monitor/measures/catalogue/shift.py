@@ -1,4 +1,4 @@
-"""Shift against the reference: formulas in `shift/stability_index.py`, `kolmogorov.py` and `distances.py`."""
+"""Shift, where numbers lie, and values that are none: formulas in the files of `shift`."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,6 +6,7 @@ from functools import partial
 
 from monitor.measures.catalogue.measure import Direction, Exposure, Family, Measure, Unit, Yardstick
 
+_INDEX = "Siddiqi (2006), Credit Risk Scorecards; Yurdakul & Naranjo (2020), J. Risk Model Validation 14(4)"
 _LIN = "Lin (1991), IEEE Trans. Inf. Theory 37:145; SciPy `jensenshannon(base=2)`"
 _SHARES = "simulated: 1,000 pairs of samples of the reference's shares, their sizes rounded to two digits"
 _NUMBERS = "simulated: 1,000 Brownian bridges over the reference's cells, the limit of many records"
@@ -21,10 +22,7 @@ SHIFT_ROWS = (
         "records a cell: `too_few`.",
         unit=Unit.PLAIN,
         direction=Direction.LOWER,
-        source=(
-            "Siddiqi (2006), Credit Risk Scorecards; Yurdakul & Naranjo (2020), J. Risk Model Validation "
-            "14(4)"
-        ),
+        source=_INDEX,
         headline=True,
         critical="stability_index_critical",
         exposed=Exposure.FEATURES,
@@ -35,10 +33,7 @@ SHIFT_ROWS = (
         "1), B the cells with reference records; simulated where a cell expects fewer than 50 records. "
         "Detail: m, the records of the reference.",
         unit=Unit.PLAIN,
-        source=(
-            "Siddiqi (2006), Credit Risk Scorecards; Yurdakul & Naranjo (2020), J. Risk Model Validation "
-            "14(4)"
-        ),
+        source=_INDEX,
         headline=True,
         yardstick=Yardstick.CRITICAL,
     ),
@@ -46,10 +41,7 @@ SHIFT_ROWS = (
         "stability_index_bias",
         "Expected index if nothing has shifted: (B - 1)·(1/n + 1/m).",
         unit=Unit.PLAIN,
-        source=(
-            "Siddiqi (2006), Credit Risk Scorecards; Yurdakul & Naranjo (2020), J. Risk Model Validation "
-            "14(4)"
-        ),
+        source=_INDEX,
     ),
     _row(
         "ks_distance",
@@ -124,6 +116,71 @@ _DISTANCES = (
         unit=Unit.PLAIN,
         source="SciPy `wasserstein_distance`",
         critical="wasserstein_distance_critical",
+    ),
+)
+_value = partial(Measure, family=Family.VALUES, unit=Unit.PLAIN)
+_quality = partial(
+    Measure,
+    family=Family.QUALITY,
+    direction=Direction.LOWER,
+    interval="Wilson",
+    source="Wilson (1927), JASA 22:209",
+    rate=True,
+    headline=True,
+)
+VALUE_ROWS = (
+    _value(
+        "mean",
+        "Mean of the numbers of the subject, from exact sums. A number further from the reference's middle "
+        "than 2⁴⁰ of its standard deviations: `out_of_range`.",
+        interval="normal",
+    ),
+    _value(
+        "standard_deviation",
+        "Standard deviation of the subject's numbers, n - 1 in the denominator. One number: `undefined`.",
+        source="NumPy `std(ddof=1)`",
+    ),
+    _value(
+        "standardized_mean_difference",
+        "(Mean of the window - mean of the reference) / root of the mean of both variances. No spread on "
+        "both sides: `undefined`.",
+        interval="Welch's of the difference, divided by the same root",
+        source="Cohen (1988), Statistical Power Analysis for the Behavioral Sciences; Welch (1947)",
+    ),
+    _value(
+        "minimum",
+        "Lower edge of the cell that holds the smallest number, which is above it by at most the "
+        "resolution. Below the smallest of the reference: `out_of_range`.",
+    ),
+    _value(
+        "maximum",
+        "Upper edge of the cell that holds the largest number, which is below it by at most the resolution. "
+        "Above the largest of the reference: `out_of_range`.",
+    ),
+    _value(
+        "out_of_range_rate",
+        "Share of the numbers of the subject below the smallest or above the largest of the reference. None "
+        "of a score whose range is bounded.",
+        unit=Unit.RATIO,
+        direction=Direction.LOWER,
+        interval="Wilson",
+        source="Wilson (1927), JASA 22:209",
+        headline=True,
+        rate=True,
+    ),
+)
+QUALITY_ROWS = (
+    _quality(
+        "missing_rate", "Share of the records without a value of the subject.", exposed=Exposure.FEATURES
+    ),
+    _quality(
+        "invalid_rate",
+        "Share of the records whose value of the subject is none: NaN, infinite, not a number, out of range.",
+    ),
+    _quality(
+        "unseen_rate",
+        "Share of the records whose category or class the reference does not know.",
+        exposed=Exposure.FEATURES,
     ),
 )
 

@@ -13,12 +13,13 @@ from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.classification.recalibration import fit_results
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.intervals import normal
-from monitor.measures.statistics.ranked import Ranked, curve
-from monitor.measures.statistics.resampling import (
+from monitor.measures.statistics.ranked import (
     GROUPS,
+    Ranked,
     Resamples,
     Spread,
     at_least_tiny,
+    curve,
     merged,
     normals,
     quantiles,
@@ -179,15 +180,17 @@ def error_results(
     """
     n, gap = scored.ranked.n, np.abs(reliability.gap)
     weight, off = reliability.records / n, reliability.off
+    rate = reliability.positives / reliability.records
     table = curve(
         _TABLE,
         reliability.lower[::-1],
         reliability.upper[::-1],
         reliability.records[::-1].astype(np.float64),
         reliability.mean[::-1],
-        (reliability.positives / reliability.records)[::-1],
+        rate[::-1],
     )
-    expected, squared = float(weight @ gap), float(weight @ (gap**2 - _noise(reliability)))
+    noise = rate * (1 - rate) / np.maximum(reliability.records - 1, 1)
+    expected, squared = float(weight @ gap), float(weight @ (gap**2 - noise))
     rows = zip(
         _NAMES,
         (expected, float(gap.max()), squared),
@@ -220,7 +223,7 @@ def calibrated_gaps(reliability: Reliability, resamples: int, rng: np.random.Gen
     """
     expected = reliability.records * reliability.mean
     spread = np.sqrt(reliability.variance) / reliability.records
-    gaps = normals(0, len(expected), resamples) * spread.astype(np.float32)[:, None]
+    gaps = normals(0, resamples)[: len(expected)] * spread.astype(np.float32)[:, None]
     rare = np.flatnonzero(np.minimum(expected, reliability.records - expected) < _NORMAL_FROM)
     if len(rare):
         trials, chance = reliability.records[rare, None], reliability.mean[rare, None]
@@ -255,9 +258,3 @@ def results(scored: RankedProbabilities, level: float) -> Iterator[Result]:
 def too_few(n: int) -> bool:
     """Whether there are fewer records than ten a group."""
     return n < PER_GROUP * GROUPS
-
-
-def _noise(reliability: Reliability) -> Floats:
-    rate = reliability.positives / reliability.records
-    noise: Floats = rate * (1 - rate) / np.maximum(reliability.records - 1, 1)
-    return noise

@@ -14,9 +14,8 @@ from monitor.core.typing import Floats
 from monitor.measures.catalogue.confusion import CONFUSION_ROWS
 from monitor.measures.catalogue.measure import ALWAYS, Family
 from monitor.measures.classification import confusion_statistics as statistics
-from monitor.measures.classification.confusion_statistics import Statistic
+from monitor.measures.classification.confusion_statistics import Draws, Statistic, draws
 from monitor.measures.options import Options, Result
-from monitor.measures.statistics.draws import Draws, draws
 from monitor.measures.statistics.intervals import RATE_INTERVALS, percentiles, rate
 from monitor.states.views import Confusion
 

@@ -4,13 +4,144 @@ Averages leave classes without a record out: their recall, precision and F are s
 nothing to the sums, and they are not counted among the classes. Divisions by 0 are silenced by the caller.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 
-from monitor.core.typing import Floats
-from monitor.measures.statistics.draws import Draws
+from monitor.core.typing import Floats, Ints
+from monitor.states.views import Confusion
+
+_BLOCK = 1_000_000  # resampled cells that are in memory at once
+_MANY = 256  # cells from which on they are drawn one by one
+_SMALL = 64  # counts up to which their draws are looked up
+_STEPS = 65_536
+_SMALL_SIDE = 16
+_Sums: TypeAlias = tuple[Floats, Floats, Floats, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Sums of the counts, and of each of their resamples, in one stack: the counts themselves come first.
+
+    Parameters
+    ----------
+    n
+        records.
+    total
+        shape (draws,): records of each draw, n in most; statistics are ratios, so that it cancels out.
+    actual, predicted
+        shape (k + 1, draws): records by actual and by predicted class, the last of each *unseen*.
+    right
+        shape (k, draws): records of each known class that were predicted so.
+    profit, hits, present
+        shape (draws,): sum of the amounts; records predicted right; known classes that have records.
+    """
+
+    n: int
+    total: Floats
+    actual: Floats
+    predicted: Floats
+    right: Floats
+    profit: Floats
+    hits: Floats
+    present: Floats
+
+
+def draws(confusion: Confusion, amounts: Floats | None, resamples: int, rng: np.random.Generator) -> Draws:
+    """Sums of the counts and of their resamples.
+
+    The cells are drawn from a multinomial distribution; where there are many, each from a Poisson
+    distribution: the same but for the number of records, which is then random as well. Blocks of resamples
+    bound the memory.
+
+    Parameters
+    ----------
+    amounts
+        of a record of each cell, shaped as the counts; None: nothing.
+    """
+    side = len(confusion.counts)
+    cells = np.flatnonzero(confusion.counts)
+    counts = confusion.counts.ravel()[cells]
+    amount = None if amounts is None else amounts.ravel()[cells]
+    sums = _dense_sums if side <= _SMALL_SIDE else _sparse_sums
+    n = int(counts.sum())
+    parts = [sums(block, cells, side, amount) for block in _blocks(counts, n, resamples, rng)]
+    actual, predicted, right, profit = (
+        parts[0] if len(parts) == 1 else (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+    )
+    total, hits = actual.sum(axis=0), right.sum(axis=0)
+    present = (actual[:-1] > 0).sum(axis=0, dtype=np.float64)
+    return Draws(n, total, actual, predicted, right, profit, hits, present)
+
+
+def _blocks(counts: Ints, n: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Blocks of draws of cells, shape (cells, draws): the counts are the first draw of all."""
+    first = counts[:, None]
+    if n == 0 or resamples == 0:
+        yield first.astype(np.float64)
+        return
+    block = max(1, _BLOCK // len(counts))
+    for start in range(0, resamples, block):
+        drawn = _drawn(counts, n, min(block, resamples - start), rng)
+        yield np.concatenate([first[:, : start == 0], drawn], axis=1, dtype=np.float64)
+
+
+def _drawn(counts: Ints, n: int, size: int, rng: np.random.Generator) -> Ints:
+    if len(counts) < _MANY:
+        return rng.multinomial(n, counts / n, size=size).T
+    drawn = np.empty((len(counts), size), dtype=np.int64)
+    large = counts > _SMALL
+    drawn[large] = rng.poisson(counts[large, None], size=(np.count_nonzero(large), size))
+    for count in range(1, _SMALL + 1):
+        cells = np.flatnonzero(counts == count)
+        if len(cells):
+            drawn[cells] = _quantiles(count)[rng.integers(_STEPS, size=(len(cells), size), dtype=np.uint16)]
+    return drawn
+
+
+def _quantiles(mean: int) -> Ints:
+    """Quantiles of a Poisson distribution at 65,536 equally likely steps: drawing one is a look-up."""
+    values = np.arange(4 * _SMALL)
+    reached = np.round(_STEPS * scipy.special.pdtr(values, mean)).astype(np.int64)
+    return np.repeat(values, np.diff(reached, prepend=0))
+
+
+def _dense_sums(drawn: Floats, cells: Ints, side: int, amount: Floats | None) -> _Sums:
+    """Sums over all cells of a small matrix, also those without records."""
+    filled = np.zeros((side * side, drawn.shape[1]))
+    filled[cells] = drawn
+    matrix = filled.reshape(side, side, -1)
+    right = filled[: -side : side + 1]
+    return matrix.sum(axis=1), matrix.sum(axis=0), right, _amount(drawn, amount)
+
+
+def _sparse_sums(drawn: Floats, cells: Ints, side: int, amount: Floats | None) -> _Sums:
+    """Sums over the cells that hold records."""
+    rows, columns = np.divmod(cells, side)
+    hits, order = np.flatnonzero(rows == columns), np.argsort(columns, kind="stable")
+    right = np.zeros((side, drawn.shape[1]))
+    right[rows[hits]] = drawn[hits]
+    actual = _by_class(drawn, rows, side)
+    predicted = _by_class(drawn[order], columns[order], side)
+    return actual, predicted, right[:-1], _amount(drawn, amount)
+
+
+def _amount(drawn: Floats, amount: Floats | None) -> Floats:
+    sums: Floats = np.zeros(drawn.shape[1]) if amount is None else np.einsum("c,cd->d", amount, drawn)
+    return sums
+
+
+def _by_class(drawn: Floats, classes: Ints, side: int) -> Floats:
+    """Sums of cells in the order of their classes, shape (side, draws)."""
+    sums = np.zeros((side, drawn.shape[1]))
+    first = np.flatnonzero(np.diff(classes, prepend=-1))
+    if len(first):
+        sums[classes[first]] = np.add.reduceat(drawn, first, axis=0)
+    return sums
+
 
 Statistic: TypeAlias = Callable[[Draws], Floats]
 

@@ -11,11 +11,8 @@ import scipy
 from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
 from monitor.core.typing import Ints, Singles
 from monitor.measures.options import Options, Result
-from monitor.measures.statistics.intervals import normal_quantile
-from monitor.measures.statistics.moments import mean
-from monitor.measures.statistics.ranked import Ranked, curve
-from monitor.measures.statistics.resampling import Resamples, Spread
-from monitor.measures.statistics.roots import root
+from monitor.measures.statistics.intervals import mean, normal_quantile, root
+from monitor.measures.statistics.ranked import Ranked, Resamples, Spread, curve
 from monitor.states.views import ScoreTable, Sums
 
 FEW = 10  # of a class, below which DeLong's variance is not trusted

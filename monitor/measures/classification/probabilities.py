@@ -11,8 +11,7 @@ from monitor.measures.classification import calibration
 from monitor.measures.classification.discrimination import FEW, auc_interval, brier_score, log_loss, logit
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.intervals import normal
-from monitor.measures.statistics.ranked import Ranked
-from monitor.measures.statistics.resampling import Resamples, spreads
+from monitor.measures.statistics.ranked import Ranked, Resamples, spreads
 from monitor.records.probabilities import UNUSABLE
 from monitor.states.views import ClassTables, ScoreTable, Sums
 

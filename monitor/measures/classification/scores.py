@@ -8,11 +8,10 @@ import numpy as np
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Singles
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.classification import calibration, discrimination, gains, profit
+from monitor.measures.classification import calibration, discrimination, gains
 from monitor.measures.classification.calibration import RankedProbabilities
 from monitor.measures.options import Options, Result
-from monitor.measures.statistics.ranked import Ranked, points
-from monitor.measures.statistics.resampling import Resamples, spreads
+from monitor.measures.statistics.ranked import Ranked, Resamples, points, spreads
 from monitor.states.views import ScoreTable, Sums
 
 
@@ -52,7 +51,7 @@ def results(scored: Scored, options: Options, rng: np.random.Generator | None) -
     ranked = Ranked.of(scored.table, scored.bounds)
     resamples = Resamples.of(ranked, options.resamples, rng) if rng is not None and ranked.n else None
     probabilities = None if scored.losses is None else RankedProbabilities.of(ranked)
-    amounts = profit.amounts_of(scored.classes, options.profit) if options.profit else None
+    amounts = gains.amounts_of(scored.classes, options.profit) if options.profit else None
     intervals = spreads(_statistics(ranked, resamples, probabilities, amounts, options), options.level)
     at = points(ranked) if ranked.two else []
     yield from discrimination.full_results(ranked, options, intervals, at)
@@ -60,8 +59,11 @@ def results(scored: Scored, options: Options, rng: np.random.Generator | None) -
     if Family.GAINS in options.families:
         yield from gains.top_results(ranked, options.tops, intervals)
     if Family.GAINS in options.families and amounts is not None:
-        yield from profit.results(ranked, amounts, intervals.get("best_profit"), at)
-        yield Result("reference_threshold_profit", "", _chosen_before(ranked, amounts, options))
+        yield from gains.profit_results(ranked, amounts, intervals.get("best_profit"), at)
+        at_reference = Measurement.absent(Reason.NO_REFERENCE, n=ranked.n)
+        if options.threshold is not None:
+            at_reference = gains.profit_at(ranked, options.threshold, amounts, options.level)
+        yield Result("reference_threshold_profit", "", at_reference)
     if probabilities is None or scored.losses is None:
         return
     yield from discrimination.loss_results(scored.losses, options)
@@ -80,13 +82,7 @@ def best_threshold(scored: Scored, options: Options) -> float | None:
     if not options.profit:
         return None
     ranked = Ranked.of(scored.table, scored.bounds)
-    return profit.best_threshold(ranked, profit.amounts_of(scored.classes, options.profit))
-
-
-def _chosen_before(ranked: Ranked, amounts: Floats, options: Options) -> Measurement:
-    if options.threshold is None:
-        return Measurement.absent(Reason.NO_REFERENCE, n=ranked.n)
-    return profit.profit_at(ranked, options.threshold, amounts, options.level)
+    return gains.best_threshold(ranked, gains.amounts_of(scored.classes, options.profit))
 
 
 def _statistics(
@@ -104,7 +100,7 @@ def _statistics(
     if ranked.two and Family.GAINS in options.families:
         drawn |= gains.statistics(resamples, options.tops)
         if amounts is not None:
-            drawn |= profit.statistics(resamples, ranked.n, amounts)
+            drawn |= gains.profit_statistics(resamples, ranked.n, amounts)
     calibrated = Family.CALIBRATION in options.families
     if calibrated and probabilities is not None and not calibration.too_few(ranked.n):
         drawn |= calibration.statistics(resamples, probabilities)

@@ -12,10 +12,11 @@ from monitor.measures.statistics.intervals import (
     normal,
     normal_quantile,
     rate,
+    sample_variance,
     student,
+    variance_of,
     welch,
 )
-from monitor.measures.statistics.moments import variance_of
 from monitor.states.sums import HALF
 from monitor.states.views import Histogram, Sums
 
@@ -71,9 +72,7 @@ def mean_of_sums(n: int, lost: int, first: int, second: int, scale: float) -> Me
         return Mean(0.0, 0.0, 0, Reason.NO_LABELS)
     if lost:
         return Mean(0.0, 0.0, n, Reason.OUT_OF_RANGE)
-    value, variance = first / (n * HALF), 0.0
-    if n > 1:
-        variance = max(0, n * second * HALF - first * first) / (n * (n - 1) * HALF * HALF)
+    value, variance = first / (n * HALF), sample_variance(first, second, n) if n > 1 else 0.0
     return Mean(value * scale, variance * scale * scale, n)
 
 

@@ -12,7 +12,6 @@ References
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import scipy
 
@@ -20,25 +19,15 @@ from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.measures.catalogue.comparison import CONCENTRATION, ENOUGH
 from monitor.measures.comparison.arms import Mean, Rate
 from monitor.measures.options import Result
-from monitor.measures.statistics.roots import root
+from monitor.measures.statistics.intervals import root
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """Mean of an arm's outcomes, and the variance of one of them."""
-
-    mean: float
-    variance: float
-    n: int
-    reason: Reason | None = None
-
-
-def arm_of(outcome: Rate | Mean) -> Arm:
-    """Arm of a rate, or of a mean."""
+def arm_of(outcome: Rate | Mean) -> Mean:
+    """Mean of an arm's outcomes: a rate is that of zeros and ones."""
     if isinstance(outcome, Mean):
-        return Arm(outcome.value, outcome.variance, outcome.n, outcome.reason)
+        return outcome
     share = outcome.positive / outcome.n if outcome.n else 0.0
-    return Arm(share, share * (1 - share), outcome.n)
+    return Mean(share, share * (1 - share), outcome.n)
 
 
 def log_evidence(difference: float, variance: float, detect: float) -> float:
@@ -71,7 +60,9 @@ def confidence_sequence(difference: float, variance: float, detect: float, level
     return Interval(difference - half, difference + half, level)
 
 
-def difference_always_valid(control: Arm, treatment: Arm, detect: float, level: float = LEVEL) -> Measurement:
+def difference_always_valid(
+    control: Mean, treatment: Mean, detect: float, level: float = LEVEL
+) -> Measurement:
     """Treatment's mean - control's, with a confidence sequence.
 
     Returns
@@ -82,15 +73,15 @@ def difference_always_valid(control: Arm, treatment: Arm, detect: float, level: 
     absent, variance = _variance(control, treatment)
     if absent is not None:
         return absent
-    value = treatment.mean - control.mean
+    value = treatment.value - control.value
     interval = confidence_sequence(value, variance, detect, level)
     return Measurement(value=value, n=control.n + treatment.n, interval=interval)
 
 
-def outcome_evidence(control: Arm, treatment: Arm, detect: float) -> float:
+def outcome_evidence(control: Mean, treatment: Mean, detect: float) -> float:
     """Logarithm of the evidence for a difference of the means; 0 while there is no answer."""
     absent, variance = _variance(control, treatment)
-    return 0.0 if absent is not None else log_evidence(treatment.mean - control.mean, variance, detect)
+    return 0.0 if absent is not None else log_evidence(treatment.value - control.value, variance, detect)
 
 
 def log_share_evidence(control: int, treatment: int, share: float, planned: float) -> float:
@@ -178,7 +169,7 @@ def p_value(compared: Measurement, most: float) -> Measurement:
     return Measurement(value=p_value_of(most), n=compared.n)
 
 
-def _variance(control: Arm, treatment: Arm) -> tuple[Measurement | None, float]:
+def _variance(control: Mean, treatment: Mean) -> tuple[Measurement | None, float]:
     """Why there is no answer, and the variance of the difference."""
     n = control.n + treatment.n
     reason = control.reason or treatment.reason

@@ -1,19 +1,22 @@
 """Cells: the two sides of a comparison, all subjects at once, the reference's side prepared once."""
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from monitor.core.typing import Counts, Floats, Ints
-from monitor.measures.statistics.moments import Moments
+from monitor.measures.statistics.intervals import Moments
+from monitor.states.counters import Counters
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.views import Histogram
 
 NAMED = 19  # levels of the stability index, the rest merged
 OTHER, EXTRA = "(other)", ("(unseen)", "(missing)", "(invalid)")
+SIMULATIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +242,60 @@ class Steps:
             q, p = then.counts / then.spread(m), now.counts / now.spread(n)
             difference = now.cumulative / now.spread(n) - then.cumulative / then.spread(m)
         return cls(now, m, n, q, p, difference)
+
+
+@lru_cache(maxsize=64)  # of a reference again and again
+def samples(size: int, shares: tuple[float, ...], side: str) -> Ints:
+    """Counts of samples of so many records, shape (simulations, cells). Cost: 1,000 binomials a cell, once.
+
+    Seeded by the arguments: a pure function of them.
+    """
+    shape = np.asarray(shares) / math.fsum(shares)
+    return seeded(size, shares, side).multinomial(size, shape, size=SIMULATIONS)
+
+
+def seeded(*key: object) -> np.random.Generator:
+    """Random numbers that are the same for the same key."""
+    digest = hashlib.blake2b(repr(key).encode(), digest_size=16).digest()
+    return np.random.default_rng(int.from_bytes(digest))
+
+
+def two_digits(number: float) -> int:
+    """Size that windows of about as many records share, so that they share one simulation."""
+    return int(float(f"{number:.2g}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Records parts of references, and the share w of a window's records that each is compared with.
+
+    The expected shares are q = Σ w·q_r, and their uncertainty is that of m records: 1/m = Σ w²/m_r, the
+    variance of a sum of independent shares.
+
+    Parameters
+    ----------
+    parts
+        (share, counters) of distinct references on one layout; the shares add up to 1.
+    """
+
+    parts: tuple[tuple[float, Counters], ...]
+
+    def dense(self) -> Floats:
+        """Expected counters m·q of all blocks; a block that a reference did not count is empty."""
+        layout = self.parts[0][1].layout
+        shares = np.asarray([share for share, _ in self.parts])
+        counted = np.stack([counters.dense() for _, counters in self.parts])
+        expected = np.zeros(layout.size)
+        for block in layout.blocks:
+            expected[layout.slice(block.name)] = mixed_cells(shares, counted[:, layout.slice(block.name)])
+        return expected
+
+
+def mixed_cells(shares: Floats, cells: Counts) -> Floats:
+    """Expected counts m·q of one block's cells, shape (references, cells); 0 where a reference has none."""
+    records = cells.sum(axis=1)
+    if not (records > 0).all():
+        return np.zeros(cells.shape[1])
+    worth = 1 / (shares**2 / records).sum()
+    mixed: Floats = worth * ((shares / records)[:, None] * cells).sum(axis=0)
+    return mixed

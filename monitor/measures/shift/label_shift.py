@@ -8,8 +8,7 @@ from monitor.core.measurement import Reason
 from monitor.core.typing import Counts, Ints
 from monitor.measures.options import Options, Result
 from monitor.measures.shift import stability_index as shift
-from monitor.measures.shift.cells import Expected, Subject
-from monitor.measures.shift.mixture import mixed_cells
+from monitor.measures.shift.cells import Expected, Subject, mixed_cells
 from monitor.states.views import Histogram
 
 LABEL = "label"  # subject

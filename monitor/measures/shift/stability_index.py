@@ -13,9 +13,8 @@ from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.options import Options, Result
-from monitor.measures.shift import distances, kolmogorov
-from monitor.measures.shift.cells import Expected, Steps
-from monitor.measures.shift.unshifted import samples, two_digits
+from monitor.measures.shift import distances
+from monitor.measures.shift.cells import Expected, Steps, samples, two_digits
 from monitor.states.grids import Grid, NumericGrid
 from monitor.states.views import Histogram
 
@@ -88,11 +87,11 @@ def results(
     reasons = [sides.reason(row) for row in range(len(sides.n))]
     further = options.whole and Family.DISTANCES in options.families
     steps = Steps.of(expected, index, value) if further or expected.numeric else None
-    by_row = {} if steps is None else dict(kolmogorov.measured(expected, steps, reasons))
+    by_row = {} if steps is None else dict(distances.kolmogorov_smirnov(expected, steps, reasons))
     for row, subject in enumerate(expected.subjects):
         for name, column in zip(NAMES, columns, strict=True):
             yield Result(name, subject.name, column[row])
-        for name, measurement in zip(kolmogorov.NAMES, by_row.get(row, ()), strict=False):
+        for name, measurement in zip(distances.KS_NAMES, by_row.get(row, ()), strict=False):
             yield Result(name, subject.name, measurement)
     if further and steps is not None:
         yield from distances.results(expected, sides.current, steps, reasons, options.level)
@@ -101,7 +100,7 @@ def results(
 def absent_results(subject: str, grid: Grid, reason: Reason, n: int, options: Options) -> Iterator[Result]:
     """Give the same names, all absent for one reason."""
     numeric = isinstance(grid, NumericGrid)
-    for name in (*NAMES, *kolmogorov.NAMES) if numeric else NAMES:
+    for name in (*NAMES, *distances.KS_NAMES) if numeric else NAMES:
         yield Result(name, subject, Measurement.absent(reason, n=n))
     if options.whole and Family.DISTANCES in options.families:
         yield from distances.absent_results(subject, reason, n, numeric=numeric)

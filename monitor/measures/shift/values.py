@@ -1,4 +1,4 @@
-"""Values: where the numbers of an output or a feature lie, beside those of the reference."""
+"""Values: where the numbers of an output or a feature lie; missing, invalid and unseen values."""
 
 import math
 from collections.abc import Iterator
@@ -9,10 +9,9 @@ from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.core.typing import Counts, Ints
 from monitor.measures.options import Result
 from monitor.measures.shift.cells import Expected, Subject
-from monitor.measures.statistics.intervals import normal, rate, welch
-from monitor.measures.statistics.moments import Moments, moments_of
-from monitor.states.grids import NumericGrid
-from monitor.states.views import Sums
+from monitor.measures.statistics.intervals import Moments, moments_of, normal, rate, welch
+from monitor.states.grids import CategoryGrid, NumericGrid
+from monitor.states.views import Histogram, Sums
 
 
 def results(
@@ -115,3 +114,21 @@ def _edge(lower: float, upper: float, n: int, *, lower_one: bool) -> Measurement
         return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
     value = lower if lower_one else float(np.nextafter(upper, -np.inf))
     return Measurement(value=value, n=n, resolution=upper - lower)
+
+
+def quality_results(
+    subject: str, histogram: Histogram, absent: Reason, level: float = LEVEL
+) -> Iterator[Result]:
+    """Rates of one output or feature, with Wilson's interval; numbers cannot be unseen.
+
+    Parameters
+    ----------
+    absent
+        reason where the subject has no record.
+    """
+    counts = {"missing_rate": histogram.missing, "invalid_rate": histogram.invalid}
+    if isinstance(histogram.grid, CategoryGrid):
+        counts["unseen_rate"] = histogram.unseen
+    n = histogram.n
+    for name, count in counts.items():
+        yield Result(name, subject, rate(count, n, level, absent))

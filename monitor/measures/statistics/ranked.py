@@ -1,16 +1,27 @@
-"""Ranked scores: the cells that hold labelled records, from the highest score down."""
+"""Ranked scores: the cells that hold labelled records, and the bootstrap resamples of all measures."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from monitor.core.measurement import Detail
-from monitor.core.typing import Floats, Ints
+from monitor.core.measurement import Detail, Interval
+from monitor.core.typing import Floats, Ints, Singles
 from monitor.states.views import ScoreTable
 
 POINTS = 20  # of a curve, at most
-_STEPS = np.linspace(0, 1, POINTS)[1:]
+_ALONG = np.linspace(0, 1, POINTS)[1:]
+CELLS = 30  # of equal mass
+GROUPS = 15  # of two such cells each
+TOP = (0.01, 0.02, 0.05)  # shares of the records that border on a cell, too
+NORMAL_FROM = 100
+FEW = 10  # of a class, below which its number is drawn from the binomial distribution
+_TINY = np.float32(1e-9)
+_SINGLE = 2.0**-20  # shares in single precision are no nearer than this to what they are
+_BORDERS = np.asarray(sorted([at / CELLS for at in range(CELLS)] + list(TOP)))
+_OF_GROUPS = np.isin(_BORDERS, [at / CELLS for at in range(0, CELLS, CELLS // GROUPS)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,7 @@ class Ranked:
 def points(ranked: Ranked) -> list[int]:
     """Few cells that lie evenly along the ROC curve, the last one among them; both classes must be there."""
     along = ranked.recall + ranked.fallout
-    return list(dict.fromkeys(np.searchsorted(along, _STEPS * along[-1]).tolist()))
+    return list(dict.fromkeys(np.searchsorted(along, _ALONG * along[-1]).tolist()))
 
 
 def curve(columns: tuple[str, ...], *values: Floats) -> Detail:
@@ -85,3 +96,175 @@ def curve(columns: tuple[str, ...], *values: Floats) -> Detail:
     stacked = np.stack(values)
     first = [value if abs(value) < math.inf else None for value in stacked[0].tolist()]
     return Detail(columns, tuple(zip(first, *np.round(stacked[1:], 6).tolist(), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Resamples:
+    """Merged cells, the highest scores first, and multinomial resamples of them as shares of all records.
+
+    In single precision: resampling is far less exact, and twice as fast so.
+
+    Parameters
+    ----------
+    first
+        position of each merged cell's first cell.
+    group
+        position of each equal-mass group's first merged cell.
+    positive, negative
+        shape (cells, 1 + resamples): the counts themselves come first.
+    true, both
+        sums of the positives, and of both, from the top down.
+    """
+
+    first: Ints
+    group: Ints
+    positive: Singles
+    negative: Singles
+    true: Singles
+    both: Singles
+
+    @classmethod
+    def of(cls, ranked: Ranked, resamples: int, rng: np.random.Generator) -> "Resamples":
+        """Merge the cells, of which there must be one, and resample them."""
+        first, group = merged(ranked)
+        sides = [np.add.reduceat(side, first) for side in (ranked.positive, ranked.negative)]
+        if min(ranked.positives, ranked.negatives) >= NORMAL_FROM:
+            positive, negative = np.split(resampled(np.concatenate(sides), resamples, 0), 2)
+        else:
+            shares = _shares(ranked.positives, ranked.negatives, resamples, rng)
+            positive = resampled(sides[0], resamples, 0, shares)
+            negative = resampled(sides[1], resamples, 1, 1 - shares)
+        sums = np.concatenate([positive, positive + negative], axis=1)
+        for at in range(1, len(first)):  # no product of matrices: it would wake the threads of BLAS
+            sums[at] += sums[at - 1]
+        true, both = np.split(sums, 2, axis=1)
+        return cls(first, group, positive, negative, true, both)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A statistic of the merged cells, and the quantiles that hold the middle of its resamples."""
+
+    merged: float
+    low: float
+    high: float
+    level: float
+
+    def percentile(self, value: float, lowest: float = -math.inf, highest: float = math.inf) -> Interval:
+        """Percentile interval moved to the value of all cells, cut to a range and made to hold the value."""
+        off = value - self.merged
+        return self._held(value, off + self.low, off + self.high, lowest, highest)
+
+    def basic(self, value: float, lowest: float = -math.inf, highest: float = math.inf) -> Interval:
+        """Basic interval: the resamples' deviations turned about the value of all cells, cut likewise."""
+        off = value + self.merged
+        return self._held(value, off - self.high, off - self.low, lowest, highest)
+
+    def _held(self, value: float, lower: float, upper: float, lowest: float, highest: float) -> Interval:
+        lower = lowest if lower < lowest + _SINGLE else lower
+        upper = highest if upper > highest - _SINGLE else upper
+        return Interval(min(lower, value), max(upper, value), self.level)
+
+
+def merged(ranked: Ranked) -> tuple[Ints, Ints]:
+    """First cells of the merged cells, and first merged cells of the groups.
+
+    Borders lie at each thirtieth of the records, and at a few more shares near the top. A cell belongs where
+    its middle record is: it is never split, so that equal scores stay together.
+    """
+    middle = (ranked.both - (ranked.positive + ranked.negative) / 2) / ranked.n
+    at = np.searchsorted(middle, _BORDERS)
+    first, group = (np.unique(starts[starts < len(middle)]) for starts in (at, at[_OF_GROUPS]))
+    return first, np.searchsorted(first, group)
+
+
+def resampled(counts: Ints, resamples: int, draw: int, weights: Singles | None = None) -> Singles:
+    """Shares of cells in multinomial resamples, shape (cells, 1 + resamples).
+
+    From 100 records on they are drawn from the multinomial's normal limit, with the same means and
+    covariances: p + (sqrt(p) z - p sum(sqrt(p) z)) / sqrt(records). All windows share the random numbers, so
+    that an interval changes with the counts alone.
+
+    Parameters
+    ----------
+    counts
+        of both classes, or of one that has few records.
+    draw
+        which of the independent sets of random numbers.
+    weights
+        a class's share of the records in each resample, the counts' own first.
+    """
+    total, cells = int(counts.sum()), len(counts)
+    if total == 0:
+        return np.zeros((cells, 1 + resamples), dtype=np.float32)
+    shares = counts / total
+    drawn: Singles = np.empty((cells, 1 + resamples), dtype=np.float32)
+    drawn[:, 0] = shares
+    if total < NORMAL_FROM:
+        drawn[:, 1:] = _drawn(counts, total, _uniforms(draw, resamples)[:total]) / total
+    else:
+        root = np.sqrt(shares / total).astype(np.float32)[:, None]
+        bridge = normals(draw, resamples)[:cells] * root
+        bridge -= drawn[:, :1] * bridge.sum(axis=0)
+        np.add(bridge, drawn[:, :1], out=drawn[:, 1:])
+    if weights is not None:
+        drawn *= weights
+    return drawn
+
+
+def spreads(statistics: Mapping[str, Singles], level: float) -> dict[str, Spread]:
+    """Quantiles of statistics of the counts (first) and of their resamples, all ordered at once."""
+    if not statistics:
+        return {}
+    stacked = np.stack(list(statistics.values()))
+    own, drawn = stacked[:, 0].tolist(), np.sort(stacked[:, 1:], axis=1)
+    low, high = quantiles(drawn, 0.5 - level / 2), quantiles(drawn, 0.5 + level / 2)
+    rows = zip(statistics, own, low, high, strict=True)
+    return {name: Spread(merged, lower, upper, level) for name, merged, lower, upper in rows}
+
+
+def quantiles(ordered: Singles, share: float) -> list[float]:
+    """Quantile of each ordered row, as NumPy interpolates it."""
+    at = share * (ordered.shape[1] - 1)
+    below = int(at)
+    lower, upper = ordered[:, below], ordered[:, min(below + 1, ordered.shape[1] - 1)]
+    interpolated: list[float] = (lower + (upper - lower) * np.float32(at - below)).tolist()
+    return interpolated
+
+
+def at_least_tiny(values: Singles) -> Singles:
+    """Values as a denominator: above 0."""
+    return np.maximum(values, _TINY)
+
+
+@lru_cache(maxsize=8)
+def normals(draw: int, resamples: int) -> Singles:
+    """Fixed standard normal numbers, shape (66, resamples)."""
+    rng = np.random.default_rng((draw, resamples))
+    return rng.standard_normal((2 * len(_BORDERS), resamples), dtype=np.float32)
+
+
+@lru_cache(maxsize=8)
+def _uniforms(draw: int, resamples: int) -> Floats:
+    return np.random.default_rng((draw, resamples)).random((NORMAL_FROM, resamples))
+
+
+def _shares(positives: int, negatives: int, resamples: int, rng: np.random.Generator) -> Singles:
+    """Share of positives: the counts' own, then those of resamples, in which no class is lost."""
+    n = positives + negatives
+    shares = np.full(1 + resamples, positives / n)
+    if positives and negatives:
+        if min(positives, negatives) < FEW:
+            shares[1:] = rng.binomial(n, positives / n, size=resamples) / n
+        else:
+            shares[1:] += math.sqrt(positives * negatives / n) / n * normals(2, resamples)[0]
+        np.clip(shares, 1 / n, 1 - 1 / n, out=shares)
+    return shares.astype(np.float32)
+
+
+def _drawn(counts: Ints, total: int, uniforms: Floats) -> Ints:
+    """Multinomial counts, shape (cells, resamples): each uniform number of a column draws one record."""
+    resamples = uniforms.shape[1]
+    place = np.repeat(np.arange(len(counts)) * resamples, counts)
+    at = place[(uniforms * total).astype(np.int64)] + np.arange(resamples)
+    return np.bincount(at.ravel(), minlength=len(counts) * resamples).reshape(len(counts), resamples)

@@ -19,7 +19,8 @@ from monitor.measures.against import (
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import Result, expectation, performance, quality, shift
+from monitor.measures.evaluate import expectation, performance, quality, shift
+from monitor.measures.options import Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift.label_shift import LABEL
 from monitor.measures.shift.stability_index import absent_results

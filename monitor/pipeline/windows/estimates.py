@@ -6,7 +6,8 @@ from typing import TypeAlias
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.estimates import Learned
-from monitor.measures.evaluate import Result, estimate_errors, estimates, learned
+from monitor.measures.evaluate import estimate_errors, estimates, learned
+from monitor.measures.options import Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Estimates
 from monitor.pipeline.windows.target import Target, folded_part

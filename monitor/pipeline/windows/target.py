@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from monitor.alerts.acceptance import Acceptance
-from monitor.alerts.rules import Series
+from monitor.alerts.rules import Acceptance, Series
 from monitor.core.measurement import Measurement
 from monitor.core.typing import Ints
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.evaluate import Options, Result, best_threshold
+from monitor.measures.evaluate import best_threshold
+from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Caches, NewestSettled
 from monitor.pipeline.model import Model

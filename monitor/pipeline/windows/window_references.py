@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from monitor.measures.evaluate import expectation
-from monitor.measures.shift.cells import Expected
-from monitor.measures.shift.mixture import Mixture
+from monitor.measures.shift.cells import Expected, Mixture
 from monitor.pipeline.caches import Caches
 from monitor.pipeline.model import Model
 from monitor.records.counting import Counting

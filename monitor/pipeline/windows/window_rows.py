@@ -5,20 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from monitor.alerts.acceptance import Acceptance
-from monitor.alerts.rules import Series
+from monitor.alerts.rules import Acceptance, Series
 from monitor.core.typing import Ints
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.evaluate import (
-    Options,
-    Result,
-    challenge,
-    comparison,
-    label_quality,
-    performance,
-    quality,
-    shift,
-)
+from monitor.measures.evaluate import challenge, comparison, label_quality, performance, quality, shift
+from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.volume import WEEKS, volume_ratio
 from monitor.pipeline.caches import Caches, NewestSettled, RowsKey
