@@ -35,8 +35,8 @@ from monitor.sources.sql.names import nearest
 from monitor.sources.sql.relations import Looked, look
 from monitor.sources.sql.scan import feature_column, has_own_table, of_challenger, outcome
 from monitor.sources.sql.statements import Output, Session, Statement, Want
+from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Shape
-from monitor.sources.sql.time_shapes import comparable
 from monitor.specs.model import ModelSpec, Relation
 
 _SAMPLE = 1_000

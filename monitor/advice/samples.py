@@ -17,8 +17,8 @@ from monitor.sources.sql.scan import (
     prediction_outputs,
 )
 from monitor.sources.sql.statements import Output, Session, Statement, Want
+from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Shape
-from monitor.sources.sql.time_shapes import comparable
 from monitor.specs.model import ModelSpec
 
 LOOKED_AT = 5_000

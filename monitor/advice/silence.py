@@ -10,7 +10,7 @@ from monitor.core.errors import SourceError
 from monitor.sources.source import SqlSource
 from monitor.sources.sql.relations import look
 from monitor.sources.sql.statements import Session
-from monitor.sources.sql.time_shapes import comparable
+from monitor.sources.sql.time_columns import comparable
 from monitor.specs.model import ModelSpec
 
 _DAYS = 28

@@ -14,11 +14,12 @@ from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.alerting import accepted_changes, alerted, noticed
 from monitor.pipeline.audit import Audited, audit, pruned
-from monitor.pipeline.caches import Caches, LastCycle, read_last
+from monitor.pipeline.caches import Caches, LastCycle
 from monitor.pipeline.changes.dirty import Changes, find_changes
 from monitor.pipeline.changes.longer_horizon import drop_other_widths, reach_back
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
 from monitor.pipeline.model import Model
+from monitor.pipeline.restoring import read_last
 from monitor.pipeline.sequential.entries import Entered, enter
 from monitor.pipeline.windows.due import Truths, truths
 from monitor.pipeline.windows.log_rows import (
@@ -29,7 +30,7 @@ from monitor.pipeline.windows.log_rows import (
     newly_seen,
     waiting_rows,
 )
-from monitor.pipeline.windows.target import Measured, measure_windows
+from monitor.pipeline.windows.measured import Measured, measure_windows
 from monitor.specs.protocols import Commit, CycleReport, Lease
 from monitor.specs.rows import Event, ModelState, Provenance, WaitingPane
 from monitor.windows.recount import Budget

@@ -13,7 +13,7 @@ from monitor.core.clock import DAY, HOUR, ticks
 from monitor.core.measurement import Reason
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Caches
-from monitor.pipeline.windows.estimates import CalibrationMaps
+from monitor.pipeline.windows.calibration_maps import CalibrationMaps
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 

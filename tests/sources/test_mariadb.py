@@ -25,7 +25,7 @@ from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.records.times import parse_times
 from monitor.sources import open_source
 from monitor.sources.sql.relations import look
-from monitor.sources.sql.time_shapes import comparable
+from monitor.sources.sql.time_columns import comparable
 from monitor.specs.model import SourceSpec
 
 N = 600

@@ -21,8 +21,8 @@ from monitor.sources.engines.generic import GenericSql
 from monitor.sources.engines.schemes import engine_of
 from monitor.sources.sql.relations import Looked
 from monitor.sources.sql.statements import ColumnKind, Output, Statement, concat
+from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Shape
-from monitor.sources.sql.time_shapes import comparable
 
 RANGES = [(start, start + 10 * MINUTE) for start in range(START, START + DAY, HOUR)]
 

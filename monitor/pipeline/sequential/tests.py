@@ -7,7 +7,7 @@ from monitor.core.clock import to_iso
 from monitor.measures.comparison import challenger, sequential
 from monitor.measures.comparison.arms import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
 from monitor.measures.options import Result
-from monitor.pipeline.sequential.entries import Ledger, LedgerCounts
+from monitor.pipeline.sequential.ledger import Ledger, LedgerCounts
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.labels import pairing
 from monitor.records.pane import Part

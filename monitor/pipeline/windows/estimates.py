@@ -1,29 +1,18 @@
 """Rows of the estimates before labels: of a window's records; once it has settled, what they erred by."""
 
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable
 
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import Family
-from monitor.measures.estimates import Learned
-from monitor.measures.evaluate import estimate_errors, estimates, learned
+from monitor.measures.evaluate import estimate_errors, estimates
 from monitor.measures.options import Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Estimates
+from monitor.pipeline.windows.calibration_maps import CalibrationMaps, calibration_maps
 from monitor.pipeline.windows.target import Target, folded_part
-from monitor.records.counting import Counting
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
-
-CalibrationMaps: TypeAlias = Mapping[Stratum, Learned | Reason]
-
-
-def calibration_maps(counting: Counting, labels: Strata) -> CalibrationMaps:
-    """Maps of the whole, and of each segment: the whole's map does not know how they differ."""
-    every = [WHOLE, *segments_of(labels, counting.segments)]
-    return {stratum: learned(counting, labels[stratum], whole=stratum == WHOLE) for stratum in every}
-
+from monitor.states.strata import WHOLE, Strata, segments_of
 
 _NOT_SETTLED: CalibrationMaps = {WHOLE: Reason.NOT_SETTLED}
 

@@ -13,8 +13,8 @@ from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import Looked, exact, look, same_id
 from monitor.sources.sql.scan import has_own_table, look_labels
 from monitor.sources.sql.statements import Output, Session, Statement, Want
+from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import Comparable, Range, Shape
-from monitor.sources.sql.time_shapes import comparable
 from monitor.specs.model import ModelSpec, Relation
 
 _ENDS = ("min", "max")  # of an id's event times

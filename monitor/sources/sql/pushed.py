@@ -15,8 +15,8 @@ from monitor.sources.sql.names import text
 from monitor.sources.sql.relations import Looked
 from monitor.sources.sql.scan import feature_outputs, prediction_outputs
 from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement
+from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import FACTORS, coalesce, merge
-from monitor.sources.sql.time_shapes import comparable
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.grids import NumericGrid

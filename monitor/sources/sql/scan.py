@@ -11,8 +11,8 @@ from monitor.records.values import with_one_id
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import Looked, look, same_id
 from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want, concat
+from monitor.sources.sql.time_columns import comparable, without_offsets
 from monitor.sources.sql.time_ranges import Comparable, Interval, Range, Shape, coalesce
-from monitor.sources.sql.time_shapes import comparable, without_offsets
 from monitor.specs.model import ModelSpec, Relation
 
 _MOST_RANGES = 400  # of a statement that finds them by an index

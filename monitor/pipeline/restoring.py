@@ -1,0 +1,32 @@
+"""What a process goes on from: what was committed last, read from the store."""
+
+from monitor.measures.rows import Truth
+from monitor.pipeline.caches import LastCycle, NewestSettled
+from monitor.pipeline.model import Model
+from monitor.pipeline.sequential.entries import ledgers_of
+from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, WAITING
+from monitor.windows.settling import Settled
+
+
+def read_last(model: Model, as_of: int) -> LastCycle:
+    """What was committed last, as of the last cycle."""
+    store, settled = model.store, {}
+    rows = [row for _, _, row in store.current(model.name)]
+    for row in rows:
+        if row.truth is Truth.SETTLED:
+            low = Settled.LOW_COVERAGE.value if Settled.LOW_COVERAGE in row.warning else ""
+            settled[row.window] = NewestSettled(row.window_end, low)
+    for window in store.windows(model.name, model.oldest_pane(as_of)):
+        # newer than the current rows, which a replay does not write at each tick
+        newest = settled.get(window.window)
+        if window.settled_as_of is not None and (newest is None or newest.end < window.end):
+            settled[window.window] = NewestSettled(window.end, window.warning)
+    figures = [row for row in rows if row.window == "" and row.version is None]
+    return LastCycle(
+        settled=settled,
+        audit=tuple(row for row in figures if row.measure not in (*LATE, *WAITING, *AGES)),
+        late=tuple(row for name in LATE for row in figures if row.measure == name),
+        first_seen={event.subject: event.at for event in store.events(model.name, FIRST_SEEN)},
+        ledgers=ledgers_of(model),
+        alerts={alert.series: alert for _, alert in store.alerts(model.name)},
+    )

@@ -1,0 +1,58 @@
+"""Ledgers: sums of all that has entered a sequential test, each record once."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from monitor.core.clock import DAY, floor_to
+from monitor.specs.rows import Entry
+
+WEEKS = 20  # that are kept apart
+_WEEK, _MONDAY = 7 * DAY, 4 * DAY  # 1970-01-05
+
+LedgerCounts: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Sum of all entries of one test.
+
+    Parameters
+    ----------
+    end
+        what lies before it has entered, or never will; None: nothing has.
+    total
+        sums of whatever is compared.
+    most
+        logarithm of the most evidence that there was after any pane.
+    weeks
+        (start of the week, its sums), the newest last.
+    """
+
+    total: LedgerCounts
+    end: int | None = None
+    most: float = 0.0
+    weeks: tuple[tuple[int, LedgerCounts], ...] = ()
+
+    def looked(
+        self, panes: Iterable[LedgerCounts], evidence: Callable[[LedgerCounts], float]
+    ) -> tuple[LedgerCounts, float]:
+        """Sum with further panes, and the most evidence so far, looked at after each of them."""
+        total, most = self.total, self.most
+        for counts in panes:
+            total = added(total, counts)
+            most = max(most, evidence(total))
+        return total, most
+
+    def after(self, entry: Entry) -> "Ledger":
+        """Ledger with one more entry."""
+        week = floor_to(entry.start - _MONDAY, _WEEK) + _MONDAY
+        weeks = dict(self.weeks)
+        weeks[week] = added(weeks[week], entry.entered) if week in weeks else entry.entered
+        kept = tuple(sorted(weeks.items()))[-WEEKS:]
+        return replace(self, end=entry.end, total=entry.total, most=entry.most, weeks=kept)
+
+
+def added(first: LedgerCounts, second: LedgerCounts) -> LedgerCounts:
+    """Sum of counts."""
+    return tuple(a + b for a, b in zip(first, second, strict=True))

@@ -1,0 +1,172 @@
+"""All windows of a cycle: which are due, and their rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from monitor.alerts.rules import Acceptance, Series
+from monitor.core.typing import Ints
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.pipeline.caches import Caches, NewestSettled
+from monitor.pipeline.model import Model
+from monitor.pipeline.windows.due import Due, Truths, due_windows, newest_settled_end, oldest_end
+from monitor.pipeline.windows.watched import newest_kept, watched_rows
+from monitor.pipeline.windows.window_rows import WindowMeasures
+from monitor.records.pane import Part
+from monitor.specs.rows import ModelState, WindowState
+from monitor.windows.ends import Window
+from monitor.windows.settling import Settled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What a cycle measured.
+
+    Parameters
+    ----------
+    newest_settled
+        newest settled window by its name.
+    current
+        of the newest and the newest settled window of each kind, if shown.
+    watched
+        if not shown: what rules read of the newest ones.
+    settled
+        ends of the newest kept windows that are settled, by name.
+    snapshots
+        the kept rows.
+    windows
+        what has happened to kept windows.
+    """
+
+    newest_settled: dict[str, NewestSettled]
+    current: list[MeasurementRow] = field(default_factory=list)
+    watched: list[MeasurementRow] = field(default_factory=list)
+    settled: dict[str, int] = field(default_factory=dict)
+    snapshots: list[MeasurementRow] = field(default_factory=list)
+    windows: list[WindowState] = field(default_factory=list)
+
+
+def measure_windows(
+    model: Model,
+    caches: Caches,
+    state: ModelState,
+    truth: Truths,
+    lacking: Ints,
+    *,
+    settled: Mapping[str, NewestSettled],
+    accepted: Mapping[Series, Acceptance],
+    shown: bool,
+) -> Measured:
+    """Measure what is due.
+
+    Parameters
+    ----------
+    lacking
+        int64, ascending: starts of panes that are not counted.
+    settled
+        newest settled window by its name, as of the last cycle.
+    accepted
+        changes that are expected.
+    shown
+        False: of the newest windows what rules read is enough.
+    """
+    measured = Measured(newest_settled=dict(settled))
+    if state.oldest is None:
+        return measured
+    caches.begin_rows()
+    oldest, first = oldest_end(model, state, truth.as_of), model.first_counted(state)
+    states = model.store.windows(model.name, oldest)
+    for window in model.spec.windows:
+        newest = window.newest_end(truth.as_of - model.spec.ready_after)
+        newest_settled = settled.get(window.name)
+        if newest > first:
+            newest_settled = _newest_settled(model, window, newest, newest_settled, first, truth)
+        if newest_settled is not None:
+            measured.newest_settled[window.name] = newest_settled
+        oldest_week = model.oldest_pane(truth.as_of)
+        measures = WindowMeasures(
+            model, caches, window, first, lacking, oldest_week, newest_settled, accepted
+        )
+        if newest > first and shown:
+            measured.current.extend(_current(measures, newest, truth))
+        elif newest > first:
+            measured.watched.extend(watched_rows(measures, newest, truth.warning(window, newest)))
+        due = due_windows(
+            model, caches.panes, window, oldest=oldest, newest=newest, truth=truth, states=states
+        )
+        last_kept = _last_kept(model, window, due)
+        for each in due:
+            measured.snapshots.extend(_kept_rows(measures, each, last_kept.get(each.end, []), truth))
+            measured.windows.append(_window_state(measures, each, truth))
+    measured.settled.update(newest_kept([*states, *measured.windows]))
+    return measured
+
+
+def _newest_settled(
+    model: Model, window: Window, newest: int, before: NewestSettled | None, first: int, truth: Truths
+) -> NewestSettled | None:
+    """Newest settled window of a kind: estimates of the newest window are learned from it."""
+    if not model.reading.labelled:
+        return before
+    end = newest_settled_end(window, newest, before.end if before else None, first, truth)
+    if end is not None and (before is None or before.end != end):
+        return NewestSettled(end, _warning(truth.of(window, end)))
+    return before
+
+
+def _current(measures: WindowMeasures, newest: int, truth: Truths) -> list[MeasurementRow]:
+    if not measures.model.reading.labelled:
+        return measures.records(newest)
+    warning = truth.warning(measures.window, newest)
+    rows = measures.records(newest) + measures.labels(newest, Truth.PROVISIONAL, warning)
+    if measures.settled is not None:
+        rows += measures.labels(measures.settled.end, Truth.SETTLED, measures.settled.warning)
+    return rows
+
+
+def _kept_rows(
+    measures: WindowMeasures, due: Due, last: list[MeasurementRow], truths: Truths
+) -> list[MeasurementRow]:
+    settled = due.settles is not Settled.NO or (due.state is not None and due.state.settled_as_of is not None)
+    truth = Truth.SETTLED if settled else Truth.PROVISIONAL
+    rows = measures.records(due.end) if due.first else []
+    if due.records and not due.first:
+        rows = measures.revised_records(due.end)
+    if not measures.model.reading.labelled:
+        return rows
+    if due.first or due.settles is not Settled.NO:
+        warning = _warning(due.settles) if settled else truths.warning(due.window, due.end)
+        return rows + measures.labels(due.end, truth, warning)
+    if due.labels and measures.moved(due.end, last):
+        kept = due.state.warning if due.state else ""
+        return rows + measures.revised(
+            due.end, truth, kept if settled else truths.warning(due.window, due.end)
+        )
+    return rows
+
+
+def _warning(settles: Settled) -> str:
+    return settles.value if settles is Settled.LOW_COVERAGE else ""
+
+
+def _last_kept(model: Model, window: Window, due: list[Due]) -> dict[int, list[MeasurementRow]]:
+    ends = [each.end for each in due if each.labels and each.settles is Settled.NO]
+    if not ends:
+        return {}
+    by_end: dict[int, list[MeasurementRow]] = {}
+    for (end, _, _), row in model.store.last_kept(model.name, window.name, ends).items():
+        by_end.setdefault(end, []).append(row)
+    return by_end
+
+
+def _window_state(measures: WindowMeasures, due: Due, truth: Truths) -> WindowState:
+    panes, start = measures.caches.panes, due.window.start(due.end)
+    before = due.state or WindowState(window=due.window.name, end=due.end, first_as_of=truth.as_of)
+    settles, records = due.settles is not Settled.NO, due.first or due.records
+    return replace(
+        before,
+        settled_as_of=truth.as_of if settles else before.settled_as_of,
+        measured_as_of=truth.as_of,
+        records_seen=panes.seen(Part.RECORDS, start, due.end) if records else before.records_seen,
+        labels_seen=panes.seen(Part.LABELS, start, due.end),
+        warning=_warning(due.settles) or before.warning,
+    )
