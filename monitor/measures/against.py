@@ -64,7 +64,7 @@ def difference(now: Measurement, then: Measurement) -> Measurement:
         with the n of `now`, the resolutions added up, and as detail the figures of `then`. The reason of
         `now`, else of `then`, where either has no value; no interval where either has none.
 
-    >>> from monitor.core.interval import Interval
+    >>> from monitor.core.measurement import Interval
     >>> now = Measurement(value=0.7, n=100, interval=Interval(0.64, 0.76))
     >>> then = Measurement(value=0.8, n=100, interval=Interval(0.72, 0.88))
     >>> round(difference(now, then).value, 3), difference(now, then).interval.upper < 0.001
