@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from monitor.advice.cost import ExpectedReads, expected_reads
+from monitor.advice.cost import ExpectedReads, ExpectedSeries, expected_reads, expected_series
 from monitor.advice.explain import Query, explain_model
 from monitor.advice.inspect import Inspection, inspect_model
 from monitor.advice.samples import label_traffic, traffic
-from monitor.advice.series import ExpectedSeries, expected_series
 from monitor.advice.silence import silence_warnings
 from monitor.config.messages import listed
 from monitor.core.clock import DAY, HOUR, floor_to

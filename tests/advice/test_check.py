@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from serving import Bench, Database, create_tables, labels, model, predictions
 
-from monitor.advice.cost import expected_reads
-from monitor.advice.series import expected_series
+from monitor.advice.cost import expected_reads, expected_series
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.exposition.selection import expose
 from monitor.pipeline.cycle import Tick, run_cycle

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from shifted_clock import microseconds, wrong_by
 
 from monitor.core.clock import SECOND
+from monitor.daemon import schedule
 from monitor.daemon import schedule as scheduling
-from monitor.daemon import steady
 from monitor.daemon.schedule import Schedule
 
 TICK = SECOND // 4
@@ -37,8 +37,8 @@ def test_whenever_the_clock_has_been_right_for_a_while_due_cycles_run(
     with pytest.MonkeyPatch.context() as patch:
         for name, shifted in modules.items():
             patch.setattr(importlib.import_module(name), "datetime", shifted)
-        patch.setattr(steady, "time", clock)
-        patch.setattr(steady, "EVENLY", EVENLY)
+        patch.setattr(schedule, "time", clock)
+        patch.setattr(schedule, "EVENLY", EVENLY)
         patch.setattr(scheduling, "_LOOK", LOOK)
 
         def run(_model: str, as_of: int) -> None:

@@ -12,7 +12,7 @@ from monitor.cli import main
 from monitor.cli.prometheus import export_rules
 from monitor.config.load import settings_of
 from monitor.core.clock import MINUTE, SECOND, format_duration
-from monitor.exposition import prometheus_itself as itself
+from monitor.exposition import prometheus_rules as itself
 from monitor.exposition.forwarding import (
     AlertingRule,
     Forwarding,

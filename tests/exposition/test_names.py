@@ -1,7 +1,7 @@
 from collections import Counter
 
-from monitor.exposition.measurement_families import families
 from monitor.exposition.names import family_help, family_name
+from monitor.exposition.page import families
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Unit
 

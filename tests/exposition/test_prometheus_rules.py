@@ -15,8 +15,7 @@ from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.measurement import Reason
 from monitor.exposition.forwarding import Forwarding
-from monitor.exposition.prometheus_itself import ITSELF
-from monitor.exposition.prometheus_rules import OWN_RULE, rules_text
+from monitor.exposition.prometheus_rules import ITSELF, OWN_RULE, rules_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.specs.model import ModelSpec
 

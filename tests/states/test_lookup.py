@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.typing import Floats
-from monitor.states.lookup import Lookup
+from monitor.states.grids import Lookup
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 close = st.integers(-50, 50).map(lambda steps: 1.0 + steps * 2.0**-52)
