@@ -19,7 +19,7 @@ from monitor.pipeline.cycle import Tick, run_cycle
 from monitor.pipeline.model import Model
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counting_without_reference, reference_of
-from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.model import ModelSpec, Relation, SourceSpec
 from monitor.specs.protocols import CycleReport, Source, Store
 from monitor.specs.settings import HttpSpec, LogSpec, Settings
 from monitor.store.adapter import SqlStore
@@ -181,7 +181,8 @@ class _MemoryApp(App):
     def __init__(self, monitored: Monitored) -> None:
         spec, store = monitored.model.spec, monitored.model.store
         assert isinstance(store, SqlStore)
-        settings = Settings(store_url="", http=HttpSpec(), log=LogSpec(), sources=(), models=(spec,))
+        source = SourceSpec(name=spec.source, url="sqlite://")  # never opened: the log is in memory
+        settings = Settings(store_url="", http=HttpSpec(), log=LogSpec(), sources=(source,), models=(spec,))
         super().__init__(settings, Path(), store)
         self._monitored = monitored
 

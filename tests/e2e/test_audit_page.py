@@ -17,7 +17,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 SHORT = """
 import sys
 from monitor.app import demo
-
+from monitor.cli import main
 from monitor.core.clock import from_iso
 demo.START, demo.END = from_iso("2013-08-01"), from_iso("2013-08-06")
 main(sys.argv[1:])

@@ -23,8 +23,8 @@ from monitor.store.engine import open_store
 SHORT = """
 import sys
 from monitor.app import demo
-
-
+from monitor.cli import main
+from monitor.core.clock import from_iso
 demo.START, demo.END = from_iso("2013-03-30"), from_iso("2013-04-01")
 main(["demo", *sys.argv[1:]])
 """

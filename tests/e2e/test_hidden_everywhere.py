@@ -15,7 +15,7 @@ START = from_iso("2024-03-01")
 ODD = 'correct horse"b@ttery'
 PREAMBLE = """
 import logging, sys, threading
-
+from monitor.cli import main
 from monitor.core import secrets
 from monitor.daemon import log
 secrets.learn({secret!r}, pieces=True)
