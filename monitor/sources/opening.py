@@ -6,10 +6,10 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from monitor.core.errors import SourceError
 from monitor.sources.address import Address, How, url_of
 from monitor.sources.engines.engine import Reader
-from monitor.sources.engines.fetchmany import FetchmanyReader
+from monitor.sources.engines.readers.fetchmany import FetchmanyReader
+from monitor.sources.engines.readers.spark_cluster import SparkReader
 from monitor.sources.engines.schemes import counting, engine_of, scheme_of, with_arrow
 from monitor.sources.engines.spark import CLUSTER
-from monitor.sources.engines.spark_cluster import SparkReader
 from monitor.sources.meter import UNUSED, Meter, Usage
 from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source import SqlSource

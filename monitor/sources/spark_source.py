@@ -8,7 +8,7 @@ from monitor.core.typing import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, Part
 from monitor.records.shipped import job_text, parts_of
-from monitor.sources.engines.spark_cluster import SparkReader
+from monitor.sources.engines.readers.spark_cluster import SparkReader
 from monitor.sources.meter import Meter
 from monitor.sources.source import SqlSource
 from monitor.sources.sql import scan

@@ -16,8 +16,8 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError, Trouble
 from monitor.records.rows import Batches
 from monitor.sources import SqlSource
-from monitor.sources.engines.fetchmany import FetchmanyReader, batch
 from monitor.sources.engines.generic import GenericSql
+from monitor.sources.engines.readers.fetchmany import FetchmanyReader, batch
 from monitor.sources.engines.schemes import engine_of
 from monitor.sources.sql.relations import Looked
 from monitor.sources.sql.statements import ColumnKind, Output, Statement, concat

@@ -15,7 +15,7 @@ from monitor.core.clock import DAY, HOUR
 from monitor.records.rows import Batches
 from monitor.sources import SqlSource, retries
 from monitor.sources.engines.engine import Engine
-from monitor.sources.engines.fetchmany import FetchmanyReader, FetchmanySession
+from monitor.sources.engines.readers.fetchmany import FetchmanyReader, FetchmanySession
 from monitor.sources.history import read_history
 from monitor.sources.opening import address_of
 from monitor.sources.sql.statements import Session, Statement

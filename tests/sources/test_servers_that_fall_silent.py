@@ -13,7 +13,8 @@ from source_databases import Database
 from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceUnavailable
 from monitor.sources import SqlSource, open_source
-from monitor.sources.engines import adbc, mysql
+from monitor.sources.engines import mysql
+from monitor.sources.engines.readers import adbc
 from monitor.specs import deadlines
 from monitor.specs.model import SourceSpec
 

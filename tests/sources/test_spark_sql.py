@@ -7,8 +7,8 @@ import pytest
 from monitor.core.errors import SourceError
 from monitor.sources import open_source
 from monitor.sources.engines import spark
+from monitor.sources.engines.readers.spark_cluster import SparkReader
 from monitor.sources.engines.schemes import engine_of_cluster
-from monitor.sources.engines.spark_cluster import SparkReader
 from monitor.sources.sql.statements import ColumnKind, Want
 from monitor.specs.model import Relation, SourceSpec
 

@@ -16,7 +16,8 @@ from sqlalchemy import make_url
 from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.sources import SqlSource, open_source
-from monitor.sources.engines import adbc, fetchmany, sqlite
+from monitor.sources.engines import sqlite
+from monitor.sources.engines.readers import adbc, fetchmany
 from monitor.specs.model import Relation, SourceSpec
 
 WEEK = [(START, START + 7 * DAY)]
@@ -259,7 +260,7 @@ def test_a_url_that_cannot_be_used_is_refused(url: str, reader: str | None, told
 
 
 def test_the_uri_of_libpq_keeps_what_was_given() -> None:
-    from monitor.sources.engines.adbc import _libpq_uri
+    from monitor.sources.engines.readers.adbc import _libpq_uri
 
     given = make_url("postgresql+psycopg://ann:p%40ss@h:5433/d?sslmode=require&application_name=mine")
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import URL
 
-from monitor.sources.engines import sqlite_typing
-from monitor.sources.engines.adbc import AdbcSession
+from monitor.sources.engines.readers import sqlite_typing
+from monitor.sources.engines.readers.adbc import AdbcSession
 from monitor.sources.engines.schemes import engine_of
 from monitor.sources.engines.sqlite import _options
 from monitor.sources.sql.statements import ColumnKind, Output, Statement, Want

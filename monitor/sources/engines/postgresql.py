@@ -12,8 +12,8 @@ from sqlalchemy import URL
 
 from monitor.core.errors import SourceError
 from monitor.sources.address import Address
-from monitor.sources.engines.adbc import PostgresReader
 from monitor.sources.engines.engine import Engine, refusal
+from monitor.sources.engines.readers.adbc import PostgresReader
 from monitor.sources.sql.names import text
 from monitor.sources.sql.statements import ColumnKind, Output, Session, Want, has_equality
 from monitor.sources.sql.time_ranges import Comparable, Interval, Shape

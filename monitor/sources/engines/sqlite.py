@@ -14,8 +14,8 @@ from sqlalchemy.exc import DBAPIError
 
 from monitor.core.errors import SourceError, SourceUnavailable, Trouble
 from monitor.sources.address import Address
-from monitor.sources.engines.adbc import AdbcSession
 from monitor.sources.engines.engine import Engine
+from monitor.sources.engines.readers.adbc import AdbcSession
 from monitor.sources.failures import refused, unavailable
 from monitor.sources.sql.names import text
 from monitor.sources.sql.statements import ColumnKind, Session, Statement

@@ -15,8 +15,8 @@ from monitor.core.clock import SECOND
 from monitor.core.errors import Trouble
 from monitor.records.rows import Batches
 from monitor.sources.address import Address
-from monitor.sources.engines import sqlite_typing
 from monitor.sources.engines.engine import Engine, trouble_of_state
+from monitor.sources.engines.readers import sqlite_typing
 from monitor.sources.failures import refused, unavailable
 from monitor.sources.sql.statements import Statement
 from monitor.specs.deadlines import CONNECTED, MARK, answered_within, end_marked, libpq_options, within

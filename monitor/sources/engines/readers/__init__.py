@@ -1,0 +1,1 @@
+"""How rows are fetched: through ADBC, through SQLAlchemy, by a Spark cluster. Engines choose."""
