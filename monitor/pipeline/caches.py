@@ -24,6 +24,7 @@ RowsKey: TypeAlias = tuple[str, int, Truth, str, str]
 _MeasuredRows: TypeAlias = dict[RowsKey, tuple[Strata, list[MeasurementRow]]]
 Estimates: TypeAlias = Mapping[Stratum, list[Result]]
 T = TypeVar("T")
+_UNMADE = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +129,10 @@ class Caches:
 
         The same key must always be used for the same type.
         """
-        if key not in self._once:
-            self._once[key] = make()
-        return cast("T", self._once[key])
+        made = self._once.get(key, _UNMADE)  # looked up once: to hash a reference's counters costs
+        if made is _UNMADE:
+            made = self._once[key] = make()
+        return cast("T", made)
 
     def is_judged(self, window: str, truth: Truth, behind: tuple[object, ...]) -> bool:
         """Whether rules have judged a window with the same behind it; from now on they have."""
