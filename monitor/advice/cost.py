@@ -1,4 +1,4 @@
-"""How many rows the monitor will read: a cycle's, and those read again for each new label. Pure."""
+"""What a model will cost: rows that a cycle reads, and again for each new label; series on /metrics. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What commands have in common: options, how failures are told."""
+"""What commands have in common: options and their types, progress, how failures are told."""
 
 import logging
 import os

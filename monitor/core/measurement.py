@@ -1,4 +1,4 @@
-"""The result of a measure: a value, or the reason why there is none."""
+"""The result of a measure: a value and its interval, or the reason why there is none."""
 
 import math
 from dataclasses import dataclass

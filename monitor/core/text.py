@@ -1,4 +1,4 @@
-"""Text that people read, and names: characters that act, or that nobody sees, are shown as escapes."""
+"""Text that people read: names, numbers, durations. What acts, or what nobody sees, is shown as an escape."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Logging, set up once: structlog and the standard library through one formatter, to standard error."""
+"""Logging, set up once: one formatter for structlog and the standard library; an error in one line."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""Look at tables that nobody has described yet, and write a first configuration that passes the check."""
+"""Look at tables that nobody has described, write a configuration that passes the check, hand it over."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Words for people: aligned columns, signs, bounds, moments."""
+"""Words for people: aligned columns, signs, bounds, moments; lines that do not act on the terminal."""
 
 import math
 import re

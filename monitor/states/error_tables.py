@@ -1,4 +1,4 @@
-"""Views of a regression model's errors and labels by cell."""
+"""Views of a regression model's errors and labels by cell, and of two models that scored the same records."""
 
 from dataclasses import dataclass
 

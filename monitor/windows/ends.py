@@ -1,4 +1,4 @@
-"""Which windows are there? Ends of sliding and calendar windows. Times are UTC microseconds."""
+"""Which windows are there, and with which earlier spans are they compared? Times are UTC microseconds."""
 
 from dataclasses import dataclass
 

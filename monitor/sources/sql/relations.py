@@ -1,4 +1,4 @@
-"""A relation as the database knows it: its columns and their types."""
+"""A relation as the database knows it: its columns and their types; when two ids are one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
