@@ -20,6 +20,12 @@ EVENLY = 26.0  # seconds for which it has to go evenly after a jump
 _JUMP = 1.0  # seconds: a jump differs by more from the time that has passed
 _AT_ONCE = 0.1  # seconds within which both clocks have to be read
 
+_LOG = "monitor.daemon"
+_LOOK = 1.0  # seconds between looks at the clock
+_START_TIMEOUT = 10.0
+_CENTURY = 5_218  # weeks
+_AT_START, _AGAIN = " at the start", " again"  # no name of a model holds a blank
+
 
 class Steady:
     """Tells at each look whether the clock has not jumped for a while, back or ahead."""
@@ -45,13 +51,6 @@ def _look() -> tuple[float, float]:
         before, wall, now = time.monotonic(), time.time(), time.monotonic()
         if now - before < _AT_ONCE:
             return wall - now, now
-
-
-_LOG = "monitor.daemon"
-_LOOK = 1.0  # seconds between looks at the clock
-_START_TIMEOUT = 10.0
-_CENTURY = 5_218  # weeks
-_AT_START, _AGAIN = " at the start", " again"  # no name of a model holds a blank
 
 
 class Schedule:

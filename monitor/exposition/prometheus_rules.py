@@ -40,6 +40,12 @@ ITSELF = (
 )
 _WARNING, _CRITICAL = {"severity": "warning"}, {"severity": "critical"}
 
+ALERT = "ModelAlert"
+FIRING = "model_monitor:alert_firing"
+OWN_RULE = "a_rule_of_your_own"
+WRITTEN = "# Written by `monitor export-rules`: write it again when models or rules change.\n"
+_PLACE = re.compile(r"\{\w+\}")  # that the daemon fills in: Prometheus cannot
+
 
 def of_daemons(how: Forwarding) -> Iterator[AlertingRule]:
     """Alerts about daemons."""
@@ -101,13 +107,6 @@ def _own(
 ) -> AlertingRule:
     told = {"summary": summary, "runbook_url": literal(f"{how.runbook}#{name.lower()}")}
     return AlertingRule(name=name, expr=expr, labels=labels, annotations=told, hold=hold)
-
-
-ALERT = "ModelAlert"
-FIRING = "model_monitor:alert_firing"
-OWN_RULE = "a_rule_of_your_own"
-WRITTEN = "# Written by `monitor export-rules`: write it again when models or rules change.\n"
-_PLACE = re.compile(r"\{\w+\}")  # that the daemon fills in: Prometheus cannot
 
 
 def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:

@@ -22,6 +22,15 @@ _SIGNS = str.maketrans("@<>`*~|#", "＠＜＞｀＊～｜＃")  # noqa: RUF001 -
 _WIDE = {":": "：", ".": "．"}  # noqa: RUF001
 _RUNBOOK = "Runbook: "
 
+_MAILS = (
+    *("mailto", "mailtos", "mailgun", "sendgrid", "ses", "sparkpost", "smtp2go", "postmark", "resend"),
+    *("brevo", "azure", "o365", "mailersend", "groundmail", "sendpulse"),
+)
+_PROGRAMS = ("json", "jsons", "xml", "xmls", "form", "forms")
+MISSING = "needs Apprise: pip install 'monitor[notify]'"
+_LOG = "apprise"
+_SAID: ContextVar[list[str] | None] = ContextVar("said", default=None)  # Apprise may send in another thread
+
 
 def as_is(text: str) -> str:
     """Text for a program, which reads it as data."""
@@ -42,11 +51,6 @@ def chat(text: str) -> str:
     return _EMPHASIS.sub("＿", _LINK.sub("］", mail(text).translate(_SIGNS)))  # noqa: RUF001
 
 
-_MAILS = (
-    *("mailto", "mailtos", "mailgun", "sendgrid", "ses", "sparkpost", "smtp2go", "postmark", "resend"),
-    *("brevo", "azure", "o365", "mailersend", "groundmail", "sendpulse"),
-)
-_PROGRAMS = ("json", "jsons", "xml", "xmls", "form", "forms")
 _BY_SCHEME: Mapping[str, Markup] = dict.fromkeys(_MAILS, mail) | dict.fromkeys(_PROGRAMS, as_is)
 
 
@@ -62,11 +66,6 @@ def spoken(url: str, title: str, text: str, runbook: str = "") -> tuple[str, str
     link = f"{_RUNBOOK}{runbook}" if runbook else None
     lines = (line if line == link else markup(line) for line in readable_lines(text).split("\n"))
     return markup(readable(title)), "\n".join(lines)
-
-
-MISSING = "needs Apprise: pip install 'monitor[notify]'"
-_LOG = "apprise"
-_SAID: ContextVar[list[str] | None] = ContextVar("said", default=None)  # Apprise may send in another thread
 
 
 @dataclass(frozen=True, slots=True)

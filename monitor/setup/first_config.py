@@ -30,6 +30,12 @@ from monitor.specs.urls import is_secret
 _PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*:)(.*)(@)", re.DOTALL)
 _PLACE = re.compile(r"\$\{[^{}]*\}")
 
+_NESTED = ("json", "jsonb")
+_REFERENCE_DAYS = 28  # more, where these hold fewer rows than
+_REFERENCE_ENOUGH = 2_000
+_REFERENCE_ROWS = 200_000
+_ENOUGH = 2  # days of log that are left beside the reference, at least
+
 
 def templated(url: str, name: str) -> tuple[str, dict[str, str]]:
     """URL with `${…}` for its password and for secrets of its query string, and their values by name.
@@ -75,13 +81,6 @@ def _parameter(text: str, name: str, values: dict[str, str]) -> str:
     place = f"{name}_{re.sub(r'[^A-Za-z0-9]+', '_', key).upper()}"
     values[place] = unquote_plus(value)
     return f"{key}=${{{place}}}"
-
-
-_NESTED = ("json", "jsonb")
-_REFERENCE_DAYS = 28  # more, where these hold fewer rows than
-_REFERENCE_ENOUGH = 2_000
-_REFERENCE_ROWS = 200_000
-_ENOUGH = 2  # days of log that are left beside the reference, at least
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,13 @@ _SMALLEST, _LARGEST = 10, 16  # powers of two of the table's size
 _STEPS = 4  # edges in one slot, at most
 _MOST = 2.0**1023  # of slots for a unit of the values
 
+EXTRA_CELLS = 3
+FEATURE_CELLS = 250
+SCORE_QUANTILE_CELLS = 2040
+SCORE_UNIFORM_CELLS = 2048
+NAMED_LEVELS = 254
+NAMED_FROM = 10  # reference records a level needs before it is named anywhere
+
 
 class Lookup:
     """Cells of arbitrary ascending edges; a value equal to an edge lies above it.
@@ -93,14 +100,6 @@ class Lookup:
                 self._edges.take(below, out=room[:n], mode="wrap")
                 np.less_equal(room[:n], block, out=above[:n])
                 np.add(below, above[:n], out=below)
-
-
-EXTRA_CELLS = 3
-FEATURE_CELLS = 250
-SCORE_QUANTILE_CELLS = 2040
-SCORE_UNIFORM_CELLS = 2048
-NAMED_LEVELS = 254
-NAMED_FROM = 10  # reference records a level needs before it is named anywhere
 
 
 @dataclass(frozen=True, slots=True)

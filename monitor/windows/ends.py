@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from monitor.core.clock import DAY, HOUR, floor_to, format_duration, parse_duration
 from monitor.windows import units
 
+PREVIOUS = "previous"
+WEEK = 7 * DAY
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -109,10 +112,6 @@ def window_of(name: str, pane: int, step: int | None = None, zone: str = "UTC") 
 def nominal_length(name: str) -> int:
     """Length of a window by its name alone; of a calendar unit the longest in UTC."""
     return units.nominal_length(name) if name in units.LONGEST else parse_duration(name)
-
-
-PREVIOUS = "previous"
-WEEK = 7 * DAY
 
 
 def weeks_of(window: str) -> int:
