@@ -52,8 +52,11 @@ def format_duration(us: int) -> str:
 def from_iso(text: str) -> int:
     """Microseconds of an ISO-8601 date or time; without a zone it is UTC."""
     moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
+    return from_datetime(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
+
+
+def from_datetime(moment: datetime) -> int:
+    """Microseconds of a zoned datetime."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 

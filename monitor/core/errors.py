@@ -18,6 +18,17 @@ from enum import StrEnum
 
 from monitor.core.secrets import hide
 
+REMEDY = 'restore a backup: see "A broken store" in docs/operations.md'
+DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+)  # what reading leads to of bytes, JSON or a row that are not what was written
+
 
 class MonitorError(Exception):
     """Anything this project raises on purpose. Its text holds no secret that the process knows."""
@@ -78,18 +89,6 @@ class CodecError(MonitorError):
     """What is stored cannot be read."""
 
 
-REMEDY = 'restore a backup: see "A broken store" in docs/operations.md'
-DAMAGE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    ArithmeticError,
-    AttributeError,
-    RecursionError,
-    MemoryError,
-)  # what reading leads to of bytes, JSON or a row that are not what was written
-
-
 def damaged(what: str, why: object) -> CodecError:
     """Error of something in the store that cannot be read."""
     return CodecError(f"the store is damaged: {what}: {why}; {REMEDY}")
@@ -101,5 +100,5 @@ def without_quotes(message: str) -> str:
     >>> without_quotes('invalid input syntax for type numeric: "Jane Doe"')
     'invalid input syntax for type numeric: ***'
     """
-    told, *quoted = re.split("[\"'`]", message, maxsplit=1)
-    return f"{told}***" if quoted else told
+    plain, *quotation = re.split("[\"'`]", message, maxsplit=1)
+    return f"{plain}***" if quotation else plain

@@ -61,8 +61,8 @@ class Secrets:
         if secret in self._known:
             return
         parts = {secret, *(_pieces(secret) if pieces else ())}
-        found = {form for part in parts for form in _forms(part) if len(form) >= SHORTEST}
-        forms = sorted(found, key=len, reverse=True)
+        long_enough = {form for part in parts for form in _forms(part) if len(form) >= SHORTEST}
+        forms = sorted(long_enough, key=len, reverse=True)
         if forms:
             self._known[secret] = _Hidden(forms, re.compile("|".join(map(self._bounded, forms))), shown)
             if len(self._known) > _MOST:
@@ -70,10 +70,11 @@ class Secrets:
 
     def hide(self, text: str) -> str:
         """Text without what is known, and without a known secret's beginning where the text was cut."""
-        for one in sorted(self._known.copy().values(), key=_length, reverse=True):
-            text = one.shown.join(one.pattern.split(text))
+        secrets = self._known.copy().values()
+        for secret in sorted(secrets, key=lambda secret: len(secret.forms[0]), reverse=True):
+            text = secret.shown.join(secret.pattern.split(text))
             if _CUT in text:
-                text = _CUT.join(_without_beginning(part, one) for part in text.split(_CUT))
+                text = _CUT.join(_without_beginning(part, secret) for part in text.split(_CUT))
         return text
 
     def forget(self) -> None:
@@ -102,10 +103,6 @@ def hide(text: str) -> str:
     return _PARAMETER.sub(rf"\1={HIDDEN}", text)
 
 
-def _length(secret: _Hidden) -> int:
-    return len(secret.forms[0])
-
-
 def _without_beginning(text: str, secret: _Hidden) -> str:
     for form in secret.forms:
         for length in range(min(len(form), len(text)) - 1, SHORTEST - 1, -1):
@@ -129,7 +126,7 @@ def _forms(secret: str) -> Iterator[str]:
         yield raw
         for encoded in (*(quote(raw, safe=safe) for safe in ("", " ", " +", "/")), quote_plus(raw)):
             yield encoded
-            yield _ENCODED.sub(lambda found: found[0].lower(), encoded)
+            yield _ENCODED.sub(lambda code: code[0].lower(), encoded)
         yield repr(raw)[1:-1]
         yield repr(raw.encode(errors="surrogateescape"))[2:-1]
         yield from (json.dumps(raw, ensure_ascii=ascii_)[1:-1] for ascii_ in (True, False))

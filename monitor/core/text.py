@@ -8,7 +8,7 @@ from typing import Any
 from unicodedata import category
 
 MOST_BYTES = 200  # of a name: indexes of databases hold a few thousand bytes in all
-
+_LONGEST = 1_000  # characters of a line that may name anything
 _ACTING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 -- spreadsheets take the wide ones too
@@ -26,7 +26,9 @@ def readable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_escaped(char) if category(char) in _ACTING else char for char in text)
+    return "".join(
+        char.encode("unicode_escape").decode("ascii") if category(char) in _ACTING else char for char in text
+    )
 
 
 def readable_lines(text: str) -> str:
@@ -66,10 +68,6 @@ def double_quoted(text: str) -> str:
     return "".join(_by_code(char) if category(char) in _ACTING else char for char in written)
 
 
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
-
-
 def name_of(text: str) -> str:
     r"""Name under which a text of the data is counted and shown: readable, of at most 200 bytes.
 
@@ -97,9 +95,6 @@ def _marked(shown: str, text: str) -> str:
 
 def _by_code(char: str) -> str:
     return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
-
-
-_LONGEST = 1_000
 
 
 def number(value: float | None) -> str:

@@ -99,13 +99,13 @@ def _open(blob: bytes) -> tuple[list[tuple[str | None, str | None, int]], memory
     try:
         plain = memoryview(zlib.decompress(memoryview(blob)[1:]))
         end = _HEAD + int.from_bytes(plain[:_HEAD], "little")
-        named: list[Any] = json.loads(bytes(plain[_HEAD:end]))
-        return [_named(*one) for one in named], plain[end:]
+        entries: list[Any] = json.loads(bytes(plain[_HEAD:end]))
+        return [_checked(*entry) for entry in entries], plain[end:]
     except (zlib.error, *DAMAGE) as error:
         raise CodecError(f"damaged blob: {error}") from error
 
 
-def _named(version: Any, segment: Any, count: Any) -> tuple[str | None, str | None, int]:
+def _checked(version: Any, segment: Any, count: Any) -> tuple[str | None, str | None, int]:
     if not (isinstance(version, str | None) and isinstance(segment, str | None) and int(count) >= 0):
         raise ValueError("a stratum is a version, a segment and the number of its counters")
     return version, segment, int(count)

@@ -92,9 +92,9 @@ def by_stratum(
     for names, code in rows.strata(counting):
         is_whole = names == [WHOLE]
         if not is_whole and len(code) and rows.serves.all() and (code == code[0]).all():  # one version
-            for found in strata:
-                if WHOLE in found and code[0] >= 0:
-                    found[names[code[0]]] = found[WHOLE].without(whole_only & layout.by_name.keys())
+            for pane in strata:
+                if WHOLE in pane and code[0] >= 0:
+                    pane[names[code[0]]] = pane[WHOLE].without(whole_only & layout.by_name.keys())
             continue
         inside = code >= 0
         group = np.full(len(code), -1)
@@ -102,23 +102,23 @@ def by_stratum(
         tabulated = Table(layout, group, len(present), frozenset() if is_whole else whole_only)
         fill(tabulated)
         for at, counters in tabulated.counters():
-            pane, name = divmod(int(present[at]), len(names))
-            strata[pane][names[name]] = counters
+            row, name = divmod(int(present[at]), len(names))
+            strata[row][names[name]] = counters
     return strata
 
 
 def output_values(chosen: pa.Table, counting: Counting) -> dict[str, Numbers | Categories]:
     """Values of each output and feature whose column is there."""
     score = score_of(chosen, counting.reading)
-    found = {"prediction": prediction_of(chosen, counting.reading, score)}
-    found["score"] = None if counting.score is None else score
+    values = {"prediction": prediction_of(chosen, counting.reading, score)}
+    values["score"] = None if counting.score is None else score
     for name, grid in counting.features:
         if f"feature:{name}" in chosen.column_names:
             column = chosen[f"feature:{name}"]
-            found[f"feature:{name}"] = (
+            values[f"feature:{name}"] = (
                 numbers(column) if isinstance(grid, NumericGrid) else categories(column)
             )
-    return {name: values for name, values in found.items() if values is not None}
+    return {name: column for name, column in values.items() if column is not None}
 
 
 def _probable(
@@ -127,8 +127,10 @@ def _probable(
     """Cells of the class probabilities, where estimates before labels are made of them."""
     if not counting.probable or counting.label is None or not isinstance(prediction, Categories):
         return {}
-    found = probabilities_of(chosen, counting.reading)
-    return {} if found is None else predicted_cells(found, prediction.positions(found.names, -1))
+    probabilities = probabilities_of(chosen, counting.reading)
+    if probabilities is None:
+        return {}
+    return predicted_cells(probabilities, prediction.positions(probabilities.names, -1))
 
 
 def _moments(

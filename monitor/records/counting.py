@@ -179,19 +179,19 @@ class Counting:
     def stored_as(self, layout: Layout) -> str:
         """Hash under which panes of a layout are kept: what is counted, and for which strata."""
         reading = self.reading
-        slices = {
+        choices = {
             "versioned": reading.versioned,
             "segments": self.segments,
             "arms": reading.arms and [reading.arms.column, reading.arms.control, reading.arms.treatment],
             "pane": reading.pane if reading.pane != HOUR else None,
             "threshold": reading.threshold,
             "serving": reading.serving and [reading.serving.column, reading.serving.values],
-            "challenger": reading.challenger and reading.challenger.told,
+            "challenger": reading.challenger and reading.challenger.identity,
             "zone": reading.zone if reading.zone != "UTC" else None,
             "time_units": reading.time_units,
         }
-        told = {name: slice_ for name, slice_ in slices.items() if slice_ not in (None, False, ())}
-        return grids.content_hash([layout.hash, told]) if told else layout.hash
+        made = {name: choice for name, choice in choices.items() if choice not in (None, False, ())}
+        return grids.content_hash([layout.hash, made]) if made else layout.hash
 
     def moments(self, counters: Counters | Opened) -> Sums:
         """View of the numbers' moments: of each of `summed` the deviation from its centre, and its square."""

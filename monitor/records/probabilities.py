@@ -78,7 +78,7 @@ def probabilities_of(table: pa.Table, reading: Reading) -> ClassProbabilities | 
 
 
 def probability_terms(
-    probabilities: ClassProbabilities, actual: Ints, known: Bools, grid: NumericGrid
+    probabilities: ClassProbabilities, actual: Ints, labelled: Bools, grid: NumericGrid
 ) -> tuple[dict[str, Cells], MaskedTerms, Bools]:
     """What the labelled rows add to the blocks of the probabilities.
 
@@ -89,7 +89,7 @@ def probability_terms(
     ----------
     actual
         position of each row's class among those of the probabilities; negative: none.
-    known
+    labelled
         rows with a label.
     grid
         of the largest probability.
@@ -103,8 +103,8 @@ def probability_terms(
     cause = np.select(
         [probabilities.missing, probabilities.invalid, off, actual < 0], range(len(UNUSABLE)), -1
     )
-    used = known & (cause < 0)
-    cells = {"unusable": (cause.astype(np.int64), known & (cause >= 0))}
+    used = labelled & (cause < 0)
+    cells = {"unusable": (cause.astype(np.int64), labelled & (cause >= 0))}
     right, brier = np.full(len(actual), 0.5), np.zeros(len(actual))
     for at, (name, column) in enumerate(zip(probabilities.names, probabilities.values, strict=True)):
         actual_class = actual == at

@@ -66,7 +66,7 @@ class Challenger:
     threshold: float | None = None
 
     @property
-    def told(self) -> list[object]:
+    def identity(self) -> list[object]:
         """What tells it from another challenger, in JSON."""
         return [self.column, self.threshold]
 

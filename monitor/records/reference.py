@@ -108,11 +108,11 @@ def counted_on(table: pa.Table, counting: Counting) -> Reference:
 def _classes(table: pa.Table, reading: Reading) -> tuple[str, ...]:
     if reading.task is Task.REGRESSION:
         return ()
-    known = {canonical(name) for name in reading.probabilities}
+    classes = {canonical(name) for name in reading.probabilities}
     for role in ("prediction", "label"):
         if role in table.column_names:
-            known |= {level for level in categories(table[role]).levels if not is_nan(level)}
-    return tuple(sorted(known, key=str.encode))
+            classes |= {level for level in categories(table[role]).levels if not is_nan(level)}
+    return tuple(sorted(classes, key=str.encode))
 
 
 def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
@@ -120,16 +120,18 @@ def _feature_grid(table: pa.Table, name: str, reading: Reading) -> Grid:
     if name in reading.numeric:
         values = numbers(column)
         return grids.feature_grid(values.values[values.finite])
-    found = categories(column)
-    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
-    return grids.category_grid(list(found.levels), counts.tolist())
+    return _category_grid(column)
+
+
+def _category_grid(column: pa.ChunkedArray) -> CategoryGrid:
+    values = categories(column)
+    counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
+    return grids.category_grid(list(values.levels), counts.tolist())
 
 
 def _segment_values(table: pa.Table, column: str) -> tuple[str, ...]:
     """The most frequent values, of at least 10 records; the others are one stratum."""
-    found = categories(table[f"segment:{column}"])
-    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
-    named = grids.category_grid(list(found.levels), counts.tolist()).levels
+    named = _category_grid(table[f"segment:{column}"]).levels
     return tuple(level for level in named if level)[:SEGMENTS]
 
 
@@ -188,6 +190,6 @@ def _count(
         if has_label:
             for stratum, counters in count_labels(rows, plain, panes=panes, as_of=0)[0].strata.items():
                 labelled.setdefault(stratum, []).append(counters)
-    records = {one: Counters.merge_all(counting.records, many) for one, many in strata.items()}
-    labels = {one: Counters.merge_all(counting.labels, many) for one, many in labelled.items()}
+    records = {stratum: Counters.merge_all(counting.records, parts) for stratum, parts in strata.items()}
+    labels = {stratum: Counters.merge_all(counting.labels, parts) for stratum, parts in labelled.items()}
     return records.pop(WHOLE), labels.pop(WHOLE), records, labels

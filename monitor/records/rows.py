@@ -93,9 +93,9 @@ class WinningRows:
             yield strata, np.where(self.serves, codes, -1)
         for column, values in counting.segments:
             if column in self.segments:
-                known = (*values, "")
-                positions = self.segments[column].positions(known, len(known))
-                names, codes = _named([*map(value_name, known), OTHER, NONE], positions)
+                levels = (*values, "")
+                positions = self.segments[column].positions(levels, len(levels))
+                names, codes = _named([*map(value_name, levels), OTHER, NONE], positions)
                 strata = [Stratum(segment=f"{column}={name}") for name in names]
                 yield strata, np.where(self.serves, codes, -1)
 
@@ -130,7 +130,8 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> W
     def ties(tied: Ints) -> list[Ints]:
         at = member[tied]
         ranked: list[Ints | Bools] = [event.us[at], ~no_logged_at[at], event.adjusted[at], ~serves[tied]]
-        ranked += [one.codes[tied] for one in (*([] if arm is None else [arm]), *segments.values())]
+        slices = (*([] if arm is None else [arm]), *segments.values())
+        ranked += [column.codes[tied] for column in slices]
         return _tie_keys(outputs_of(table, at), counting, ranked)
 
     winners, counts = smallest(group, [logged[member]], ties)

@@ -71,7 +71,9 @@ def count_batches(batches: Iterable[pa.RecordBatch], *, job: str) -> Iterator[pa
     for table in whole_panes(batches, MOST_ROWS):
         starts, read = np.unique(np.asarray(table[PANE]), return_counts=True)
         rows = with_one_id(table.drop_columns([PANE]).rename_columns(order["names"]))
-        yield _encoded(count(rows, counting, panes=starts, as_of=order["as_of"]), read)
+        parts = count(rows, counting, panes=starts, as_of=order["as_of"])
+        plain = {name: [getattr(part, name) for part in parts] for name in COUNTED.names[:6]}
+        yield pa.RecordBatch.from_pydict(plain | {"read": read, "blob": codec.encode(parts)}, COUNTED)
 
 
 def whole_panes(batches: Iterable[pa.RecordBatch], at_least: int) -> Iterator[pa.Table]:
@@ -82,7 +84,7 @@ def whole_panes(batches: Iterable[pa.RecordBatch], at_least: int) -> Iterator[pa
             continue
         held.append(batch)
         first, last = held[0][PANE][0], batch[PANE][-1]
-        if first != last and sum(one.num_rows for one in held) >= at_least:
+        if first != last and sum(rows.num_rows for rows in held) >= at_least:
             table = pa.Table.from_batches(held)
             end = int(np.searchsorted(np.asarray(table[PANE]), last.as_py()))
             yield table.slice(0, end)
@@ -94,7 +96,7 @@ def whole_panes(batches: Iterable[pa.RecordBatch], at_least: int) -> Iterator[pa
 def parts_of(table: pa.Table, counting: Counting, *, labels: bool, panes: Ints) -> list[PanePart]:
     """Parts of the given panes that workers have counted; those of which they saw no row are empty."""
     layout = counting.labels if labels else counting.records
-    found = {
+    by_start = {
         row["start"]: PanePart(
             row["start"],
             codec.decode(row["blob"], layout),
@@ -106,7 +108,7 @@ def parts_of(table: pa.Table, counting: Counting, *, labels: bool, panes: Ints) 
         )
         for row in table.to_pylist()
     }
-    return [found.get(start, PanePart(start, {})) for start in panes.tolist()]
+    return [by_start.get(start, PanePart(start, {})) for start in panes.tolist()]
 
 
 def _order(job: str) -> dict[str, Any]:
@@ -117,8 +119,3 @@ def _order(job: str) -> dict[str, Any]:
             f"the workers' monitor must be {order['version']}, as the one that asks: got {here}"
         )
     return order
-
-
-def _encoded(parts: Sequence[PanePart], read: Ints) -> pa.RecordBatch:
-    plain = {name: [getattr(part, name) for part in parts] for name in COUNTED.names[:6]}
-    return pa.RecordBatch.from_pydict(plain | {"read": read, "blob": codec.encode(parts)}, COUNTED)

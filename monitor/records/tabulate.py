@@ -50,15 +50,17 @@ class Table:
         """Count one for each row (of the mask) in its cell of a block."""
         if block in self._skipped:
             return
-        mask = self._counted(mask)
-        group = self._group if mask is None else self._group[mask]
-        cell = cell if mask is None else cell[mask]
+        group = self._group
+        masks = [rows for rows in (mask, self._inside) if rows is not None and not rows.all()]
+        if masks:
+            counted = np.logical_and.reduce(masks)
+            group, cell = group[counted], cell[counted]
         size = self._layout.by_name[block].size
         keys = group * size + cell
         if self._groups * size <= _DENSE * len(keys):
-            counted = np.bincount(keys)
-            present = np.flatnonzero(counted > 0)  # of booleans: twice as fast
-            counts = counted[present]
+            dense = np.bincount(keys)
+            present = np.flatnonzero(dense > 0)  # of booleans: twice as fast
+            counts = dense[present]
         else:
             present, counts = np.unique(keys, return_counts=True)
         self._keep(block, present, counts)
@@ -68,16 +70,14 @@ class Table:
         if block in self._skipped:
             return
         inside = self._inside
-        self._keep_dense(
-            block,
-            np.stack([self._sum(one if inside is None else one * inside) for one in columns], axis=1),
-        )
+        totals = [self._sum(column if inside is None else column * inside) for column in columns]
+        self._keep_dense(block, np.stack(totals, axis=1))
 
     def add_sums(self, block: str, terms: Iterable[Term]) -> None:
         """Add terms exactly; terms out of range are counted. No more than one is in memory at a time."""
         if block in self._skipped:
             return
-        found = []
+        columns = []
         for term, mask in terms:
             has = mask if self._inside is None else mask & self._inside
             present = term if has.all() else np.where(has, term, 0.0)
@@ -89,8 +89,9 @@ class Table:
             else:
                 *halves, fits = sums.halves(present)
                 (hi, lo), unfit = map(self._sum, halves), self._sum(~fits)
-            found.append((counts, unfit, *sums.normalise(hi, lo)))
-        self._keep_dense(block, np.asarray(found).transpose(2, 1, 0).reshape(self._groups, 4 * len(found)))
+            columns.append((counts, unfit, *sums.normalise(hi, lo)))
+        table = np.asarray(columns).transpose(2, 1, 0).reshape(self._groups, 4 * len(columns))
+        self._keep_dense(block, table)
 
     def add_cell_sums(self, block: str, cell: Ints, terms: Sequence[Floats], mask: Bools) -> None:
         """Add terms exactly to each row's cell of a block of sums: columns are term x cell."""
@@ -133,11 +134,6 @@ class Table:
         total = np.zeros(self._groups, dtype=np.int64)
         np.add.at(total, self._group, values.astype(np.int64))
         return total
-
-    def _counted(self, mask: Bools | None) -> Bools | None:
-        """Rows of a mask that have a group; None: all rows."""
-        both = [one for one in (mask, self._inside) if one is not None and not one.all()]
-        return np.logical_and.reduce(both) if both else None
 
     def _keep_dense(self, block: str, table: Ints) -> None:
         flat = table.ravel()

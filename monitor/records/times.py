@@ -131,8 +131,8 @@ def _text(array: pa.Array, name: str, zone: str) -> Times:
     zoned = bool(pc.any(pc.match_substring_regex(times, rf":\d\d(\.\d+)?{_ZONE}$")).as_py())
     trimmed = pc.replace_substring_regex(times, r"(\.\d{6})\d+", r"\1")
     instants = trimmed.cast(pa.timestamp("us", "UTC" if zoned else None))
-    found = _instants(instants, zone, int(times.null_count - array.null_count))
-    return replace(found, formats=formats)
+    parsed = _instants(instants, zone, int(times.null_count - array.null_count))
+    return replace(parsed, formats=formats)
 
 
 def _shared_shape(array: pa.Array) -> str | None:
@@ -215,11 +215,11 @@ def in_format(array: pa.Array, form: str | None) -> pa.Array:
 def formats_of(array: pa.Array) -> Counter[str]:
     """Formats of texts and how many have each; those without digits, and those that are marked, have none."""
     if (shared := _shared_format(array)) is not None:
-        found = {shared: len(array) - array.null_count} if "0" in shared else {}
+        counts = {shared: len(array) - array.null_count} if "0" in shared else {}
     else:
         counted = pc.value_counts(_shapes(array).drop_null()).to_pylist()
-        found = {row["values"]: row["counts"] for row in counted if "0" in row["values"]}
-    return Counter({shape: count for shape, count in found.items() if not shape.startswith(_OTHER)})
+        counts = {row["values"]: row["counts"] for row in counted if "0" in row["values"]}
+    return Counter({shape: count for shape, count in counts.items() if not shape.startswith(_OTHER)})
 
 
 def _shared_format(array: pa.Array) -> str | None:
@@ -230,8 +230,8 @@ def _shared_format(array: pa.Array) -> str | None:
 
 @lru_cache(maxsize=256)
 def _format_of(shape: str) -> str:
-    found: str = _shapes(pa.array([shape]))[0].as_py()
-    return found
+    form: str = _shapes(pa.array([shape]))[0].as_py()
+    return form
 
 
 def _shapes(array: pa.Array) -> pa.Array:

@@ -74,9 +74,9 @@ class Categories:
         of_level = np.asarray([grid.cells_of(level) for level in (*self.levels, None)], dtype=np.int64)
         return of_level[self.codes]
 
-    def positions(self, known: tuple[str, ...], otherwise: int) -> Ints:
-        """Position of each row's level among the known ones; missing is -1."""
-        where = {level: position for position, level in enumerate(known)}
+    def positions(self, named: tuple[str, ...], otherwise: int) -> Ints:
+        """Position of each row's level among the named ones; missing is -1."""
+        where = {level: position for position, level in enumerate(named)}
         of_level = np.asarray([*(where.get(level, otherwise) for level in self.levels), -1], dtype=np.int64)
         return of_level[self.codes]
 
@@ -131,9 +131,9 @@ def _named(column: pa.ChunkedArray, name: Callable[[str], str]) -> Categories:
     names = [name(text) for text in written]
     levels = sorted(set(names), key=str.encode)
     position = {level: at for at, level in enumerate(levels)}
-    of_code = np.asarray([*(position[one] for one in names), -1], dtype=np.int64)
+    of_code = np.asarray([*(position[level] for level in names), -1], dtype=np.int64)
     unusual = frozenset(
-        position[one] for one, text in zip(names, written, strict=True) if name_of(text) != text
+        position[level] for level, text in zip(names, written, strict=True) if name_of(text) != text
     )
     codes = of_code[encoded.indices.cast(pa.int64()).fill_null(len(names))]
     return Categories(tuple(levels), codes, unusual)
@@ -142,10 +142,10 @@ def _named(column: pa.ChunkedArray, name: Callable[[str], str]) -> Categories:
 def _unicode(array: pa.Array) -> list[str]:
     """Texts; bytes that are no UTF-8, as SQLite hands them over, become lone surrogates."""
     try:
-        found: list[str] = array.to_pylist()
+        written: list[str] = array.to_pylist()
     except UnicodeDecodeError:
-        found = [text.decode(errors="surrogateescape") for text in array.cast(pa.binary()).to_pylist()]
-    return found
+        written = [text.decode(errors="surrogateescape") for text in array.cast(pa.binary()).to_pylist()]
+    return written
 
 
 def codes_of(column: pa.ChunkedArray) -> Ints:

@@ -214,7 +214,9 @@ def feature_grid(values: Floats) -> NumericGrid:
     if len(values) == 0:
         return NumericGrid(edges=())
     ordered = np.sort(values)
-    edges = np.concatenate([quantile_edges(ordered, FEATURE_CELLS), _ends(ordered)])
+    with np.errstate(over="ignore"):  # values out of the reference's range lie beyond these two
+        ends = np.asarray([ordered[0], np.nextafter(ordered[-1], np.inf)])
+    edges = np.concatenate([quantile_edges(ordered, FEATURE_CELLS), ends[np.isfinite(ends)]])
     return _with_deciles(np.unique(edges), ordered, -np.inf, np.inf)
 
 
@@ -291,14 +293,6 @@ def content_hash(plain: object) -> str:
 def _floats(values: Floats) -> tuple[float, ...]:
     """Plain numbers, 0.0 for -0.0: equal edges have one hash."""
     return tuple((values + 0.0).tolist())
-
-
-def _ends(ordered: Floats) -> Floats:
-    """Smallest value, and the number after the largest: the cells beyond are out of the reference's range."""
-    with np.errstate(over="ignore"):
-        ends: Floats = np.asarray([ordered[0], np.nextafter(ordered[-1], np.inf)])
-    finite: Floats = ends[np.isfinite(ends)]
-    return finite
 
 
 def _with_deciles(edges: Floats, ordered: Floats, lower: float, upper: float) -> NumericGrid:

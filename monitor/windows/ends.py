@@ -78,7 +78,7 @@ class Window:
         back
             1: the nearest such weeks, 2: those before them, …; windows up to a week go back 1, 2, … weeks.
         """
-        weeks = back * -(-nominal_length(self.name) // (7 * DAY))
+        weeks = back * weeks_of(self.name)
         start, end = (units.weeks_before(at, weeks, self.zone) for at in (self.start(end), end))
         return start, end
 
@@ -111,7 +111,7 @@ def window_of(name: str, pane: int, step: int | None = None, zone: str = "UTC") 
 
 def nominal_length(name: str) -> int:
     """Length of a window by its name alone; of a calendar unit the longest in UTC."""
-    return units.nominal_length(name) if name in units.LONGEST else parse_duration(name)
+    return units.LONGEST[name] * DAY if name in units.LONGEST else parse_duration(name)
 
 
 def weeks_of(window: str) -> int:

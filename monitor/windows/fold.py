@@ -37,6 +37,6 @@ def with_frequent_versions(layout: Layout, strata: Strata, block: str) -> Strata
     if len(records) <= VERSIONS:
         return strata
     frequent = most_frequent(records, VERSIONS)
-    rare = [one for one in strata if one.version is not None and one.version not in frequent]
+    rare = [stratum for stratum in strata if stratum.version is not None and stratum.version not in frequent]
     kept = {stratum: counters for stratum, counters in strata.items() if stratum not in rare}
-    return kept | {Stratum(version=OTHER): Counters.merge_all(layout, [strata[one] for one in rare])}
+    return kept | {Stratum(version=OTHER): Counters.merge_all(layout, [strata[stratum] for stratum in rare])}

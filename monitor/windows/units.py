@@ -1,15 +1,14 @@
 """Calendar units: when days, ISO weeks, months and quarters of a time zone begin. UTC microseconds."""
 
 import math
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from monitor.core.clock import DAY, to_datetime
+from monitor.core.clock import from_datetime, to_datetime
 
 LONGEST = {"day": 1, "week": 7, "month": 31, "quarter": 92}  # days
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _LAST = date(2000, 1, 1), date(2040, 1, 1)
 
 
@@ -27,7 +26,7 @@ def newest_start(unit: str, zone: str, moment: int) -> int:
 
 def weeks_before(moment: int, weeks: int, zone: str) -> int:
     """Return the same time of the same weekday in a zone, some weeks before."""
-    return _us(to_datetime(moment).astimezone(ZoneInfo(zone)) - timedelta(weeks=weeks))
+    return from_datetime(to_datetime(moment).astimezone(ZoneInfo(zone)) - timedelta(weeks=weeks))
 
 
 @lru_cache(maxsize=256)
@@ -46,11 +45,6 @@ def largest_pane(unit: str, zone: str) -> int:
 def longest(unit: str, zone: str) -> int:
     """Longest unit in the years 2000 to 2039; one that holds the end of summer time has an hour more."""
     return max(later - earlier for earlier, later in pairwise(_starts(unit, zone)))
-
-
-def nominal_length(unit: str) -> int:
-    """Longest unit in UTC."""
-    return LONGEST[unit] * DAY
 
 
 def _starts(unit: str, zone: str) -> list[int]:
@@ -78,8 +72,4 @@ def _next(unit: str, first: date) -> date:
 
 
 def _midnight(day: date, zone: ZoneInfo) -> int:
-    return _us(datetime(day.year, day.month, day.day, tzinfo=zone))
-
-
-def _us(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return from_datetime(datetime(day.year, day.month, day.day, tzinfo=zone))

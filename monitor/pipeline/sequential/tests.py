@@ -176,7 +176,7 @@ def _challenger(spec: ModelSpec, counting: Counting) -> SequentialTest:
 
     return SequentialTest(
         name="challenger",
-        key=content_hash([since, other and other.told, counting.reading.threshold]),
+        key=content_hash([since, other and other.identity, counting.reading.threshold]),
         part=Part.LABELS,
         since=since,
         nothing=(0, 0, 0, 0),
