@@ -174,23 +174,17 @@ def segment_contribution(
     worst = sorted((name for name in added if sign * added[name] > 0), key=lambda name: -sign * added[name])
     if not worst:
         return None
-    rows = tuple(_row(name, added[name], now, then, whole) for name in worst[:MOST])
+    rows = []
+    for name in worst[:MOST]:
+        sides = now.get(name, NO_RECORDS), then.get(name, NO_RECORDS)
+        values = [round(side.value, 6) if side.n else None for side in sides]
+        shares = [
+            round(side.n / all_.n, 6) if all_.n else None for side, all_ in zip(sides, whole, strict=True)
+        ]
+        rows.append((name, round(added[name], 6), *values, *shares))
     n = now.get(worst[0], NO_RECORDS).n
-    return Measurement(value=added[worst[0]], n=n, detail=Detail(SEGMENTS, rows))
+    return Measurement(value=added[worst[0]], n=n, detail=Detail(SEGMENTS, tuple(rows)))
 
 
 def _pull(part: SegmentMean, n: int, centre: float) -> float:
     return part.n / n * (part.value - centre) if n else 0.0
-
-
-def _row(
-    name: str,
-    adds: float,
-    now: Mapping[str, SegmentMean],
-    then: Mapping[str, SegmentMean],
-    whole: tuple[SegmentMean, SegmentMean],
-) -> tuple[float | str | None, ...]:
-    sides = now.get(name, NO_RECORDS), then.get(name, NO_RECORDS)
-    values = [round(side.value, 6) if side.n else None for side in sides]
-    of_all = [round(side.n / all_.n, 6) if all_.n else None for side, all_ in zip(sides, whole, strict=True)]
-    return (name, round(adds, 6), *values, *of_all)

@@ -34,7 +34,7 @@ def by_days(
 
     Parameters
     ----------
-    found
+    results
         of all days.
     left_out
         the same measures without the first day, without the second, ….

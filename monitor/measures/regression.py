@@ -11,7 +11,6 @@ from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.core.typing import Floats, Ints
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.intervals import mean, normal
-from monitor.states import sums
 from monitor.states.error_tables import ErrorTable, LabelErrors
 from monitor.states.sums import HALF
 from monitor.states.views import Sums
@@ -90,7 +89,7 @@ def relative_squared_error(errors: Sums, level: float = LEVEL) -> Measurement:
         return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
     if equal_labels(errors):
         return Measurement.absent(Reason.UNDEFINED, n=n)
-    value, interval = errors.units("squared_error") * n * sums.HALF / _spread(errors), None
+    value, interval = errors.units("squared_error") * n * HALF / _spread(errors), None
     if not any(errors.out_of_range(term) for term in _R2_MOMENTS):
         interval = normal(value, _ratio_variance(errors) / n, level, lowest=0.0)
     return Measurement(value=value, n=n, interval=interval)
@@ -108,8 +107,8 @@ def complement(ratio: Measurement) -> Measurement:
 
 def equal_labels(errors: Sums) -> bool:
     """Whether all labels are equal: what rounding labels and their squares can add to B - C² is left out."""
-    n, first = errors.n("label") * sums.HALF, errors.units("label")
-    return _spread(errors) * sums.HALF <= (n + abs(first)) * n
+    n, first = errors.n("label") * HALF, errors.units("label")
+    return _spread(errors) * HALF <= (n + abs(first)) * n
 
 
 def results(errors: Sums, percentages: Sums, options: Options) -> Iterator[Result]:
@@ -133,7 +132,7 @@ def results(errors: Sums, percentages: Sums, options: Options) -> Iterator[Resul
 
 def _spread(errors: Sums) -> int:
     """B - C², the labels' variance, times (n · 2^40)² and over the scale squared."""
-    n, first = errors.n("label") * sums.HALF, errors.units("label")
+    n, first = errors.n("label") * HALF, errors.units("label")
     return n * errors.units("squared_label") - first * first
 
 
@@ -143,7 +142,7 @@ def _ratio_variance(errors: Sums) -> float:
     That is (E[e⁴] - A² - 2 r (E[e² d²] - A S) + r² (E[d⁴] - S²)) / S², d = label - C, S = B - C², r = A / S:
     in integers over one denominator, divided once. The scale cancels.
     """
-    n = errors.n("label") * sums.HALF
+    n = errors.n("label") * HALF
     a, b, c = (errors.units(term) for term in ("squared_error", "squared_label", "label"))
     fourth, y3, y4, a_y, a_yy = (errors.units(term) for term in _R2_MOMENTS)
     spread = _spread(errors)

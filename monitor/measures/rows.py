@@ -23,8 +23,8 @@ class MeasurementRow:
     Parameters
     ----------
     window, window_end
-        name and end (microseconds); the cycle's own figures (orphans, …) have the window "", comparisons
-        that go on `CUMULATIVE`.
+        name and end (microseconds); the cycle's own figures (orphans, …) have the window "", sequential
+        tests `CUMULATIVE`.
     version, segment
         None for the whole.
     subject

@@ -61,8 +61,8 @@ def volume_ratio(current: int, earlier: Sequence[int], level: float = LEVEL) -> 
     ----------
     .. [1] McCullagh, Nelder (1989). Generalized Linear Models, 2nd ed., sections 4.5 and 6.2.
 
-    >>> found = volume_ratio(30, [90, 110, 100, 100])
-    >>> found.value, found.interval.upper < 0.6
+    >>> ratio = volume_ratio(30, [90, 110, 100, 100])
+    >>> ratio.value, ratio.interval.upper < 0.6
     (0.3, True)
     """
     if not earlier:

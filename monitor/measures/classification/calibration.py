@@ -12,7 +12,7 @@ from monitor.core.measurement import LEVEL, Measurement, Reason
 from monitor.core.typing import Floats, Ints, Singles
 from monitor.measures.classification.recalibration import fit_results
 from monitor.measures.options import Options, Result
-from monitor.measures.statistics.intervals import normal
+from monitor.measures.statistics.intervals import normal, quantiles
 from monitor.measures.statistics.ranked import (
     GROUPS,
     Ranked,
@@ -22,7 +22,6 @@ from monitor.measures.statistics.ranked import (
     curve,
     merged,
     normals,
-    quantiles,
 )
 from monitor.states.views import Sums
 

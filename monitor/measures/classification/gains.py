@@ -166,7 +166,7 @@ def _hits(resamples: Resamples, widths: Singles) -> Singles:
 
 def _share(n: int, value: float, off: float, spread: Spread | None) -> Measurement:
     value = min(1.0, value)
-    return Measurement(value, n, None, spread.percentile(value, 0.0, 1.0) if spread else None, off)
+    return Measurement(value, n, None, spread.percentile(value) if spread else None, off)
 
 
 def _decile_results(

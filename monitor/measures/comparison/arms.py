@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
 from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
 from monitor.measures.options import Result
@@ -14,7 +13,6 @@ from monitor.measures.statistics.intervals import (
     rate,
     sample_variance,
     student,
-    variance_of,
     welch,
 )
 from monitor.states.sums import HALF
@@ -49,13 +47,16 @@ def rates_of(label: Histogram | None, classes: int) -> list[Rate]:
 
 def mean_of(errors: Sums | None) -> Mean:
     """Outcome of a regression model's arm, of the records that have label and prediction."""
-    n = errors.n("label") if errors is not None else 0
-    if errors is None or n == 0:
+    if errors is None:
         return Mean(0.0, 0.0, 0, Reason.NO_LABELS)
-    if errors.out_of_range("label") or errors.out_of_range("squared_label"):
-        return Mean(0.0, 0.0, n, Reason.OUT_OF_RANGE)
-    value, square = errors.mean("label"), errors.mean("squared_label")
-    return Mean(float(value), variance_of(value, square, n), n, fourth=_fourth(errors, value, square))
+    mean = mean_of_sums(*label_sums(errors), errors.scale("label"))
+    return mean if mean.reason is not None else replace(mean, fourth=_fourth(errors))
+
+
+def label_sums(errors: Sums) -> tuple[int, int, int, int]:
+    """Labels, those too large to be added, their sum and that of their squares: see `mean_of_sums`."""
+    lost = errors.out_of_range("label") + errors.out_of_range("squared_label")
+    return errors.n("label"), lost, errors.units("label"), errors.units("squared_label")
 
 
 def mean_of_sums(n: int, lost: int, first: int, second: int, scale: float) -> Mean:
@@ -194,10 +195,11 @@ def mean_results(control: Mean, treatment: Mean, level: float) -> Iterator[Resul
     yield Result("outcome_mean_ratio", "", mean_ratio(control, treatment, level))
 
 
-def _fourth(errors: Sums, mean: Fraction, square: Fraction) -> float:
+def _fourth(errors: Sums) -> float:
     """Fourth central moment; NaN where a power was out of range."""
     if errors.out_of_range("cubed_label") or errors.out_of_range("quartic_label"):
         return math.nan
+    mean, square = errors.mean("label"), errors.mean("squared_label")
     third, fourth = errors.mean("cubed_label"), errors.mean("quartic_label")
     return float(fourth - 4 * mean * third + 6 * mean**2 * square - 3 * mean**4)
 

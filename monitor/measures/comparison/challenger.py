@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
-from monitor.core.typing import Floats, Ints
+from monitor.core.typing import Ints
 from monitor.measures.catalogue.comparison import FEW_PAIRS
 from monitor.measures.classification.discrimination import FEW
 from monitor.measures.comparison.sequential import p_value
@@ -150,20 +150,18 @@ def _variance(joint: Ints) -> float:
     negative, positive = joint
     total = 0.0
     for counts, others, sign in ((positive, negative, 1.0), (negative, positive, -1.0)):
-        parts = [_placed(others.sum(axis=axis)) for axis in (1, 0)]
+        by_champion, by_challenger = others.sum(axis=1), others.sum(axis=0)
+        # share of the other class below each cell, and half of that within it
+        champion, challenger = (
+            (np.cumsum(side) - side / 2) / int(side.sum()) for side in (by_champion, by_challenger)
+        )
         rows, columns = np.nonzero(counts)
         weights = counts[rows, columns]
-        away = sign * (parts[1][columns] - parts[0][rows])
+        away = sign * (challenger[columns] - champion[rows])
         n = int(weights.sum())
         centre = float(weights @ away) / n
         total += float(weights @ (away - centre) ** 2) / ((n - 1) * n)
     return total
-
-
-def _placed(counts: Ints) -> Floats:
-    """Share of the other class below each cell, and half of that within it."""
-    placed: Floats = (np.cumsum(counts) - counts / 2) / int(counts.sum())
-    return placed
 
 
 def _two_sided(z: float) -> float:

@@ -1,4 +1,4 @@
-"""Sequential: comparisons that stay valid however often they are looked at.
+"""Sequential tests: comparisons that stay valid however often they are looked at.
 
 A fixed-time test that is looked at again and again finds a difference sooner or later where there is none.
 These do not, if the counts only grow: every record enters once. Where there is no difference, the evidence

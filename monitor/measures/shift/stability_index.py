@@ -180,8 +180,8 @@ def critical_indices(sides: Sides, options: Options) -> list[Measurement]:
         if sides.reason(row) is None:
             sizes = two_digits(sides.n[row]), two_digits(expected.m[row])
             values[row] = simulated_critical(*sizes, expected.shares(row), options.pseudocount, options.level)
-    told = [Detail(_COMPARED_WITH, ((m,),)) if options.whole else None for m in expected.m.tolist()]
-    return [_unless(sides, row, value, told[row]) for row, value in enumerate(values)]
+    details = [Detail(_COMPARED_WITH, ((m,),)) if options.whole else None for m in expected.m.tolist()]
+    return [_unless(sides, row, value, details[row]) for row, value in enumerate(values)]
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -12,7 +11,7 @@ import numpy as np
 import scipy
 
 from monitor.core.measurement import LEVEL, Interval, Measurement, RateMethod, Reason
-from monitor.core.typing import Floats
+from monitor.core.typing import Floats, Singles
 from monitor.states.sums import HALF
 from monitor.states.views import Sums
 
@@ -192,23 +191,23 @@ def percentiles(draws: Floats, level: float) -> list[Interval | None]:
         shape (statistics, resamples).
     """
     ordered = np.sort(draws, axis=1)  # NaN last
-    bounds: list[tuple[float, float] | None] = list(zip(*_bounds(ordered, level), strict=True))
+    shares = 0.5 - level / 2, 0.5 + level / 2
+    lower, upper = (quantiles(ordered, share) for share in shares)
+    bounds: list[tuple[float, float] | None] = list(zip(lower, upper, strict=True))
     for row in np.flatnonzero(np.isnan(ordered[:, -1])).tolist():
         finite = ordered[row : row + 1, : np.count_nonzero(~np.isnan(ordered[row]))]
         enough = 2 * finite.shape[1] > ordered.shape[1]
-        bounds[row] = next(zip(*_bounds(finite, level), strict=True)) if enough else None
+        bounds[row] = (quantiles(finite, shares[0])[0], quantiles(finite, shares[1])[0]) if enough else None
     return [None if pair is None else Interval(*pair, level) for pair in bounds]
 
 
-def _bounds(ordered: Floats, level: float) -> tuple[list[float], list[float]]:
-    """Lower and upper quantile of each row that hold its middle."""
-    last = ordered.shape[1] - 1
-    quantiles = []
-    for at in ((0.5 - level / 2) * last, (0.5 + level / 2) * last):
-        below = int(at)
-        low, high = ordered[:, below], ordered[:, min(below + 1, last)]
-        quantiles.append((low + (high - low) * (at - below)).tolist())
-    return quantiles[0], quantiles[1]
+def quantiles(ordered: Floats | Singles, share: float) -> list[float]:
+    """Quantile of each ordered row, as NumPy interpolates it, in the rows' own precision."""
+    at = share * (ordered.shape[1] - 1)
+    below = int(at)
+    lower, upper = ordered[:, below], ordered[:, min(below + 1, ordered.shape[1] - 1)]
+    interpolated: list[float] = (lower + (upper - lower) * ordered.dtype.type(at - below)).tolist()
+    return interpolated
 
 
 def root(function: Callable[[float], float], start: float, end: float) -> float:
@@ -253,11 +252,6 @@ def mean(sums: Sums, term: str, square: str, level: float, *, lowest: float = 0.
 def sample_variance(first: int, second: int, n: int) -> float:
     """Sample variance of n > 1 numbers, from their sum and that of their squares, in units of 2^-40."""
     return max(0, n * second * HALF - first * first) / (n * (n - 1) * HALF * HALF)
-
-
-def variance_of(first: Fraction, second: Fraction, n: int) -> float:
-    """Sample variance (n - 1) of the exact first two moments; 0 for one record, never negative."""
-    return max(0.0, float((second - first * first) * n / (n - 1))) if n > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from monitor.core.measurement import Detail, Interval
 from monitor.core.typing import Floats, Ints, Singles
+from monitor.measures.statistics.intervals import quantiles
 from monitor.states.views import ScoreTable
 
 POINTS = 20  # of a curve, at most
@@ -150,13 +151,13 @@ class Spread:
     high: float
     level: float
 
-    def percentile(self, value: float, lowest: float = -math.inf, highest: float = math.inf) -> Interval:
-        """Percentile interval moved to the value of all cells, cut to a range and made to hold the value."""
+    def percentile(self, value: float) -> Interval:
+        """Percentile interval of a share, moved to that of all cells, cut to [0, 1] and made to hold it."""
         off = value - self.merged
-        return self._held(value, off + self.low, off + self.high, lowest, highest)
+        return self._held(value, off + self.low, off + self.high, 0.0, 1.0)
 
-    def basic(self, value: float, lowest: float = -math.inf, highest: float = math.inf) -> Interval:
-        """Basic interval: the resamples' deviations turned about the value of all cells, cut likewise."""
+    def basic(self, value: float, lowest: float, highest: float = math.inf) -> Interval:
+        """Basic interval: the resamples' deviations turned about the value of all cells, cut to a range."""
         off = value + self.merged
         return self._held(value, off - self.high, off - self.low, lowest, highest)
 
@@ -221,15 +222,6 @@ def spreads(statistics: Mapping[str, Singles], level: float) -> dict[str, Spread
     low, high = quantiles(drawn, 0.5 - level / 2), quantiles(drawn, 0.5 + level / 2)
     rows = zip(statistics, own, low, high, strict=True)
     return {name: Spread(merged, lower, upper, level) for name, merged, lower, upper in rows}
-
-
-def quantiles(ordered: Singles, share: float) -> list[float]:
-    """Quantile of each ordered row, as NumPy interpolates it."""
-    at = share * (ordered.shape[1] - 1)
-    below = int(at)
-    lower, upper = ordered[:, below], ordered[:, min(below + 1, ordered.shape[1] - 1)]
-    interpolated: list[float] = (lower + (upper - lower) * np.float32(at - below)).tolist()
-    return interpolated
 
 
 def at_least_tiny(values: Singles) -> Singles:

@@ -1,1 +1,1 @@
-"""Tests that are looked at again and again: what enters them, once and for good."""
+"""Sequential tests: what enters them, once and for good."""

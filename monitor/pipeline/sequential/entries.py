@@ -2,7 +2,7 @@
 
 Panes enter in the order of their event time, a day at a time (a pane, if it is longer), when the day is
 settled, or, of what needs no labels, counted and over. What is corrected later changes windows, not these
-sums: a test that is looked at again and again would not stay valid. Days that leave the horizon before they
+sums: a sequential test would not stay valid. Days that leave the horizon before they
 can enter never do.
 """
 

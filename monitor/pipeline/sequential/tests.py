@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from monitor.core.clock import to_iso
 from monitor.measures.comparison import challenger, sequential
-from monitor.measures.comparison.arms import Mean, Rate, mean_of_sums, outcomes, rates_of, weekly
+from monitor.measures.comparison.arms import Mean, Rate, label_sums, mean_of_sums, outcomes, rates_of, weekly
 from monitor.measures.options import Result
 from monitor.pipeline.sequential.ledger import Ledger, LedgerCounts
 from monitor.records.counting import VOLUME, Counting
@@ -21,7 +21,7 @@ from monitor.states.strata import WHOLE, Strata, Stratum
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """A test that is looked at again and again, of what has settled since a moment.
+    """A sequential test of what has settled since a moment: it may be looked at as often as one likes.
 
     Parameters
     ----------
@@ -119,9 +119,7 @@ class _Outcomes:
             label = self.counting.histogram(counters, "label")
             rate = rates_of(label, len(self.counting.reading.classes))[self.at]
             return rate.positive, rate.n
-        sums = self.counting.errors(counters)
-        lost = sums.out_of_range("label") + sums.out_of_range("squared_label")
-        return sums.n("label"), lost, sums.units("label"), sums.units("squared_label")
+        return label_sums(self.counting.errors(counters))
 
     def _outcome(self, counts: LedgerCounts) -> Rate | Mean:
         if self.size == 2:

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from monitor.alerts.rules import Rule
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.against import (
     MEANS,
@@ -56,7 +55,11 @@ class Earlier:
 
 def accepted_spans(target: Target, part: Part) -> list[Earlier]:
     """Windows that rules on a kind of window are judged against, as their change was accepted."""
-    truths = {rule.name: rule.truth for rule in target.model.spec.rules if _is_against_a_window(rule)}
+    truths = {
+        rule.name: rule.truth
+        for rule in target.model.spec.rules
+        if BY_NAME[rule.measure].family is Family.SHIFT or rule.against
+    }
     return [
         Earlier(change.against, ((change.start, change.end),))
         for series, change in target.accepted.items()
@@ -64,11 +67,6 @@ def accepted_spans(target: Target, part: Part) -> list[Earlier]:
         and series.rule in truths
         and (truths[series.rule] == "") == (part is Part.RECORDS)
     ]
-
-
-def _is_against_a_window(rule: Rule) -> bool:
-    """Whether a rule can be judged against another window than the one that it names."""
-    return BY_NAME[rule.measure].family is Family.SHIFT or rule.against != ""
 
 
 def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: Strata) -> list[MeasurementRow]:
@@ -185,7 +183,7 @@ def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counter
     expected = expectation(counting, then)
     results = shift(counting, expected, now, replace(options, families=options.families & _OF_SHIFT))
     return [
-        _shift_row(target, result, earlier)
+        target.row(result, Truth.NONE, WHOLE, None, against=earlier.name)
         for result in results
         if BY_NAME[result.measure].family is not Family.VALUES or result.measure == OF_MEANS
     ]
@@ -197,7 +195,11 @@ def not_counted(
     """What would be compared with earlier spans that were not counted whole."""
     if part is Part.LABELS:
         return [
-            replace(row, measurement=_absent(row.measurement.n), against=earlier.name)
+            replace(
+                row,
+                measurement=Measurement.absent(Reason.NOT_COUNTED, n=row.measurement.n),
+                against=earlier.name,
+            )
             for row in rows
             if _is_compared(row, every=True) or (row.subject == LABEL and not row.against)
         ]
@@ -211,16 +213,9 @@ def not_counted(
         for result in absent_results(name, grid, Reason.NOT_COUNTED, n, options)
     ]
     if Family.VALUES in options.families:
-        results += [Result(OF_MEANS, name, _absent(n)) for name in target.model.counting.summed]
-    return [_shift_row(target, result, earlier) for result in results]
-
-
-def _absent(n: int) -> Measurement:
-    return Measurement.absent(Reason.NOT_COUNTED, n=n)
-
-
-def _shift_row(target: Target, result: Result, earlier: Earlier) -> MeasurementRow:
-    return target.row(result, Truth.NONE, WHOLE, None, against=earlier.name)
+        absent = Measurement.absent(Reason.NOT_COUNTED, n=n)
+        results += [Result(OF_MEANS, name, absent) for name in target.model.counting.summed]
+    return [target.row(result, Truth.NONE, WHOLE, None, against=earlier.name) for result in results]
 
 
 def _performance(target: Target, labels: Counters, *, every: bool) -> Figures:
