@@ -1,4 +1,4 @@
-"""Views of a regression model's errors and labels by cell, and of two models that scored the same records."""
+"""Views of a regression model's errors and labels by cell."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from monitor.core.typing import Floats, Ints
 from monitor.states import sums
-from monitor.states.views import ScoreTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,55 +94,3 @@ class PredictionErrors:
         total: Floats = self.counts[2] + self.counts[3] / sums.HALF
         absolute, squared = np.split(total, 2)
         return absolute * self.scale, squared * self.scale**2
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Labelled records that both predicted, by which of them was right."""
-
-    both: int
-    champion_only: int
-    challenger_only: int
-    neither: int
-
-    @property
-    def n(self) -> int:
-        """All records."""
-        return self.both + self.champion_only + self.challenger_only + self.neither
-
-
-@dataclass(frozen=True, slots=True)
-class PairedScores:
-    """Labelled records of a binary model that both scored.
-
-    Parameters
-    ----------
-    champion, challenger
-        by score cell (ascending) and class: the same cells, the same records.
-    joint
-        int64, shape (2, k, k): class, the champion's and the challenger's coarser cell.
-    """
-
-    champion: ScoreTable
-    challenger: ScoreTable
-    joint: Ints
-
-
-@dataclass(frozen=True, slots=True)
-class PairedLosses:
-    """Differences of the losses, champion's - challenger's, by size and sign.
-
-    Parameters
-    ----------
-    edges
-        float64, ascending: cells of the size; cell 0 lies below the first edge.
-    zero
-        records whose losses are equal.
-    smaller, larger
-        int64, shape (len(edges) + 1,): records of which the champion's loss is smaller, larger.
-    """
-
-    edges: Floats
-    zero: int
-    smaller: Ints
-    larger: Ints

@@ -12,6 +12,8 @@ from monitor.core.measurement import Measurement
 from monitor.core.typing import Floats, Ints
 from monitor.measures.evaluate import performance
 from monitor.measures.options import Options, Result
+from monitor.measures.shift import stability_index
+from monitor.measures.shift.cells import Expected, Subject
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
@@ -19,6 +21,7 @@ from monitor.records.reading import Reading, Task
 from monitor.records.reference import Reference, counting_without_reference, reference_of
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
+from monitor.states.views import Histogram
 
 PANE = np.zeros(1, dtype=np.int64)
 LATER = 10**15
@@ -148,6 +151,18 @@ def raw_distance(first: Floats, second: Floats) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return float(stats.ks_2samp(first, second, method="asymp").statistic)
+
+
+def expected_of(reference: Histogram) -> Expected:
+    """A reference of a single subject."""
+    return Expected((Subject("", reference.grid, 0),), reference.counts)
+
+
+def compare(reference: Histogram, current: Histogram, options: Options) -> dict[str, Measurement]:
+    """All measures of one subject's shift, by name."""
+    assert reference.grid == current.grid
+    positions = np.arange(len(current.counts))
+    return by_name(list(stability_index.results(expected_of(reference), positions, current.counts, options)))
 
 
 def by_name(results: Sequence[Result]) -> dict[str, Measurement]:

@@ -21,7 +21,7 @@ from monitor.measures.comparison.challenger import (
     sign_test_one_sided,
     signed_rank,
 )
-from monitor.states.error_tables import Agreement, PairedLosses, PairedScores
+from monitor.states.pairs import Agreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 
 EDGES = np.exp(np.arange(-14.0, 4.2, math.log(1.01)))

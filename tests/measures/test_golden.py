@@ -16,6 +16,7 @@ from measure_states import (
     by_name,
     class_counting,
     classified,
+    compare,
     labels_part,
     number_counting,
     numbered,
@@ -27,7 +28,6 @@ from measure_states import (
 from monitor.core.measurement import RateMethod
 from monitor.measures.evaluate import challenge, comparison, performance
 from monitor.measures.options import Options
-from monitor.measures.shift.stability_index import compare
 from monitor.measures.statistics.intervals import RATE_INTERVALS
 from monitor.records.reading import Challenger
 from monitor.records.reference import counting_without_reference

@@ -20,7 +20,7 @@ with warnings.catch_warnings():
     from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from monitor.measures.comparison.challenger import sign_test
-from monitor.states.error_tables import Agreement
+from monitor.states.pairs import Agreement
 
 RATE = st.integers(1, 20_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

@@ -18,8 +18,8 @@ from monitor.records.labels.pairing import merged_cells
 from monitor.records.reading import Challenger, Task
 from monitor.records.reference import counting_without_reference, reference_of
 from monitor.states.counters import Counters
-from monitor.states.error_tables import Agreement
 from monitor.states.grids import NumericGrid
+from monitor.states.pairs import Agreement
 
 READING = replace(binary_reading(), challenger=Challenger(column="other", threshold=0.5))
 PLAIN = counting_without_reference(READING)

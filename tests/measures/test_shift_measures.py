@@ -8,7 +8,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measure_states import binary_reading, by_name, raw_distance, records_part, reference_of_rows, table
+from measure_states import (
+    binary_counting,
+    binary_reading,
+    by_name,
+    class_counting,
+    compare,
+    expected_of,
+    raw_distance,
+    records_part,
+    reference_of_rows,
+    table,
+)
 from scipy import stats
 
 from monitor.core.errors import GridMismatch
@@ -17,8 +28,8 @@ from monitor.core.typing import Floats
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.evaluate import expectation, shift
 from monitor.measures.options import Options
-from monitor.measures.shift.cells import SIMULATIONS, Expected
-from monitor.measures.shift.stability_index import compare, simulated_critical
+from monitor.measures.shift.cells import SIMULATIONS
+from monitor.measures.shift.stability_index import simulated_critical
 from monitor.records.counting import Counting
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
@@ -67,7 +78,7 @@ def distance_of(reference: Histogram, current: Histogram) -> Measurement:
 
 def tables(reference: Histogram, current: Histogram) -> tuple[list[float], list[float]]:
     """Cells of the index that are not empty on both sides."""
-    expected = Expected.of_one(reference)
+    expected = expected_of(reference)
     now = expected.tabled(np.arange(len(current.counts)), current.counts)[0]
     used = expected.table[0] + now > 0
     return expected.table[0][used].tolist(), now[used].tolist()
@@ -265,10 +276,13 @@ def test_one_cell_can_not_shift() -> None:
 
 
 def test_other_grids_are_refused() -> None:
-    one, other = feature_grid(np.arange(20.0)), feature_grid(np.arange(30.0))
+    counting, other = binary_counting(), class_counting(("a", "b", "c"))
+    expected = expectation(counting, Counters.empty(counting.records))
 
-    with pytest.raises(GridMismatch, match="different grids"):
-        index(counted(one, np.arange(5.0)), counted(other, np.arange(5.0)))
+    with pytest.raises(GridMismatch, match="other grids"):
+        shift(counting, expected, Counters.empty(other.records), Options())
+    with pytest.raises(GridMismatch, match="other grids"):
+        expectation(counting, Counters.empty(other.records))
 
 
 def test_nothing_regular_on_one_side_has_no_distance() -> None:

@@ -13,7 +13,7 @@ from monitor.measures.classification.discrimination import FEW
 from monitor.measures.comparison.sequential import p_value
 from monitor.measures.options import Result
 from monitor.measures.statistics.intervals import normal, normal_quantile
-from monitor.states.error_tables import Agreement, PairedLosses, PairedScores
+from monitor.states.pairs import Agreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 
 

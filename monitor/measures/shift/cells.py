@@ -12,7 +12,6 @@ from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures.statistics.intervals import Moments
 from monitor.states.counters import Counters
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
-from monitor.states.views import Histogram
 
 NAMED = 19  # levels of the stability index, the rest merged
 OTHER, EXTRA = "(other)", ("(unseen)", "(missing)", "(invalid)")
@@ -45,11 +44,6 @@ class Expected:
     subjects: tuple[Subject, ...]
     counts: Counts
     moments: Mapping[str, Moments] = field(default_factory=dict)
-
-    @classmethod
-    def of_one(cls, reference: Histogram) -> "Expected":
-        """A single subject."""
-        return cls((Subject("", reference.grid, 0),), reference.counts)
 
     @cached_property
     def numeric(self) -> list[int]:

@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from monitor.core.errors import GridMismatch
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.core.typing import Counts, Floats, Ints
 from monitor.measures.catalogue.measure import Family
@@ -16,7 +15,6 @@ from monitor.measures.options import Options, Result
 from monitor.measures.shift import distances
 from monitor.measures.shift.cells import Expected, Steps, samples, two_digits
 from monitor.states.grids import Grid, NumericGrid
-from monitor.states.views import Histogram
 
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
 MOVED = 5  # cells that are told to have moved most
@@ -54,20 +52,6 @@ class Sides:
         if self.expected.m[row] == 0:
             return Reason.NO_REFERENCE
         return self.absent if self.n[row] == 0 else None
-
-
-def compare(reference: Histogram, current: Histogram, options: Options) -> dict[str, Measurement]:
-    """All measures of one subject's shift, by name.
-
-    Raises
-    ------
-    GridMismatch
-        if the two were counted on different grids.
-    """
-    if reference.grid is not current.grid and reference.grid != current.grid:
-        raise GridMismatch("the reference and the window were counted on different grids")
-    found = results(Expected.of_one(reference), np.arange(len(current.counts)), current.counts, options)
-    return {result.measure: result.measurement for result in found}
 
 
 def results(

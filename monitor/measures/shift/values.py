@@ -8,7 +8,7 @@ import numpy as np
 from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.core.typing import Counts, Ints
 from monitor.measures.options import Result
-from monitor.measures.shift.cells import Expected, Subject
+from monitor.measures.shift.cells import Expected
 from monitor.measures.statistics.intervals import Moments, moments_of, normal, rate, welch
 from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.states.views import Histogram, Sums
@@ -28,37 +28,37 @@ def results(
     absent
         reason of a subject without a record.
     """
-    subjects = [expected.subjects[row] for row in expected.numeric]
-    starts = np.asarray([subject.start for subject in subjects], dtype=np.int64)
-    ends = np.asarray([subject.start + subject.grid.regular for subject in subjects], dtype=np.int64)
+    numbers = [
+        (subject.name, subject.start, subject.grid)
+        for subject in expected.subjects
+        if isinstance(subject.grid, NumericGrid)
+    ]
+    starts = np.asarray([start for _, start, _ in numbers], dtype=np.int64)
+    ends = np.asarray([start + grid.regular for _, start, grid in numbers], dtype=np.int64)
     bounds = zip(np.searchsorted(index, starts).tolist(), np.searchsorted(index, ends).tolist(), strict=True)
-    for subject, (first, last) in zip(subjects, bounds, strict=True):
-        cells, counts = index[first:last] - subject.start, value[first:last]
-        n = int(counts.sum())
-        if sums is not None and subject.name in expected.moments:
-            now = moments_of(sums, subject.name)
-            yield from _of_moments(subject, now, expected.moments[subject.name], level, absent)
-        yield from _of_cells(subject, cells, counts, n, level, absent)
+    for (name, start, grid), (first, last) in zip(numbers, bounds, strict=True):
+        if sums is not None and name in expected.moments:
+            now = moments_of(sums, name)
+            yield from _of_moments(name, grid, now, expected.moments[name], level, absent)
+        yield from _of_cells(name, grid, index[first:last] - start, value[first:last], level, absent)
 
 
 def _of_moments(
-    subject: Subject, now: Moments, then: Moments, level: float, absent: Reason
+    subject: str, grid: NumericGrid, now: Moments, then: Moments, level: float, absent: Reason
 ) -> Iterator[Result]:
     n, reason = int(now.n), absent if now.reason is Reason.NO_RECORDS else now.reason
     if reason is not None:
         for name in ("mean", "standard_deviation", "standardized_mean_difference"):
-            yield Result(name, subject.name, Measurement.absent(reason, n=n))
+            yield Result(name, subject, Measurement.absent(reason, n=n))
         return
-    grid = subject.grid
-    centre, scale = (grid.centre, grid.scale) if isinstance(grid, NumericGrid) else (0.0, 1.0)
-    value, variance = centre + scale * now.mean, now.variance * scale * scale
+    value, variance = grid.centre + grid.scale * now.mean, now.variance * grid.scale * grid.scale
     interval = normal(value, variance / n, level) if n > 1 else None
-    yield Result("mean", subject.name, Measurement(value=value, n=n, interval=interval))
+    yield Result("mean", subject, Measurement(value=value, n=n, interval=interval))
     spread = Measurement.absent(Reason.OUT_OF_RANGE if n > 1 else Reason.UNDEFINED, n=n)
     if math.isfinite(variance):
         spread = Measurement(value=math.sqrt(variance), n=n)
-    yield Result("standard_deviation", subject.name, spread)
-    yield Result("standardized_mean_difference", subject.name, standardized_difference(now, then, level))
+    yield Result("standard_deviation", subject, spread)
+    yield Result("standardized_mean_difference", subject, standardized_difference(now, then, level))
 
 
 def standardized_difference(now: Moments, then: Moments, level: float = LEVEL) -> Measurement:
@@ -90,11 +90,9 @@ def standardized_difference(now: Moments, then: Moments, level: float = LEVEL) -
 
 
 def _of_cells(
-    subject: Subject, cells: Ints, counts: Counts, n: int, level: float, absent: Reason
+    subject: str, grid: NumericGrid, cells: Ints, counts: Counts, level: float, absent: Reason
 ) -> Iterator[Result]:
-    grid = subject.grid
-    if not isinstance(grid, NumericGrid):
-        return
+    n = int(counts.sum())
     edges = (grid.lower, *grid.edges, grid.upper)
     if n == 0:
         low = high = Measurement.absent(absent, n=0)
@@ -102,11 +100,11 @@ def _of_cells(
         first, last = int(cells[0]), int(cells[-1])
         low = _edge(edges[first], edges[first + 1], n, lower_one=True)
         high = _edge(edges[last], edges[last + 1], n, lower_one=False)
-    yield Result("minimum", subject.name, low)
-    yield Result("maximum", subject.name, high)
+    yield Result("minimum", subject, low)
+    yield Result("maximum", subject, high)
     if math.isinf(grid.lower) and math.isinf(grid.upper) and grid.scale:
         beyond = int(counts[(cells == 0) | (cells == grid.regular - 1)].sum())
-        yield Result("out_of_range_rate", subject.name, rate(beyond, n, level, absent))
+        yield Result("out_of_range_rate", subject, rate(beyond, n, level, absent))
 
 
 def _edge(lower: float, upper: float, n: int, *, lower_one: bool) -> Measurement:

@@ -14,8 +14,8 @@ from monitor.records.pane import Part
 from monitor.records.reading import Arms, Task
 from monitor.specs.model import ModelSpec
 from monitor.states.counters import Counters
-from monitor.states.error_tables import Agreement
 from monitor.states.grids import content_hash
+from monitor.states.pairs import Agreement
 from monitor.states.strata import WHOLE, Strata, Stratum
 
 

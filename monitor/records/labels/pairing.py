@@ -16,8 +16,8 @@ from monitor.core.typing import Bools, Ints
 from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states import grids
 from monitor.states.counters import Block, Counters, Opened
-from monitor.states.error_tables import Agreement, PairedLosses, PairedScores
 from monitor.states.grids import NumericGrid, lookup
+from monitor.states.pairs import Agreement, PairedLosses, PairedScores
 from monitor.states.views import ScoreTable
 
 PAIRED = ("paired", "champion_scores", "challenger_scores", "paired_joint", "paired_losses")
