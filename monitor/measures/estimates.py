@@ -176,15 +176,6 @@ class Estimate:
     square: float
     resolution: float = 0.0
 
-    def measurement(self, n: int, level: float, *, logistic: bool = False) -> Measurement:
-        """With a prediction interval, within [0, 1]; on the logit scale there is none at 0 and 1."""
-        value, variance, interval = self.value, self.variance, None
-        if not logistic:
-            interval = normal(value, variance, level, lowest=0.0, highest=1.0)
-        elif 0 < value < 1 and 0 < variance < math.inf:
-            interval = logit(value, variance, level)
-        return Measurement(value, n, None, interval, self.resolution)
-
 
 @dataclass(frozen=True, slots=True)
 class Scores:
@@ -247,10 +238,18 @@ def undecided_because(learned: Calibration, predicted: int, n: int) -> Reason | 
 def measured(
     estimate: Estimate | Reason | None, n: int, level: float, *, logistic: bool = False
 ) -> Measurement:
-    """Measurement of an estimate, or why there is none."""
-    if isinstance(estimate, Estimate):
-        return estimate.measurement(n, level, logistic=logistic)
-    return Measurement.absent(estimate or (Reason.UNDEFINED if n else Reason.NO_RECORDS), n=n)
+    """Measurement of an estimate, or why there is none.
+
+    With a prediction interval, within [0, 1]; on the logit scale there is none at 0 and 1.
+    """
+    if not isinstance(estimate, Estimate):
+        return Measurement.absent(estimate or (Reason.UNDEFINED if n else Reason.NO_RECORDS), n=n)
+    value, variance, interval = estimate.value, estimate.variance, None
+    if not logistic:
+        interval = normal(value, variance, level, lowest=0.0, highest=1.0)
+    elif 0 < value < 1 and 0 < variance < math.inf:
+        interval = logit(value, variance, level)
+    return Measurement(value, n, None, interval, estimate.resolution)
 
 
 def number_results(learned: ExpectedErrors, predictions: Histogram, level: float) -> Iterator[Result]:

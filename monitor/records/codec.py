@@ -111,13 +111,8 @@ def _checked(version: Any, segment: Any, count: Any) -> tuple[str | None, str | 
     return version, segment, int(count)
 
 
-def pack(values: Ints) -> bytes:
-    """Bytes of any int64."""
-    return pack_many(values, [len(values)])[0]
-
-
 def pack_many(values: Ints, lengths: Sequence[int]) -> list[bytes]:
-    """Bytes of consecutive runs of int64, each of its own length; cheaper than one by one."""
+    """Bytes of consecutive runs of any int64, each of its own length; cheaper than one by one."""
     packed, ends = _packed(values)
     stops = np.concatenate([[0], ends])[np.cumsum([0, *lengths])].tolist()
     whole = packed.tobytes()
@@ -142,7 +137,7 @@ def _packed(values: Ints) -> tuple[NDArray[np.uint8], Ints]:
 
 
 def unpack(packed: NDArray[np.uint8], count: int) -> Ints:
-    """The `count` integers that `pack` made these bytes of.
+    """The `count` integers that `pack_many` made these bytes of.
 
     Raises
     ------

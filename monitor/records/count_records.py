@@ -92,9 +92,9 @@ def by_stratum(
     for names, code in rows.strata(counting):
         is_whole = names == [WHOLE]
         if not is_whole and len(code) and rows.serves.all() and (code == code[0]).all():  # one version
-            for pane in strata:
-                if WHOLE in pane and code[0] >= 0:
-                    pane[names[code[0]]] = pane[WHOLE].without(whole_only & layout.by_name.keys())
+            for of_pane in strata:
+                if WHOLE in of_pane and code[0] >= 0:
+                    of_pane[names[code[0]]] = of_pane[WHOLE].without(whole_only & layout.by_name.keys())
             continue
         inside = code >= 0
         group = np.full(len(code), -1)
@@ -102,8 +102,8 @@ def by_stratum(
         tabulated = Table(layout, group, len(present), frozenset() if is_whole else whole_only)
         fill(tabulated)
         for at, counters in tabulated.counters():
-            row, name = divmod(int(present[at]), len(names))
-            strata[row][names[name]] = counters
+            pane, name = divmod(int(present[at]), len(names))
+            strata[pane][names[name]] = counters
     return strata
 
 

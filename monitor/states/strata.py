@@ -18,6 +18,7 @@ class Stratum(NamedTuple):
 
 
 WHOLE = Stratum()
+Strata: TypeAlias = Mapping[Stratum, Counters]
 
 
 def value_name(value: str) -> str:
@@ -33,9 +34,6 @@ def segment_of(column: str, value: str) -> Stratum:
 def rest_of(column: str) -> Stratum:
     """Stratum of the records whose column holds none of the values that have strata of their own."""
     return Stratum(segment=f"{column}={OTHER}")
-
-
-Strata: TypeAlias = Mapping[Stratum, Counters]
 
 
 def segments_of(strata: Iterable[Stratum], segments: Iterable[tuple[str, tuple[str, ...]]]) -> list[Stratum]:

@@ -83,9 +83,7 @@ WITH_TRUTH = frozenset(  # their series say on which labels they stand
         Family.COMPARISON,
     }
 )
-OF_SHIFT = frozenset(
-    {Family.SHIFT, Family.DISTANCES}
-)  # comparisons themselves: no difference is made of them
+OF_SHIFT = frozenset({Family.SHIFT, Family.DISTANCES})  # comparisons: no difference is made of them
 WITH_REFERENCE = OF_SHIFT | {Family.VALUES}  # stand on what the reference leads one to expect
 _OF_STRATA = frozenset(
     {Family.PERFORMANCE, Family.LABELS, Family.VOLUME, Family.ESTIMATE, Family.QUALITY, Family.SHIFT}

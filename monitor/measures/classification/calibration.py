@@ -10,6 +10,7 @@ import numpy as np
 
 from monitor.core.measurement import LEVEL, Measurement, Reason
 from monitor.core.typing import Floats, Ints, Singles
+from monitor.measures.classification.discrimination import without_a_class
 from monitor.measures.classification.recalibration import fit_results
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.intervals import normal, quantiles
@@ -133,7 +134,7 @@ def brier_skill_score(scored: RankedProbabilities, losses: Sums, level: float = 
     """
     ranked, n = scored.ranked, scored.ranked.n
     if not ranked.two:
-        return Measurement.absent(Reason.ONE_CLASS if n else Reason.NO_LABELS, n=n)
+        return without_a_class(n)
     r, brier = ranked.positives / n, float(losses.mean("brier"))
     spread = r * (1 - r)
     by_loss, by_label = -1 / spread, brier * (1 - 2 * r) / spread**2

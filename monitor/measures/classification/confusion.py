@@ -38,9 +38,8 @@ OF_AMOUNTS: Mapping[str, Statistic] = {
 }
 ALIASES: Mapping[str, str] = {"average_class_accuracy": "recall_macro"}
 BETAS: Mapping[str, float] = {"f1": 1.0, "f2": 2.0, "f05": 0.5}
-Share: TypeAlias = tuple[
-    int, int, Reason
-]  # records that have it, of so many, and the reason if there are none
+Share: TypeAlias = tuple[int, int, Reason]
+"""Records that have it, of so many, and the reason if there are none."""
 
 
 @dataclass(frozen=True, slots=True)

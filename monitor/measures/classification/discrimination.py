@@ -93,6 +93,11 @@ def ks_separation(table: ScoreTable, spread: Spread | None = None) -> Measuremen
     return _separation(_Sums.of(table), spread)
 
 
+def without_a_class(n: int) -> Measurement:
+    """No value of n records where one class is missing, or both are."""
+    return Measurement.absent(Reason.ONE_CLASS if n else Reason.NO_LABELS, n=n)
+
+
 def ks_critical(positives: int, negatives: int, level: float = LEVEL) -> Measurement:
     """Value that a K-S separation exceeds with probability 1 - level if the scores tell nothing.
 
@@ -100,7 +105,7 @@ def ks_critical(positives: int, negatives: int, level: float = LEVEL) -> Measure
     """
     n = positives + negatives
     if positives == 0 or negatives == 0:
-        return Measurement.absent(_reason(n), n=n)
+        return without_a_class(n)
     return Measurement(min(1.0, _kolmogorov(level) * math.sqrt(1 / positives + 1 / negatives)), n)
 
 
@@ -188,7 +193,7 @@ class _Sums:
 def _area(sums: _Sums, level: float) -> Measurement:
     negative, positive, n, p = sums.table.negative, sums.table.positive, sums.n, sums.p
     if n == 0 or p == 0:
-        return Measurement.absent(_reason(n + p), n=n + p)
+        return without_a_class(n + p)
     below = sums.negative - negative
     tied = int(positive @ negative)
     value = (2 * int(positive @ below) + tied) / (2 * p * n)
@@ -206,7 +211,7 @@ def _area(sums: _Sums, level: float) -> Measurement:
 def _separation(sums: _Sums, spread: Spread | None) -> Measurement:
     n, p = sums.n, sums.p
     if n == 0 or p == 0:
-        return Measurement.absent(_reason(n + p), n=n + p)
+        return without_a_class(n + p)
     apart = sums.positive / p - sums.negative / n
     value = max(float(apart.max()), -float(apart.min()))
     bound = max(
@@ -225,10 +230,6 @@ def _newcombe_upper(value: float, positives: int, negatives: int, level: float) 
         return a - variance_by_a if value <= 0 else (value - a) ** 2 - a * variance_by_a
 
     return 1.0 if value >= 1 else root(distance, value, 1.0)
-
-
-def _reason(n: int) -> Reason:
-    return Reason.ONE_CLASS if n else Reason.NO_LABELS
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,7 @@ import numpy as np
 
 from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
 from monitor.core.typing import Floats, Singles
-from monitor.measures.classification.discrimination import logit
+from monitor.measures.classification.discrimination import logit, without_a_class
 from monitor.measures.options import Result
 from monitor.measures.statistics.intervals import clopper_pearson, normal
 from monitor.measures.statistics.ranked import Ranked, Resamples, Spread, at_least_tiny, curve
@@ -45,7 +45,7 @@ def average_precision(ranked: Ranked, at: Sequence[int] = (), level: float = LEV
        intervals. ECML PKDD, LNCS 8190:451 (the logit interval).
     """
     if not ranked.two:
-        return absent(ranked)
+        return without_a_class(ranked.n)
     positive, p = ranked.positive, ranked.positives
     precision = ranked.true / ranked.both
     value = float(positive @ precision) / p
@@ -79,7 +79,7 @@ def top_results(ranked: Ranked, tops: Sequence[float], spreads: Mapping[str, Spr
     nothing = np.zeros(len(shares)), np.zeros(len(shares))
     hits, off = found_at(ranked, np.asarray(shares)) if ranked.two else nothing
     for share, positives, lost in zip(shares, hits.tolist(), off.tolist(), strict=True):
-        missing = None if ranked.two else absent(ranked)
+        missing = None if ranked.two else without_a_class(ranked.n)
         if ranked.two and share * ranked.n < 1:
             missing = Measurement.absent(Reason.TOO_FEW, n=ranked.n)
         if share in tops:
@@ -125,11 +125,6 @@ def statistics(resamples: Resamples, tops: Sequence[float]) -> dict[str, Singles
     drawn = {f"precision_at_top {name}": row for name, row in zip(subjects, hits / widths, strict=True)}
     drawn |= {f"recall_at_top {name}": row for name, row in zip(subjects, hits / p, strict=True)}
     return drawn
-
-
-def absent(ranked: Ranked) -> Measurement:
-    """No value where a class is missing, or both."""
-    return Measurement.absent(Reason.ONE_CLASS if ranked.n else Reason.NO_LABELS, n=ranked.n)
 
 
 def _precision_interval(ranked: Ranked, precision: Floats, value: float, level: float) -> Interval:
@@ -273,8 +268,8 @@ def profit_results(
 ) -> Iterator[Result]:
     """Largest profit of any threshold, with the profit curve at the given cells, and that threshold."""
     if not ranked.two:
-        yield Result("best_profit", "", absent(ranked))
-        yield Result("best_profit_threshold", "", absent(ranked))
+        yield Result("best_profit", "", without_a_class(ranked.n))
+        yield Result("best_profit_threshold", "", without_a_class(ranked.n))
         return
     by_threshold, n = profits(ranked, amounts), ranked.n
     best = int(np.argmax(by_threshold))

@@ -8,7 +8,14 @@ import numpy as np
 from monitor.core.measurement import LEVEL, Detail, Interval, Measurement, Reason
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.measures.classification import calibration
-from monitor.measures.classification.discrimination import FEW, auc_interval, brier_score, log_loss, logit
+from monitor.measures.classification.discrimination import (
+    FEW,
+    auc_interval,
+    brier_score,
+    log_loss,
+    logit,
+    without_a_class,
+)
 from monitor.measures.options import Options, Result
 from monitor.measures.statistics.intervals import normal
 from monitor.measures.statistics.ranked import Ranked, Resamples, spreads
@@ -157,7 +164,7 @@ def _variance_of_mean(counts: Ints, off: Floats, n: Ints) -> Floats:
 
 def _mean(areas: Areas, weights: Floats, spread: float, level: float) -> Measurement:
     if areas.n == 0 or not areas.there.any():
-        return Measurement.absent(Reason.ONE_CLASS if areas.n else Reason.NO_LABELS, n=areas.n)
+        return without_a_class(areas.n)
     value = min(1.0, float(weights @ areas.value))
     interval = _interval(areas, weights, value, spread, level)
     return Measurement(value=value, n=areas.n, interval=interval, resolution=float(weights @ areas.tied))

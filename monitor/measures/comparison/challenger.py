@@ -9,7 +9,7 @@ import scipy
 from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.catalogue.comparison import FEW_PAIRS
-from monitor.measures.classification.discrimination import FEW
+from monitor.measures.classification.discrimination import FEW, without_a_class
 from monitor.measures.comparison.sequential import p_value
 from monitor.measures.options import Result
 from monitor.measures.statistics.intervals import normal, normal_quantile
@@ -77,7 +77,7 @@ def auc_difference(scores: PairedScores, level: float = LEVEL) -> Measurement:
     """
     n, p = int(scores.champion.negative.sum()), int(scores.champion.positive.sum())
     if n == 0 or p == 0:
-        return Measurement.absent(Reason.ONE_CLASS if n + p else Reason.NO_LABELS, n=n + p)
+        return without_a_class(n + p)
     (first, lost), (second, lost_too) = (_area(table) for table in (scores.champion, scores.challenger))
     interval = None
     if min(n, p) >= FEW:

@@ -9,8 +9,6 @@ can enter never do.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from monitor.core.clock import DAY
 from monitor.core.typing import Ints
 from monitor.measures.options import Result
@@ -19,7 +17,7 @@ from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.ledger import Ledger
 from monitor.pipeline.sequential.tests import SequentialTest, tests_of
-from monitor.pipeline.windows.due import Truths
+from monitor.pipeline.windows.due import Truths, is_counted
 from monitor.records.pane import Part
 from monitor.specs.rows import Entry, ModelState
 from monitor.windows.settling import Settled
@@ -104,8 +102,7 @@ def _is_over(model: Model, test: SequentialTest, span: tuple[int, int], truth: T
         return False
     if test.part is Part.LABELS:
         return truth.of_span(*span) is not Settled.NO
-    first, last = np.searchsorted(lacking, span)
-    return bool(first == last)
+    return is_counted(lacking, *span)
 
 
 def _entries(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.core.typing import Floats
+from monitor.core.typing import Floats, Ints
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.records.counting import DELAY_EDGES
@@ -123,6 +123,12 @@ def newest_settled_end(
             return end
         end = window.previous_end(end)
     return before
+
+
+def is_counted(lacking: Ints, start: int, end: int) -> bool:
+    """Whether all panes of [start, end) are counted, given the ascending starts of those that are not."""
+    first, last = np.searchsorted(lacking, [start, end])
+    return bool(first == last)
 
 
 def oldest_end(model: Model, state: ModelState, as_of: int) -> int:

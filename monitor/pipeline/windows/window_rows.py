@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from monitor.alerts.rules import Acceptance, Series
 from monitor.core.typing import Ints
 from monitor.measures.catalogue import BY_NAME
@@ -25,6 +23,7 @@ from monitor.pipeline.windows.against import (
     shift_against,
 )
 from monitor.pipeline.windows.by_day import by_day, independent
+from monitor.pipeline.windows.due import is_counted
 from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
 from monitor.pipeline.windows.label_shift import label_shift_against, label_shift_rows
 from monitor.pipeline.windows.target import Target, folded_part
@@ -186,9 +185,8 @@ class WindowMeasures:
 
     def _counted(self, start: int, end: int, *, frozen: bool = False) -> bool:
         """Whether a span was counted whole: within the horizon, or also where it is no longer followed."""
-        first, last = np.searchsorted(self.lacking, [start, end])
         oldest = self.first if frozen else max(self.first, self.oldest)
-        return bool(start >= oldest and first == last)
+        return start >= oldest and is_counted(self.lacking, start, end)
 
     def _against(
         self, target: Target, part: Part, truth: Truth, rows: list[MeasurementRow], now: Counters
@@ -248,9 +246,8 @@ class WindowMeasures:
         return (self.window.name, target.end, truth, target.warning, against)
 
     def _target(self, end: int, warning: str = "") -> Target:
-        start = self.window.start(end)
-        first, last = np.searchsorted(self.lacking, [start, end])
-        partial = "partial" if start < self.first or first < last else ""
+        whole = self._counted(self.window.start(end), end, frozen=True)
+        partial = "" if whole else "partial"
         return Target(
             self.model,
             self.caches,
