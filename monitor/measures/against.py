@@ -13,7 +13,7 @@ from monitor.records.counting import Counting
 from monitor.records.reading import Task
 from monitor.states.counters import Counters
 
-MOST = 5  # segments that are told to contribute most
+MOST = 5  # segments that are shown: those that contribute most
 FIGURES = ("value", "lower", "upper", "n")
 SEGMENTS = ("segment", "contribution", "value", "before", "share", "share_before")
 _OF_PERFORMANCE = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)

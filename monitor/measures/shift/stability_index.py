@@ -17,7 +17,7 @@ from monitor.measures.shift.cells import Expected, Steps, samples, two_digits
 from monitor.states.grids import Grid, NumericGrid
 
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
-MOVED = 5  # cells that are told to have moved most
+MOVED = 5  # cells that are shown: those that moved most
 _COMPARED_WITH = ("reference_records",)
 NAMES = ("stability_index", "stability_index_critical", "stability_index_bias")
 
