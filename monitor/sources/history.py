@@ -27,10 +27,10 @@ def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     mine, theirs = _shared_codes(records["id"], labels["id"])
     order = np.argsort(theirs, kind="stable")
     place = np.searchsorted(theirs[order], mine)
-    found = place < len(order)
-    found[found] = theirs[order][place[found]] == mine[found]
-    rows = np.where(found, order[np.where(found, place, 0)] if len(order) else 0, 0)
-    return records.append_column("label", labels["label"].take(pa.array(rows, mask=~found)))
+    labelled = place < len(order)
+    labelled[labelled] = theirs[order][place[labelled]] == mine[labelled]
+    rows = np.where(labelled, order[np.where(labelled, place, 0)] if len(order) else 0, 0)
+    return records.append_column("label", labels["label"].take(pa.array(rows, mask=~labelled)))
 
 
 def _first_of_each(table: pa.Table, reading: Reading, span: Range) -> pa.Table:

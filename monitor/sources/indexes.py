@@ -79,11 +79,11 @@ def missing_id_index(
     ]
     if not pairs or not looked.engine.has_indexes:
         return None
-    own = [f"{looked.ref(mine, 'id')}{_cast(looked, mine, other, theirs)}" for mine, theirs in pairs]
-    wanted = " AND ".join(f"{one} = (SELECT {one} FROM {looked.item} LIMIT 1)" for one in own)
+    keys = [f"{looked.ref(mine, 'id')}{_cast(looked, mine, other, theirs)}" for mine, theirs in pairs]
+    wanted = " AND ".join(f"{key} = (SELECT {key} FROM {looked.item} LIMIT 1)" for key in keys)
     if looked.engine.has_index(session, looked.item, wanted):
         return None
-    return _remedy(session, looked, relation, tuple(mine for mine, _ in pairs), tuple(own))
+    return _remedy(session, looked, relation, [mine for mine, _ in pairs], keys)
 
 
 def _cast(looked: Looked, mine: str, other: Looked, theirs: str) -> str:
@@ -105,8 +105,8 @@ def _remedy(
     plain = re.sub(r"\W+", "_", f"{table}_{'_'.join(columns)}")[: _LONGEST_NAME - 4] + "_idx"
     long = looked.engine.prefixed(session, relation.table)
     keys = ", ".join(
-        _key(looked, one) + ("(64)" if name in long else "")
-        for name, one in zip(columns, expressions, strict=True)
+        _key(looked, expression) + ("(64)" if name in long else "")
+        for name, expression in zip(columns, expressions, strict=True)
     )
     how = looked.engine.create_index(kind)
     return (

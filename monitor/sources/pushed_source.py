@@ -62,15 +62,15 @@ class PushedSource(SqlSource):
         """
         for _ in range(_TRIES if part is Part.RECORDS else 0):
             try:
-                found = self._retries.run(
+                counted = self._retries.run(
                     lambda session: _counted(session, self, model, ranges, counting, panes=panes, as_of=as_of)
                 )
             except _Moved:
                 continue
             except _Unusual:
                 break
-            if found is not None:
-                return found
+            if counted is not None:
+                return counted
             break
         return super().counted(model, part, ranges, counting, panes=panes, as_of=as_of)
 
@@ -121,7 +121,7 @@ class _Compared:
             if any statement counted others.
         """
         named = self.rows_of(moments["us"], moments["named"])
-        if one_more or any(not np.array_equal(one + self.repeated, named) for one in self.counts):
+        if one_more or any(not np.array_equal(counts + self.repeated, named) for counts in self.counts):
             raise _Moved
 
 
@@ -151,7 +151,7 @@ def _counted(
             _add(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
     for role in _dimensions(rows):
         _add(strata, _dimension(session, rows, role, panes, compared, alone=alone))
-    if any(sum(one.version is not None for one in strata_of) > MOST_VERSIONS for strata_of in strata):
+    if any(sum(stratum.version is not None for stratum in of_pane) > MOST_VERSIONS for of_pane in strata):
         raise _Unusual  # the rarest versions of a pane are told by all of its rows
     moments = session.read(rows.moments())
     if not source.reader.engine.one_snapshot:
@@ -187,16 +187,16 @@ def _dimension(
     blocks = [name for name in names if role is None or not name.startswith("feature:")]
     volumes = session.read(rows.volumes(role, alone=alone))
     compared.note(volumes)
-    found = [_tallied(volumes, rows.counting)]
+    tallies = [_tallied(volumes, rows.counting)]
     if blocks:
         cells = session.read(rows.cells(role, blocks, alone=alone))
         compared.note(cells, times=len(blocks))
-        found.append(_placed(cells, blocks, rows.counting))
+        tallies.append(_placed(cells, blocks, rows.counting))
     if role is None and any(rows.value(name) is not None for name in rows.counting.summed):
         sums = session.read(rows.sums(alone=alone))
         compared.note(sums)
-        found.append(_summed(sums, rows.counting))
-    for table, position, counts in found:
+        tallies.append(_summed(sums, rows.counting))
+    for table, position, counts in tallies:
         strata, code = _strata_of(table, role, rows.counting, panes)
         pane = np.searchsorted(panes, np.asarray(table["pane"]))
         inside = (code >= 0) & (counts != 0)
@@ -319,8 +319,8 @@ def _usual(values: Categories) -> Categories:
     return values
 
 
-def _add(strata: _Strata, found: Iterator[tuple[int, Stratum, Counters]]) -> None:
-    for at, stratum, counters in found:
+def _add(strata: _Strata, counted: Iterator[tuple[int, Stratum, Counters]]) -> None:
+    for at, stratum, counters in counted:
         strata[at].setdefault(stratum, []).append(counters)
 
 
@@ -333,7 +333,9 @@ def _parts(strata: _Strata, moments: pa.Table, counting: Counting, panes: Ints) 
     read = np.bincount(at, minlength=len(panes)).tolist()
     checksums = checksum_of_moments(us, seen, at, len(panes)).tolist()
     layout = counting.records
-    merged = [{stratum: Counters.merge_all(layout, many) for stratum, many in one.items()} for one in strata]
+    merged = [
+        {stratum: Counters.merge_all(layout, many) for stratum, many in of_pane.items()} for of_pane in strata
+    ]
     return [
         PanePart(
             start,

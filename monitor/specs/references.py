@@ -42,16 +42,16 @@ def choose(spec: ModelSpec, base: Path, kept: Sequence[str], grids: str = "") ->
     if spec.reference is None or spec.reference.file is None:
         return Choice(made_of)
     name, before = f'reference file "{spec.reference.file}"', [key for key in kept if key[:16] == made_of]
-    found = _content(base / spec.reference.file)
-    if found is None:
+    content = _content(base / spec.reference.file)
+    if content is None:
         last = before[-1] if before else made_of
         return Choice(last, f"{name} is gone: the kept one (content {last[17:]}) is used" if before else "")
-    key = f"{made_of}-{found}"
+    key = f"{made_of}-{content}"
     if not before or key == before[-1]:
         return Choice(key)
     return Choice(
         key,
-        f"{name} has changed (content {before[-1][17:]} before, {found} now): each start takes "
+        f"{name} has changed (content {before[-1][17:]} before, {content} now): each start takes "
         "the file as it is; where its grids differ, panes are counted again within the horizon",
     )
 

@@ -48,9 +48,9 @@ def read(
     """
     given = {"run": run, "model": model, "as_of": as_of}
     asked = {name: value for name, value in given.items() if value is not None}
-    found = connection.execute(_query(tuple(asked), ended=ended), asked)
+    rows = connection.execute(_query(tuple(asked), ended=ended), asked)
     with understood("table alerts"):
-        return [(row["model"], _alert(row)) for row in found.mappings()]
+        return [(row["model"], _alert(row)) for row in rows.mappings()]
 
 
 @lru_cache(maxsize=8)
@@ -98,7 +98,7 @@ def _text(verdict: Verdict) -> str:
 
 
 def _alert(row: RowMapping) -> Alert:
-    told = json.loads(row["verdict"])
+    verdict = json.loads(row["verdict"])
     breach = Verdict(
         outcome=Outcome.BREACH,
         window_end=row["window_end"],
@@ -115,7 +115,7 @@ def _alert(row: RowMapping) -> Alert:
         state=State(row["state"]),
         since=row["since"],
         judged_at=row["judged_at"],
-        verdict=Verdict(outcome=Outcome(told.pop("outcome")), **told),
+        verdict=Verdict(outcome=Outcome(verdict.pop("outcome")), **verdict),
         breach=breach,
         breached=row["breached"],
         clear_since=row["clear_since"],

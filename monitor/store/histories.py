@@ -17,8 +17,8 @@ _HISTORY = [table for table in METADATA.sorted_tables if "model" in table.c and 
 
 def runs(connection: Connection, model: str) -> list[str]:
     """Runs in which a model has a history."""
-    found = select(models.c.run).where(models.c.model == model).order_by(models.c.run)
-    return list(connection.execute(found).scalars())
+    chosen = select(models.c.run).where(models.c.model == model).order_by(models.c.run)
+    return list(connection.execute(chosen).scalars())
 
 
 def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) -> None:
@@ -33,7 +33,7 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
     # rows of snapshots refer to those of provenance, whose key may not change below them
     connection.execute(provenance.insert().from_select(provenance.c.keys(), _copied(old, new)))
-    for table in [*(one for one in _HISTORY if one not in (provenance, leases)), references, events]:
+    for table in [*(table for table in _HISTORY if table not in (provenance, leases)), references, events]:
         connection.execute(update(table).where(table.c.model == old).values(model=new))
     connection.execute(delete(provenance).where(provenance.c.model == old))
     for before, after in keys.items():

@@ -65,8 +65,8 @@ class Postgresql(Engine):
     def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
         """Types of the columns, which the planner knows without a row; domains are taken off."""
         if relation.table is not None:
-            found = session.rows(f"SELECT ({self._regclass(relation.table)} IS NOT NULL)::int")
-            if found[0][0] != 1:
+            rows = session.rows(f"SELECT ({self._regclass(relation.table)} IS NOT NULL)::int")
+            if rows[0][0] != 1:
                 raise self.no_table(session, relation.table)
         names = list(self.described(session, relation))
         if not names:
@@ -102,21 +102,21 @@ class Postgresql(Engine):
             case _:
                 return _text(name, ref, kind)
 
-    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
         """By its type; texts by bytes, by which an index of another collation cannot be used."""
         if asked.kind in _DATES:
-            return replace(found, shape=Shape.INSTANT if asked.kind == _DATES[0] else Shape.NAIVE)
+            return replace(time, shape=Shape.INSTANT if asked.kind == _DATES[0] else Shape.NAIVE)
         if asked.kind in _NUMBERS:
-            return epoch(asked, found)
+            return epoch(asked, time)
         if asked.unit is not None:
-            return found
-        ref = f"{found.sql}::text"
+            return time
+        ref = f"{time.sql}::text"
         rows = session.rows(
             f"SELECT pg_collation_for({ref}) AS name FROM (SELECT 1) AS one LEFT JOIN {asked.item} ON false"
         )
         by_bytes = session.rows(f"SELECT ('a' COLLATE {rows[0][0]} > 'B')::int AS by_bytes")[0][0] == 1
-        found = replace(found, sql=ref if by_bytes else f'{ref} COLLATE "C"')
-        return of_texts(found, texts_near(session, asked, found), rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'")
+        time = replace(time, sql=ref if by_bytes else f'{ref} COLLATE "C"')
+        return of_texts(time, texts_near(session, asked, time), rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'")
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:
         """Intervals as rows of values."""
@@ -169,8 +169,8 @@ class Postgresql(Engine):
     def kind_of_table(self, session: Session, table: str) -> str:
         """view, partitioned, or table."""
         sql = f"SELECT relkind::text AS kind FROM pg_class WHERE oid = {self._regclass(table)}"
-        found = session.rows(sql)
-        return {"v": "view", "p": "partitioned"}.get(str(found[0][0]) if found else "", "table")
+        rows = session.rows(sql)
+        return {"v": "view", "p": "partitioned"}.get(str(rows[0][0]) if rows else "", "table")
 
     def largest_partition(self, session: Session, table: str, column: str) -> str | None:
         """Largest leaf of a table that is partitioned by ranges of a column."""

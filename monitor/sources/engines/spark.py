@@ -45,17 +45,17 @@ class Spark(Engine):
             raise refusal(Want.TEXT if want is Want.VALUE else want, name, ref, kind)
         return Output(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
 
-    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
         """By its type; the session is in UTC: so are timestamps."""
         base = plain(asked.kind)
         if base in _TIMES:
-            return utc(found, zoned=base == "timestamp")
+            return utc(time, zoned=base == "timestamp")
         if base in _NUMBERS:
-            return epoch(asked, found)
+            return epoch(asked, time)
         if asked.unit is not None or base not in _TEXTS:
-            return found
-        odd = f"{found.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
-        return of_texts(found, texts_near(session, asked, found), odd)
+            return time
+        odd = f"{time.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
+        return of_texts(time, texts_near(session, asked, time), odd)
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """As they are where both are numbers, or texts; else as texts."""

@@ -65,25 +65,25 @@ class Sqlite(Engine):
         )
         return f"{statement.before}SELECT {selected} {statement.body}"
 
-    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
         """By the types of some values; texts among epochs are cast, or sort behind all numbers."""
-        ref = found.sql
+        ref = time.sql
         rows = session.rows(
             f"SELECT typeof({ref}) AS kind, CAST({ref} AS TEXT) AS value FROM {asked.item} "
             f"WHERE {ref} IS NOT NULL LIMIT {SAMPLES}"
         )
         kinds = {str(row[0]) for row in rows}
         if not rows:
-            return replace(found, shape=Shape.NOTHING)
+            return replace(time, shape=Shape.NOTHING)
         if asked.unit is not None:
             if kinds == {"text"} and not any(_is_number(str(value)) for _, value in rows):
-                return found  # as on other engines: parsing decides
+                return time  # as on other engines: parsing decides
             if "text" not in kinds:
-                return replace(found, shape=Shape.EPOCH, odd=f"{ref} >= ''")
-            return replace(found, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
+                return replace(time, shape=Shape.EPOCH, odd=f"{ref} >= ''")
+            return replace(time, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
         if kinds <= {"integer", "real"}:
-            epoch(asked, found)  # refuses them
-        return of_texts(found, [str(value) for kind, value in rows if kind == "text"], f"{ref} {_NO_DATE}")
+            epoch(asked, time)  # refuses them
+        return of_texts(time, [str(value) for kind, value in rows if kind == "text"], f"{ref} {_NO_DATE}")
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:
         """Intervals as rows of values."""
@@ -133,8 +133,9 @@ class Sqlite(Engine):
 
     def fault_of(self, url: URL) -> str | None:
         """A database in memory has no log."""
-        known = self.file_of(url) is not None
-        return None if known else "a source on SQLite is a file, as in sqlite:///predictions.db"
+        if self.file_of(url) is not None:
+            return None
+        return "a source on SQLite is a file, as in sqlite:///predictions.db"
 
     def created(self, address: Address, connections: int, limit: float) -> sa.Engine:  # noqa: ARG002
         """A connection a session: nothing is kept open."""

@@ -94,7 +94,7 @@ def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, want
     else:
         outputs.append(_output(labels, model, model.labels, "reported_at"))
         conditions = _since(session, labels, event, reported, wanted)
-    yield from _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
+    yield from _select(session, outputs, source, [f"{there} AND ({condition})" for condition in conditions])
 
 
 def finds_slices(session: Session, engine: Engine, model: ModelSpec, span: Range, *, labels: bool) -> bool:
@@ -142,18 +142,18 @@ def count_orphans(session: Session, engine: Engine, model: ModelSpec, bounds: Ra
     same = same_id(model.predictions, model.labels, looked, labels)
     around = (bounds[0] - model.reading.horizon, bounds[1] + model.reading.horizon)
     near = _event_time(session, looked, model, around).condition(*around)
-    known = f"({near}){_visible(session, looked, model, near, bounds[1] - 1)}"
+    visible = f"({near}){_visible(session, looked, model, near, bounds[1] - 1)}"
     # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
-    source = f"{labels.item} LEFT JOIN {looked.item} ON {same} AND {known}"
+    source = f"{labels.item} LEFT JOIN {looked.item} ON {same} AND {visible}"
     alone = f"{looked.ref(str(model.predictions.column('id')), 'id')} IS NULL"
     column = str(model.labels.column("reported_at"))
     reported = comparable(session, labels, column, "reported_at", model.reading)
     outputs = [_output(labels, model, model.labels, "reported_at")]
-    found = 0
+    orphans = 0
     for table in _select(session, outputs, source, [f"{alone} AND ({reported.condition(*bounds)})"]):
         moment = times(table, "reported_at", model.reading)
-        found += int(np.sum(moment.known & (moment.us >= bounds[0]) & (moment.us < bounds[1])))
-    return found
+        orphans += int(np.sum(moment.known & (moment.us >= bounds[0]) & (moment.us < bounds[1])))
+    return orphans
 
 
 def count_strays(
@@ -168,7 +168,7 @@ def count_strays(
     logged = _time(session, looked, model, "logged_at", event.condition(*bounds))
     outputs = [_output(looked, model, model.predictions, "event_time")]
     outputs += [] if logged is None else [_output(looked, model, model.predictions, "logged_at")]
-    nameless = " OR ".join(f"{one} IS NULL" for one in _id(looked, model))
+    nameless = " OR ".join(f"{ref} IS NULL" for ref in _id(looked, model))
     nameless = f"({nameless}) AND ({event.condition(*bounds)})"
     batches = dated(_select(session, outputs, looked.item, [nameless]), "logged_at", reading)
     without_id = sum(int(batch.within(bounds, as_of).sum()) for batch in batches)
@@ -190,7 +190,7 @@ def count_repeated(session: Session, engine: Engine, model: ModelSpec, as_of: in
     """
     looked, reading = look(session, engine, model.predictions, "p"), model.reading
     near = _event_time(session, looked, model, bounds).condition(*bounds)
-    named = " AND ".join(f"{one} IS NOT NULL" for one in _id(looked, model))
+    named = " AND ".join(f"{ref} IS NOT NULL" for ref in _id(looked, model))
     columns = [(column, role) for role, column in model.predictions.id_columns]
     if version := model.predictions.column("version"):
         columns.append((version, "version"))
@@ -200,12 +200,12 @@ def count_repeated(session: Session, engine: Engine, model: ModelSpec, as_of: in
     grouped = f"{where} GROUP BY {', '.join(key)} HAVING count(*) > 1 AND min({time}) < max({time})"
     time_of = partial(_output, looked, model, model.predictions, "event_time")
     outputs = [replace(time_of(of=end), name=end) for end in _ENDS]
-    found = 0
+    repeated = 0
     for table in _select(session, outputs, looked.item, [grouped]):
         first, last = (times(pa.table({"event_time": table[name]}), "event_time", reading) for name in _ENDS)
         both = first.known & last.known
-        found += int(np.sum(both & (first.us // reading.pane != last.us // reading.pane)))
-    return found
+        repeated += int(np.sum(both & (first.us // reading.pane != last.us // reading.pane)))
+    return repeated
 
 
 def _visible(session: Session, looked: Looked, model: ModelSpec, near: str, as_of: int) -> str:

@@ -108,13 +108,13 @@ class Pushed:
         named = [(sql, f"k{at}", kind) for at, (sql, kind) in enumerate(blocks.values())]
         inner = ", ".join([keys, *(f"{sql} AS {key}" for sql, key, _ in named)])
         sets = ", ".join(f"({keys}, {key})" for _, key, _ in named)
-        found, outputs = [], list(columns)
+        selected, outputs = [], list(columns)
         for name, kind in (("position", ColumnKind.EPOCH), ("text", ColumnKind.TEXT)):
             if those := [key for _, key, of in named if of is kind]:
-                found.append(f"coalesce({', '.join(those)}) AS {name}")
+                selected.append(f"coalesce({', '.join(those)}) AS {name}")
                 outputs.append(Output(name, f"f.{name}", kind))
         counted = (
-            f"SELECT {', '.join([keys, *found])}, count(*) AS n "
+            f"SELECT {', '.join([keys, *selected])}, count(*) AS n "
             f"FROM (SELECT {inner} FROM ({self._members(alone)}) AS e) AS g GROUP BY GROUPING SETS ({sets})"
         )
         outputs.append(Output("n", self._whole("f.n"), ColumnKind.EPOCH))
@@ -125,7 +125,7 @@ class Pushed:
         columns, keys = self._grouped(None)
         names = [name for name in self.counting.summed if self.value(name) is not None]
         layers: list[list[str]] = [[] for _ in range(5)]
-        found: list[str] = []
+        selected: list[str] = []
         outputs = list(columns)
         for at, name in enumerate(names):
             for layer, more in zip(layers, self._layers(at, name), strict=True):
@@ -133,7 +133,7 @@ class Pushed:
             for power in ("y", "z"):
                 key = f"{power}{at}"
                 sums = (f"sum(v{at})", f"sum(v{at}) - count(h{key})", f"sum(h{key})", f"sum(l{key})")
-                found += [f"{sql} AS {part}_{key}" for part, sql in zip(_PARTS, sums, strict=True)]
+                selected += [f"{sql} AS {part}_{key}" for part, sql in zip(_PARTS, sums, strict=True)]
                 outputs += [
                     Output(f"{part}:{power}:{name}", self._whole(f"f.{part}_{key}"), ColumnKind.EPOCH)
                     for part in _PARTS
@@ -141,9 +141,9 @@ class Pushed:
         sql = self._members(alone)
         for depth, layer in enumerate(layers):
             sql = f"SELECT {', '.join([keys, *layer])} FROM ({sql}) AS q{depth}"
-        found.append("count(*) AS n")
+        selected.append("count(*) AS n")
         outputs.append(Output("n", self._whole("f.n"), ColumnKind.EPOCH))
-        counted = f"SELECT {', '.join([keys, *found])} FROM ({sql}) AS e GROUP BY {keys}"
+        counted = f"SELECT {', '.join([keys, *selected])} FROM ({sql}) AS e GROUP BY {keys}"
         return Statement(tuple(outputs), f"FROM ({counted}) AS f")
 
     def value(self, block: str) -> str | None:
@@ -230,7 +230,10 @@ def unpushed(model: ModelSpec, looked: Looked, counting: Counting) -> str | None
     reading = model.reading
     if reading.probabilities or counting.probable:
         return "class probabilities are compared with one another"
-    outputs = {one.name: one for one in (*prediction_outputs(looked, model), *feature_outputs(looked, model))}
+    outputs = {
+        output.name: output
+        for output in (*prediction_outputs(looked, model), *feature_outputs(looked, model))
+    }
     for role in ("event_time", "logged_at"):
         if role in outputs and _micros(looked.engine, "x", outputs[role].kind, model, role) is None:
             return f'the times of column "{reading.column(role)}" are texts, or local times of {reading.zone}'
@@ -263,7 +266,7 @@ def pushed(
     intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
     if not intervals:
         return None
-    found = " OR ".join(f"({time.within(one)})" for one in intervals)
+    condition = " OR ".join(f"({time.within(interval)})" for interval in intervals)
     columns = {output.name: f"r{at}" for at, output in enumerate(outputs)}
     read = ", ".join(f"{output.sql} AS r{at}" for at, output in enumerate(outputs))
     kinds = {output.name: output.kind for output in outputs}
@@ -279,7 +282,7 @@ def pushed(
         f"SELECT us - ((us % {width}) + {width}) % {width} AS pane, us, coalesce(logged, us) AS seen, "
         f"CASE WHEN logged IS NULL THEN 1 ELSE 0 END AS unlogged, {values} "
         f"FROM (SELECT {event} AS us, {logged} AS logged, {values} "
-        f"FROM (SELECT {read} FROM {looked.item} WHERE {found}) AS t) AS u "
+        f"FROM (SELECT {read} FROM {looked.item} WHERE {condition}) AS t) AS u "
         f"WHERE ({within}) AND us <= {as_of + reading.tolerance} AND coalesce(logged, us) <= {as_of}"
     )
     return Pushed(engine, counting, rows, outputs)

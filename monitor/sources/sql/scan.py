@@ -196,7 +196,7 @@ def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -
 
 
 def _any_of(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
-    return Piece("", looked.item, f"({' OR '.join(f'({time.within(one)})' for one in intervals)})")
+    return Piece("", looked.item, f"({' OR '.join(f'({time.within(interval)})' for interval in intervals)})")
 
 
 def _joined(time: Comparable) -> str:
@@ -254,21 +254,21 @@ def _formats(
     So what is a time does not depend on how many panes are read at once. Cost: up to 100 rows.
     """
     texts = [
-        one
-        for one in outputs
-        if one.name in _TIMES and one.kind in (ColumnKind.TEXT, ColumnKind.MOMENT) and not one.plain
+        output
+        for output in outputs
+        if output.name in _TIMES and output.kind in (ColumnKind.TEXT, ColumnKind.MOMENT) and not output.plain
     ]
     if span is None or not texts:
         return {}
-    selected = ", ".join(f"{looked.engine.as_text(one.sql)} AS {one.name}" for one in texts)
+    selected = ", ".join(f"{looked.engine.as_text(output.sql)} AS {output.name}" for output in texts)
     near = replace(time, offsets=True).condition(*span)
     sql = f"SELECT {selected} FROM {looked.item}{join}"
     rows = session.rows(f"{sql} WHERE {near} LIMIT {_LOOKED_AT}")
     if len(rows) < _ENOUGH:
         rows += session.rows(f"{sql} LIMIT {_LOOKED_AT}")
-    found = {}
-    for one, values in zip(texts, zip(*rows, strict=True), strict=False):
+    formats = {}
+    for output, values in zip(texts, zip(*rows, strict=True), strict=False):
         counted = formats_of(pa.array([value for value in values if isinstance(value, str)], pa.string()))
         if (main := main_format(counted)) is not None:
-            found[one.name] = main
-    return found
+            formats[output.name] = main
+    return formats

@@ -32,9 +32,9 @@ def comparable(
         if the column is not there, or holds integers and no unit is configured.
     """
     ref, unit = looked.ref(column, role), reading.unit(role)
-    found = Comparable(ref, Shape.UNKNOWN, unit=unit or "us", zone=reading.zone)
+    time = Comparable(ref, Shape.UNKNOWN, unit=unit or "us", zone=reading.zone)
     asked = TimeColumn(looked.item, looked.title, column, role, looked.types[column], unit, near)
-    return looked.engine.comparable(session, asked, found)
+    return looked.engine.comparable(session, asked, time)
 
 
 def without_offsets(session: Session, looked: Looked, time: Comparable, lo: int, hi: int) -> Comparable:

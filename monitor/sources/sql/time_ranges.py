@@ -91,14 +91,14 @@ class Comparable:
             " AND ".join([f"{self.sql} >= '{lo}'"] * bool(lo) + [f"{self.sql} < '{hi}'"] * bool(hi))
             for lo, hi in beside
         )
-        return " OR ".join(f"({one} AND {self.odd})" for one in bounds)
+        return " OR ".join(f"({bound} AND {self.odd})" for bound in bounds)
 
     def _any(self, intervals: Sequence[Interval]) -> str:
-        return " OR ".join(f"({self.within(one)})" for one in intervals) if intervals else "1 = 0"
+        return " OR ".join(f"({self.within(interval)})" for interval in intervals) if intervals else "1 = 0"
 
     def _widened(self, ranges: Sequence[Range]) -> list[Range]:
         """Disjoint ranges of what the column says, as microseconds, that hold every time of the ranges."""
-        merged = merge([one for one in ranges if one[0] < one[1]])
+        merged = merge([span for span in ranges if span[0] < span[1]])
         match self.shape:
             case Shape.EPOCH:
                 unit = FACTORS[self.unit]
@@ -169,12 +169,12 @@ def texts(ranges: Sequence[Range]) -> list[Interval]:
     whole day is bounded by its date alone, and a part of a day has an interval for each separator. Ranges
     that touch at a whole minute have intervals that touch: no text lies between them.
     """
-    found: list[Interval] = []
+    intervals: list[Interval] = []
     for lo, hi in ranges:
         first, last = max(lo, _FIRST) // MINUTE * MINUTE, -(-min(hi, _LAST) // MINUTE) * MINUTE
-        found.extend(_text_intervals(first, last))
+        intervals.extend(_text_intervals(first, last))
     result: list[Interval] = []
-    for low, high in sorted(found):
+    for low, high in sorted(intervals):
         if result and low <= result[-1][1]:
             result[-1] = (result[-1][0], max(high, result[-1][1]))
         else:
@@ -184,8 +184,8 @@ def texts(ranges: Sequence[Range]) -> list[Interval]:
 
 def text_zones(samples: Sequence[str]) -> set[str]:
     """How the ISO times among the samples end: "", "Z" or an offset. Empty where none is a time."""
-    found = (_TEXT.fullmatch(sample) for sample in samples)
-    return {match["zone"] or "" for match in found if match}
+    matches = (_TEXT.fullmatch(sample) for sample in samples)
+    return {match["zone"] or "" for match in matches if match}
 
 
 def _text_intervals(lo: int, hi: int) -> list[Interval]:
@@ -213,8 +213,8 @@ def _beside(window: Sequence[Interval]) -> list[Interval]:
         return []
     year = int(window[-1][1][:4])
     gaps = [("1999-A", "2000-"), (f"{year:04}-A", f"{year + 1:04}-")]
-    found = {gap for gap in gaps if not any(lo <= gap[0] < hi for lo, hi in window)}
-    return [("", min("1900-", window[0][0])), *sorted(found), (max("2100-", window[-1][1]), "")]
+    outside = {gap for gap in gaps if not any(lo <= gap[0] < hi for lo, hi in window)}
+    return [("", min("1900-", window[0][0])), *sorted(outside), (max("2100-", window[-1][1]), "")]
 
 
 def _date(us: int) -> str:

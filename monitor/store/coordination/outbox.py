@@ -21,9 +21,9 @@ _LONGEST_ERROR = 500
 _AT_A_TIME = 1_000
 
 
-def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) -> None:
+def write(connection: Connection, run: str, model: str, notices: Sequence[Notice]) -> None:
     """Put notices into the outbox, a row for each channel; what is there already stays as it is."""
-    if not told:
+    if not notices:
         return
     now = connection.scalar(select(database_now(connection)))
     rows = [
@@ -43,7 +43,7 @@ def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) 
             "given_up_at": None,
             "error": "",
         }
-        for notice in told
+        for notice in notices
         for channel in notice.channels
     ]
     add(connection, outbox, rows)
@@ -65,9 +65,9 @@ class SqlOutbox:
         with reading(self.engine) as connection:
             wait = (outbox.c.next_at - database_now(connection)).label("wait")
             order = outbox.c.as_of, outbox.c.model, outbox.c.rule, outbox.c.kind
-            found = connection.execute(select(outbox, wait).where(self._of(channel)).order_by(*order))
+            rows = connection.execute(select(outbox, wait).where(self._of(channel)).order_by(*order))
             with understood("table outbox"):
-                return [_waiting(row) for row in found.mappings()]
+                return [_waiting(row) for row in rows.mappings()]
 
     def claim(self, notice: WaitingNotice, wait: int) -> bool:
         """Have a notice for `wait` microseconds; False: another process has it, or it waits no more.
