@@ -118,15 +118,7 @@ def _key(looked: Looked, expression: str) -> str:
     """An expression without the alias, in parentheses unless it is a column (and a collation)."""
     inner = expression.replace(f"{looked.alias}.", "", 1)
     column, collate, collation = inner.partition(" COLLATE ")
-    name = column.removesuffix("::text")  # of a text: nothing
-    if name != column and name in _quoted_texts(looked):
-        column = name
-    return f"{column if column in _quoted(looked) else f'({column})'}{collate}{collation}"
-
-
-def _quoted(looked: Looked) -> set[str]:
-    return {looked.engine.quote(name) for name in looked.types}
-
-
-def _quoted_texts(looked: Looked) -> set[str]:
-    return {looked.engine.quote(name) for name, kind in looked.types.items() if kind == "text"}
+    types = {looked.engine.quote(name): kind for name, kind in looked.types.items()}
+    if types.get(column.removesuffix("::text")) == "text":  # where the cast does nothing
+        column = column.removesuffix("::text")
+    return f"{column if column in types else f'({column})'}{collate}{collation}"

@@ -17,7 +17,7 @@ from monitor.records.rows import MOST_VERSIONS, WinningRows, serves_of, version_
 from monitor.records.values import Categories, categories, texts, with_one_id
 from monitor.sources.engines.engine import Reader
 from monitor.sources.source import SqlSource
-from monitor.sources.sql.pushed import Pushed, pushed, unpushed
+from monitor.sources.sql.pushed import PARTS, Pushed, pushed, unpushed
 from monitor.sources.sql.relations import look
 from monitor.sources.sql.statements import Session
 from monitor.specs.model import ModelSpec
@@ -149,7 +149,8 @@ def _counted(
         compared.repeated = compared.rows_of(repeated["event_time"].cast(pa.int64()))
         for at, part in enumerate(count_records(repeated, counting, panes=panes, as_of=as_of)):
             _add(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
-    for role in _dimensions(rows):
+    roles = ("version", "arm", *(f"segment:{name}" for name, _ in counting.segments))
+    for role in (None, *(role for role in roles if role in rows.column)):
         _add(strata, _dimension(session, rows, role, panes, compared, alone=alone))
     if any(sum(stratum.version is not None for stratum in of_pane) > MOST_VERSIONS for of_pane in strata):
         raise _Unusual  # the rarest versions of a pane are told by all of its rows
@@ -171,17 +172,16 @@ def _repeated(session: Session, rows: Pushed) -> pa.Table:
     return with_one_id(table)
 
 
-def _dimensions(rows: Pushed) -> Iterator[str | None]:
-    """Roles by whose values rows are counted apart; None: all together."""
-    yield None
-    wanted = ("version", "arm", *(f"segment:{name}" for name, _ in rows.counting.segments))
-    yield from (role for role in wanted if role in rows.column)
-
-
 def _dimension(
     session: Session, rows: Pushed, role: str | None, panes: Ints, compared: _Compared, *, alone: bool
 ) -> Iterator[tuple[int, Stratum, Counters]]:
-    """Counters of the rows of ids that do not repeat, by pane and the strata of one dimension."""
+    """Counters of the rows of ids that do not repeat, by pane and the strata of one dimension.
+
+    Parameters
+    ----------
+    role
+        by whose values rows are counted apart; None: all together.
+    """
     layout = rows.counting.records
     names = [name for name in rows.counting.outputs if rows.value(name) is not None]
     blocks = [name for name in names if role is None or not name.startswith("feature:")]
@@ -271,7 +271,7 @@ def _summed(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
             continue
         columns.append(name)
         at = 2 * summed.index(block) + (power == "z")
-        places.append(first + ("n", "out", "hi", "lo").index(part) * width + at)
+        places.append(first + PARTS.index(part) * width + at)
     return _stacked(table, columns, places)
 
 

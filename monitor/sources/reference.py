@@ -45,27 +45,22 @@ def load_reference(model: ModelSpec, source: Source, base_dir: Path) -> tuple[pa
 
 def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, Want, bool]]:
     """Column, type and whether it must be there, by role: the names are those of predictions and labels."""
-    reading, relation = model.reading, _columns(model)
+    reading, columns = model.reading, dict(model.predictions.columns)
+    if model.labels is not None and (label := model.labels.column("label")):
+        columns["label"] = label
+    if model.reference is not None and model.reference.relation is not None:
+        columns |= dict(model.reference.relation.columns)
     wanted = {"score": Want.NUMBER, "prediction": outcome(reading), "label": outcome(reading)}
     wanted |= {f"probability:{name}": Want.NUMBER for name in reading.probabilities}
     by_role = {
         role: (column, want, role != "label")
         for role, want in wanted.items()
-        if (column := relation.get(role))
+        if (column := columns.get(role))
     }
     for names, want in ((reading.numeric, Want.NUMBER), (reading.categorical, Want.TEXT)):
         by_role |= {f"feature:{name}": (feature_column(model, name), want, True) for name in names}
     by_role |= {f"segment:{name}": (name, Want.TEXT, True) for name in reading.segments}
     return by_role
-
-
-def _columns(model: ModelSpec) -> dict[str, str]:
-    columns = dict(model.predictions.columns)
-    if model.labels is not None and (label := model.labels.column("label")):
-        columns["label"] = label
-    if model.reference is not None and model.reference.relation is not None:
-        columns |= dict(model.reference.relation.columns)
-    return columns
 
 
 def _file(path: Path) -> pa.Table:

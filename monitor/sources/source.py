@@ -78,7 +78,7 @@ class SqlSource:
     """
 
     at_once: AtOnce | None = None
-    slice_rows: int | None = None
+    slice_rows: int = retries.ROWS
 
     def __init__(
         self, reader: Reader, meter: Meter | None = None, *, sleep: Callable[[float], None] = time.sleep
@@ -186,7 +186,7 @@ class SqlSource:
         """
         span, engine = wanted.bounds, self.reader.engine
         key = (model.name, read_changed.__name__)
-        most = self.slice_rows or retries.ROWS
+        most = self.slice_rows
         recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
         width = span[1] - span[0] if recent else self._width.get(key, HOUR * most // retries.ROWS)
 

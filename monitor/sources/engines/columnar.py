@@ -89,8 +89,7 @@ def typed(statement: Statement, table: pa.Table) -> pa.Table:
 
 
 def _typed(kind: ColumnKind, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if kind is ColumnKind.NAIVE and column.type != pa.timestamp(
-        "us"
-    ):  # ClickHouse: of UTC, as the session is
+    if kind is ColumnKind.NAIVE and column.type != pa.timestamp("us"):
+        # ClickHouse: of UTC, as the session is
         column = column.cast(pa.timestamp("us", getattr(column.type, "tz", None))).cast(pa.timestamp("us"))
     return column.cast(TYPES[kind])

@@ -139,8 +139,8 @@ class Sqlite(Engine):
 
     def created(self, address: Address, connections: int, limit: float) -> sa.Engine:  # noqa: ARG002
         """A connection a session: nothing is kept open."""
-        file, _, mode = _uri(_file(address)).partition("?mode=")
-        url = sa.URL.create(self.name, database=file, query={"mode": mode, "uri": "true"})
+        file = f"file:{quote(str(_file(address)))}"
+        url = sa.URL.create(self.name, database=file, query={"mode": "ro", "uri": "true"})
         timeout = {"timeout": _BUSY_TIMEOUT_MS / 1_000}
         engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=timeout)
         sa.event.listen(engine, "connect", _decode_anything)
@@ -173,7 +173,8 @@ class SqliteReader:
         import adbc_driver_sqlite.dbapi  # a second, where pandas is installed: not before it is needed
 
         try:
-            connection = adbc_driver_sqlite.dbapi.connect(_uri(self._file), autocommit=True)
+            uri = f"file:{quote(str(self._file))}?mode=ro"
+            connection = adbc_driver_sqlite.dbapi.connect(uri, autocommit=True)
         except adbc_driver_manager.Error as error:
             raise unavailable(self._address, error) from error
         with connection:
@@ -208,11 +209,6 @@ def _options(sql: str, rows: int) -> dict[str, str]:  # noqa: ARG001 -- PostgreS
 def _file(address: Address) -> Path:
     assert address.file is not None  # see `fault_of`
     return address.file
-
-
-def _uri(file: Path) -> str:
-    """Read-only URI of a file."""
-    return f"file:{quote(str(file))}?mode=ro"
 
 
 def _decode_anything(connection: Any, _record: object) -> None:

@@ -172,7 +172,7 @@ def count_strays(
     nameless = f"({nameless}) AND ({event.condition(*bounds)})"
     batches = dated(_select(session, outputs, looked.item, [nameless]), "logged_at", reading)
     without_id = sum(int(batch.within(bounds, as_of).sum()) for batch in batches)
-    timeless = f"{_ref(looked, model, 'event_time')} IS NULL"
+    timeless = f"{_event_ref(looked, model)} IS NULL"
     if logged is None:
         sql = f"SELECT count(*) AS timeless FROM {looked.item} WHERE {timeless}"
         return {"rows_without_id": without_id, "rows_without_time": int(session.rows(sql)[0][0])}
@@ -195,7 +195,7 @@ def count_repeated(session: Session, engine: Engine, model: ModelSpec, as_of: in
     if version := model.predictions.column("version"):
         columns.append((version, "version"))
     key = [exact(looked, column, role) for column, role in columns]
-    time = _ref(looked, model, "event_time")
+    time = _event_ref(looked, model)
     where = f"{named} AND ({near}){_visible(session, looked, model, near, as_of)}"
     grouped = f"{where} GROUP BY {', '.join(key)} HAVING count(*) > 1 AND min({time}) < max({time})"
     time_of = partial(_output, looked, model, model.predictions, "event_time")
@@ -265,8 +265,8 @@ def _id(looked: Looked, model: ModelSpec) -> list[str]:
     return [looked.ref(column, role) for role, column in model.predictions.id_columns]
 
 
-def _ref(looked: Looked, model: ModelSpec, role: str) -> str:
-    return looked.ref(str(model.predictions.column(role)), role)
+def _event_ref(looked: Looked, model: ModelSpec) -> str:
+    return looked.ref(str(model.predictions.column("event_time")), "event_time")
 
 
 def _output(looked: Looked, model: ModelSpec, relation: Relation, role: str, *, of: str = "") -> Output:

@@ -13,7 +13,7 @@ from monitor.records.counting import Counting
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.names import text
 from monitor.sources.sql.relations import Looked
-from monitor.sources.sql.scan import feature_outputs, prediction_outputs
+from monitor.sources.sql.scan import MOST_FILTERS, feature_outputs, prediction_outputs
 from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement
 from monitor.sources.sql.time_columns import comparable
 from monitor.sources.sql.time_ranges import FACTORS, coalesce, merge
@@ -22,11 +22,10 @@ from monitor.specs.protocols import Range
 from monitor.states.grids import NumericGrid
 from monitor.states.sums import HALF, LIMIT
 
-_MOST_FILTERS = 50
 _LARGEST = 1.7976931348623157e308
 _WHOLE = 2.0**52  # from here on every double is a whole number
 _INT64_MAX = 2**63 - 1
-_PARTS = ("n", "out", "hi", "lo")
+PARTS = ("n", "out", "hi", "lo")  # of an exact sum, as the layout has them
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,6 @@ class Pushed:
     def ids(self) -> list[str]:
         """Columns of the id."""
         return [self.column[role] for role in self.column if role.partition(":")[0] == "id"]
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """Roles that say whether a row serves."""
-        return ("serving",) if "serving" in self.column else ()
 
     def moments(self) -> Statement:
         """When each row was, and became visible; `named` 1 if it has an id."""
@@ -133,10 +127,10 @@ class Pushed:
             for power in ("y", "z"):
                 key = f"{power}{at}"
                 sums = (f"sum(v{at})", f"sum(v{at}) - count(h{key})", f"sum(h{key})", f"sum(l{key})")
-                selected += [f"{sql} AS {part}_{key}" for part, sql in zip(_PARTS, sums, strict=True)]
+                selected += [f"{sql} AS {part}_{key}" for part, sql in zip(PARTS, sums, strict=True)]
                 outputs += [
                     Output(f"{part}:{power}:{name}", self._whole(f"f.{part}_{key}"), ColumnKind.EPOCH)
-                    for part in _PARTS
+                    for part in PARTS
                 ]
         sql = self._members(alone)
         for depth, layer in enumerate(layers):
@@ -176,7 +170,7 @@ class Pushed:
         return self._with_ids if alone else f"SELECT * FROM ({self._copied}) AS d WHERE copies = 1"
 
     def _grouped(self, role: str | None) -> tuple[tuple[Output, ...], str]:
-        roles = [*self.marks, *([role] if role is not None else [])]
+        roles = [name for name in ("serving", role) if name is not None and name in self.column]
         marks = [Output(role, f"f.{self.column[role]}", ColumnKind.TEXT) for role in roles]
         keys = ", ".join(["pane", *(self.column[role] for role in roles)])
         return (Output("pane", "f.pane", ColumnKind.EPOCH), *marks), keys
@@ -263,10 +257,9 @@ def pushed(
     time = comparable(
         session, looked, str(model.predictions.column("event_time")), "event_time", reading, near=span
     )
-    intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
+    intervals = time.intervals(coalesce(ranges, MOST_FILTERS))
     if not intervals:
         return None
-    condition = " OR ".join(f"({time.within(interval)})" for interval in intervals)
     columns = {output.name: f"r{at}" for at, output in enumerate(outputs)}
     read = ", ".join(f"{output.sql} AS r{at}" for at, output in enumerate(outputs))
     kinds = {output.name: output.kind for output in outputs}
@@ -282,7 +275,7 @@ def pushed(
         f"SELECT us - ((us % {width}) + {width}) % {width} AS pane, us, coalesce(logged, us) AS seen, "
         f"CASE WHEN logged IS NULL THEN 1 ELSE 0 END AS unlogged, {values} "
         f"FROM (SELECT {event} AS us, {logged} AS logged, {values} "
-        f"FROM (SELECT {read} FROM {looked.item} WHERE {condition}) AS t) AS u "
+        f"FROM (SELECT {read} FROM {looked.item} WHERE {time.any_of(intervals)}) AS t) AS u "
         f"WHERE ({within}) AND us <= {as_of + reading.tolerance} AND coalesce(logged, us) <= {as_of}"
     )
     return Pushed(engine, counting, rows, outputs)

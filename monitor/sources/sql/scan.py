@@ -16,7 +16,7 @@ from monitor.sources.sql.time_ranges import Comparable, Interval, Range, Shape, 
 from monitor.specs.model import ModelSpec, Relation
 
 _MOST_RANGES = 400  # of a statement that finds them by an index
-_MOST_FILTERS = 50  # of a statement that compares each row with them
+MOST_FILTERS = 50  # of a statement that compares each row with them
 _TIMES = ("event_time", "logged_at", "reported_at")
 _LOOKED_AT, _ENOUGH = 100, 10  # rows whose texts tell the format of times
 _AT_ONCE = 20_000  # texts that are looked at in Python's memory
@@ -52,7 +52,7 @@ def read_records(session: Session, engine: Engine, model: ModelSpec, ranges: Seq
 
 
 def read_labelled(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
-    """The same rows without features, joined (outer) with their labels."""
+    """The same rows without features, joined (outer) with their labels; with the challenger's output."""
     return _read(session, labelled_scan(session, engine, model, ranges))
 
 
@@ -66,18 +66,17 @@ def record_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequ
 def labelled_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
     """What `read_labelled` reads."""
     looked = look(session, engine, model.predictions, "p")
-    outputs = (*prediction_outputs(looked, model), *challenger_outputs(looked, model))
+    outputs = prediction_outputs(looked, model)
+    if (challenger := model.reading.challenger) is not None:
+        outputs += (looked.output(of_challenger(model.reading), "challenger", challenger.column),)
     if model.labels is None:
         return _scan(session, looked, model, ranges, outputs, "")
     labels = look_labels(session, engine, model.labels, looked)
-    join = (
-        ""
-        if labels is looked
-        else f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, looked, labels)}"
-    )
-    return _scan(
-        session, looked, model, ranges, (*outputs, *label_outputs(labels, model.labels, model.reading)), join
-    )
+    outputs += label_outputs(labels, model.labels, model.reading)
+    join = ""
+    if labels is not looked:
+        join = f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, looked, labels)}"
+    return _scan(session, looked, model, ranges, outputs, join)
 
 
 def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
@@ -103,20 +102,6 @@ def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
     return tuple(
         looked.output(want, role, column, unit=reading.unit(role)) for role, want, column in columns if column
     )
-
-
-def challenger_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
-    """The challenger's score, or class, which labels alone are counted with.
-
-    Raises
-    ------
-    SourceError
-        if its column is missing.
-    """
-    challenger = model.reading.challenger
-    if challenger is None:
-        return ()
-    return (looked.output(of_challenger(model.reading), "challenger", challenger.column),)
 
 
 def label_outputs(looked: Looked, relation: Relation, reading: Reading) -> tuple[Output, ...]:
@@ -174,9 +159,9 @@ def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[
     if len(intervals) == 1:
         yield Piece("", looked.item, time.within(intervals[0]))
     elif intervals and looked.engine.skips_by_bounds:
-        yield _any_of(looked, time, time.intervals(coalesce(ranges, _MOST_FILTERS)))
+        yield _any_of(looked, time, time.intervals(coalesce(ranges, MOST_FILTERS)))
     elif intervals and not looked.engine.has_index(session, looked.item, _covering(time, intervals)):
-        intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
+        intervals = time.intervals(coalesce(ranges, MOST_FILTERS))
         chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined(time)})"
         where = f"{_covering(time, intervals)} AND {chosen}"
         yield Piece(_values(looked, intervals), looked.item, where)
@@ -196,7 +181,7 @@ def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -
 
 
 def _any_of(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
-    return Piece("", looked.item, f"({' OR '.join(f'({time.within(interval)})' for interval in intervals)})")
+    return Piece("", looked.item, f"({time.any_of(intervals)})")
 
 
 def _joined(time: Comparable) -> str:

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from monitor.core.clock import DAY, MINUTE, SECOND, from_iso, to_datetime
 
 Range = tuple[int, int]
 Interval = tuple[str, str]
+T = TypeVar("T", int, str)
 
 FACTORS = {"s": SECOND, "ms": 1_000, "us": 1}  # microseconds of a unit of integers
 _TEXT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(?P<zone>Z|[+-]\d\d(:?\d\d)?)?)?")
@@ -62,7 +64,7 @@ class Comparable:
 
     def condition(self, lo: int, hi: int) -> str:
         """Condition of one range of time, widened."""
-        return "1 = 1" if self.shape is Shape.UNKNOWN else self._any(self.intervals([(lo, hi)]))
+        return "1 = 1" if self.shape is Shape.UNKNOWN else self.any_of(self.intervals([(lo, hi)]))
 
     def part(self, span: Range, piece: Range) -> str:
         """Condition of a piece of a range of time.
@@ -75,7 +77,7 @@ class Comparable:
         for first, last in self._widened([span]):
             lo = first if piece[0] <= span[0] else self._cut(piece[0], first, last)
             hi = last if piece[1] >= span[1] else self._cut(piece[1], first, last)
-            return self._any(self._literals([(lo, hi)] if lo < hi else []))
+            return self.any_of(self._literals([(lo, hi)] if lo < hi else []))
         return "1 = 0"
 
     def odd_near(self, span: Range) -> str | None:
@@ -93,7 +95,8 @@ class Comparable:
         )
         return " OR ".join(f"({bound} AND {self.odd})" for bound in bounds)
 
-    def _any(self, intervals: Sequence[Interval]) -> str:
+    def any_of(self, intervals: Sequence[Interval]) -> str:
+        """Condition of some intervals."""
         return " OR ".join(f"({self.within(interval)})" for interval in intervals) if intervals else "1 = 0"
 
     def _widened(self, ranges: Sequence[Range]) -> list[Range]:
@@ -132,9 +135,9 @@ class Comparable:
         return min(max(us // step * step, first), last)
 
 
-def merge(ranges: Sequence[Range]) -> list[Range]:
-    """Ranges in order, those that touch made one."""
-    result: list[Range] = []
+def merge(ranges: Sequence[tuple[T, T]]) -> list[tuple[T, T]]:
+    """Ranges, or intervals of text, in order, those that touch made one."""
+    result: list[tuple[T, T]] = []
     for lo, hi in sorted(ranges):
         if result and lo <= result[-1][1]:
             result[-1] = (result[-1][0], max(hi, result[-1][1]))
@@ -173,13 +176,7 @@ def texts(ranges: Sequence[Range]) -> list[Interval]:
     for lo, hi in ranges:
         first, last = max(lo, _FIRST) // MINUTE * MINUTE, -(-min(hi, _LAST) // MINUTE) * MINUTE
         intervals.extend(_text_intervals(first, last))
-    result: list[Interval] = []
-    for low, high in sorted(intervals):
-        if result and low <= result[-1][1]:
-            result[-1] = (result[-1][0], max(high, result[-1][1]))
-        else:
-            result.append((low, high))
-    return result
+    return merge(intervals)
 
 
 def text_zones(samples: Sequence[str]) -> set[str]:
