@@ -117,7 +117,7 @@ def judge(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dict[Ser
     accepted
         changes that are expected, by series: where rows say how far a window is from the accepted one, these
         are judged; else what lies within the accepted bounds is no breach. Nor is, while it is accepted,
-        a comparison that goes on: it never forgets what it has seen.
+        a sequential test: it never forgets what it has seen.
     """
     verdicts = _verdicts(rule, rows, accepted or {})
     for series, acceptance in (accepted or {}).items():

@@ -25,6 +25,9 @@ from monitor.specs.protocols import Range
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Stratum
 
+_Strata = list[dict[Stratum, list[Counters]]]
+
+_TRIES = 2  # at counting by several statements: rows that are read here are read by one
 _NEVER = np.iinfo(np.int64).min
 _DIGITS = "0123456789"
 _TALLIES = {"n": "records", "stale": "stale", "unlogged": "no_logged_at"}
@@ -36,10 +39,6 @@ class _Unusual(Exception):  # noqa: N818 -- a reason to read the rows, not an er
 
 class _Moved(Exception):  # noqa: N818 -- a reason to count again
     """Rows came between two statements of a session that does not hold one state of the tables."""
-
-
-_Strata = list[dict[Stratum, list[Counters]]]
-_TRIES = 2  # at counting by several statements: rows that are read here are read by one
 
 
 class PushedSource(SqlSource):

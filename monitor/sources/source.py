@@ -26,6 +26,9 @@ from monitor.sources.sql.statements import Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
 
+T = TypeVar("T")
+ReadChanged = Callable[[Session, Engine, ModelSpec, Wanted], Batches]
+
 
 class Tables(Protocol):
     """What brings rows here."""
@@ -55,10 +58,6 @@ def counted(
     return CountedPanes(parts, table.num_rows, tuple(sorted(missing)))
 
 
-T = TypeVar("T")
-ReadChanged = Callable[[Session, Engine, ModelSpec, Wanted], Batches]
-
-
 class SqlSource:
     """The `Source` of a database: a table that it returns is in memory, no cursor is open.
 
@@ -78,7 +77,7 @@ class SqlSource:
     """
 
     at_once: AtOnce | None = None
-    slice_rows: int = retries.ROWS
+    slice_rows: int | None = None
 
     def __init__(
         self, reader: Reader, meter: Meter | None = None, *, sleep: Callable[[float], None] = time.sleep
@@ -186,7 +185,7 @@ class SqlSource:
         """
         span, engine = wanted.bounds, self.reader.engine
         key = (model.name, read_changed.__name__)
-        most = self.slice_rows
+        most = self.slice_rows or retries.ROWS
         recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
         width = span[1] - span[0] if recent else self._width.get(key, HOUR * most // retries.ROWS)
 

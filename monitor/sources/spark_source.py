@@ -20,7 +20,7 @@ class SparkSource(SqlSource):
     """The `Source` of a cluster: rows of panes stay there, their states come. Changes come as moments."""
 
     at_once: AtOnce | None = AtOnce(1_000, 20_000_000)
-    slice_rows: int = 5_000_000
+    slice_rows: int | None = 5_000_000
 
     def __init__(self, reader: SparkReader, meter: Meter | None = None) -> None:
         super().__init__(reader, meter)

@@ -57,6 +57,13 @@ def has_files(url: str) -> bool:
     return _FILE.search(url) is not None
 
 
+def sqlite_file(database: str) -> Path:
+    """File of the database of a SQLite URL, which may be a URI itself."""
+    if database.startswith("file:"):
+        database = unquote(database.removeprefix("file:").partition("?")[0])
+    return Path(database)
+
+
 def text_of(path: str) -> str:
     """Text of a file, without its last line break.
 

@@ -69,6 +69,8 @@ def _query(asked: tuple[str, ...], *, ended: bool) -> Select[Any]:
 
 def _values(alert: Alert) -> dict[str, Any]:
     breach = alert.breach
+    verdict = {name: getattr(alert.verdict, name) for name in _VERDICT}
+    verdict["outcome"] = alert.verdict.outcome.value
     return {
         **{name: getattr(alert.series, name) for name in _KEY},
         "since": int(alert.since),
@@ -85,16 +87,11 @@ def _values(alert: Alert) -> dict[str, Any]:
         "limit_": breach.limit,
         "cause": None if breach.cause is None else text_of(breach.cause),
         "judged_at": int(alert.judged_at),
-        "verdict": _text(alert.verdict),
+        "verdict": json.dumps(verdict, sort_keys=True),
         "breached": int(alert.breached),
         "clear_since": alert.clear_since,
         "unknown_since": alert.unknown_since,
     }
-
-
-def _text(verdict: Verdict) -> str:
-    plain = {name: getattr(verdict, name) for name in _VERDICT}
-    return json.dumps({"outcome": verdict.outcome.value, **plain}, sort_keys=True)
 
 
 def _alert(row: RowMapping) -> Alert:

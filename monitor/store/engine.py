@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import URL, Connection, Engine, inspect, text
 
 from monitor.core.errors import StoreError
 from monitor.store.adapter import SqlStore
@@ -101,20 +101,12 @@ def require_usable(url: str) -> None:
         return
     file = Path(name)
     if file.exists():
-        _require_known_file(url)
+        _require_known(address, schema_version(url))
     elif not file.parent.is_dir():
         raise StoreError(f"store {shown(address)}: there is no directory {file.parent}")
     written = file if file.exists() else file.parent
     if not os.access(written, os.W_OK):
         raise StoreError(f"store {shown(address)}: {written} cannot be written")
-
-
-def _require_known_file(url: str) -> None:
-    engine = connect(url)
-    try:
-        _require_known(engine, _version(engine))
-    finally:
-        engine.dispose()
 
 
 def _require_newest(engine: Engine) -> None:
@@ -124,7 +116,7 @@ def _require_newest(engine: Engine) -> None:
     if engine.dialect.name == "sqlite":
         _upgrade(engine)
         return
-    _require_known(engine, version)
+    _require_known(engine.url, version)
     raise StoreError(
         f"store {shown(engine.url)}: version {_newest()} needed: got {version or 'none'}; "
         "run `monitor migrate`"
@@ -136,17 +128,17 @@ def _upgrade(engine: Engine) -> None:
     from alembic.config import Config
 
     with writing(engine) as connection:
-        _require_known(engine, _revision(connection))
+        _require_known(engine.url, _revision(connection))
         config = Config()
         config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
         config.attributes.update(connection=connection, metadata=METADATA)
         command.upgrade(config, "head")
 
 
-def _require_known(engine: Engine, version: str | None) -> None:
+def _require_known(url: URL, version: str | None) -> None:
     if version is not None and version not in _revisions():
         raise StoreError(
-            f"store {shown(engine.url)}: made by another version: got {version}, newest known is {_newest()}"
+            f"store {shown(url)}: made by another version: got {version}, newest known is {_newest()}"
         )
 
 

@@ -7,7 +7,6 @@ kept for ever.
 from collections.abc import Mapping
 
 from sqlalchemy import Connection, delete, func, literal, select, update
-from sqlalchemy.sql.expression import Select
 
 from monitor.store.tables import METADATA, configurations, events, leases, models, provenance, references
 
@@ -32,7 +31,9 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
     """
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
     # rows of snapshots refer to those of provenance, whose key may not change below them
-    connection.execute(provenance.insert().from_select(provenance.c.keys(), _copied(old, new)))
+    columns = [literal(new) if column.name == "model" else column for column in provenance.c]
+    copied = select(*columns).where(provenance.c.model == old)
+    connection.execute(provenance.insert().from_select(provenance.c.keys(), copied))
     for table in [*(table for table in _HISTORY if table not in (provenance, leases)), references, events]:
         connection.execute(update(table).where(table.c.model == old).values(model=new))
     connection.execute(delete(provenance).where(provenance.c.model == old))
@@ -52,8 +53,3 @@ def forget(connection: Connection, model: str) -> dict[str, int]:
         if deleted and table is not leases:
             gone[table.name] = deleted
     return gone
-
-
-def _copied(old: str, new: str) -> Select[tuple[object, ...]]:
-    columns = [literal(new) if column.name == "model" else column for column in provenance.c]
-    return select(*columns).where(provenance.c.model == old)

@@ -15,7 +15,7 @@ from monitor.sources.address import Address
 from monitor.sources.engines.engine import Engine, refusal
 from monitor.sources.engines.readers.adbc import PostgresReader
 from monitor.sources.sql.names import text
-from monitor.sources.sql.statements import ColumnKind, Output, Session, Want, has_equality
+from monitor.sources.sql.statements import INT64_MAX, ColumnKind, Output, Session, Want, has_equality
 from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
 from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near
 from monitor.specs.deadlines import bound_waits, libpq_options
@@ -99,8 +99,10 @@ class Postgresql(Engine):
                 return _number(name, ref, kind)
             case Want.VALUE if kind in _NUMBERS:
                 return _number(name, ref, kind)
+            case _ if kind in _INTEGERS:
+                return Output(name, ref, ColumnKind.TEXT, plain=True)
             case _:
-                return _text(name, ref, kind)
+                return Output(name, f"{ref}::text", ColumnKind.TEXT)
 
     def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
         """By its type; texts by bytes, by which an index of another collation cannot be used."""
@@ -225,12 +227,6 @@ class Postgresql(Engine):
         return f"to_regclass({text(self.table(table))})"
 
 
-def _text(name: str, ref: str, kind: str) -> Output:
-    if kind in _INTEGERS:
-        return Output(name, ref, ColumnKind.TEXT, plain=True)
-    return Output(name, f"{ref}::text", ColumnKind.TEXT)
-
-
 def _number(name: str, ref: str, kind: str) -> Output:
     if kind == "numeric":  # a cast out of range would end the query
         return Output(
@@ -267,7 +263,7 @@ def _time(name: str, ref: str, kind: str) -> Output:
         return Output(
             name,
             f"CASE WHEN abs({ref}) < 9.2e18 THEN trunc({ref})::bigint "
-            f"WHEN {ref} IS NOT NULL THEN {2**63 - 1} END",
+            f"WHEN {ref} IS NOT NULL THEN {INT64_MAX} END",
             ColumnKind.EPOCH,
         )
     return Output(name, f"{ref}::text", ColumnKind.TEXT)
@@ -285,10 +281,11 @@ def _scans(plan: object) -> Iterator[tuple[str, str]]:
 def _begins(session: Session, index: str, condition: str) -> bool:
     """Whether the condition is about the first column, or expression, of the index."""
     sql = "SELECT pg_get_indexdef(oid, 1, false) AS key FROM pg_class WHERE relkind = 'i' AND relname = "
-    keys = (_LITERAL.sub("", str(row[0])) for row in session.rows(f"{sql}{text(index)}"))
     plain = _LITERAL.sub("", condition)
-    return any(re.search(rf'(?<![\w"]){re.escape(_bare(key))}(?![\w"])', plain) for key in keys)
-
-
-def _bare(key: str) -> str:
-    return key[1:-1] if key.startswith("((") and key.endswith(")") else key
+    for row in session.rows(f"{sql}{text(index)}"):
+        key = _LITERAL.sub("", str(row[0]))
+        if key.startswith("((") and key.endswith(")"):
+            key = key[1:-1]
+        if re.search(rf'(?<![\w"]){re.escape(key)}(?![\w"])', plain):
+            return True
+    return False

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import adbc_driver_manager
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from monitor.sources.sql.statements import ColumnKind, Session, Statement
 from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
 from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, epoch, of_texts
 from monitor.specs.model import Relation, SourceSpec
+from monitor.specs.urls import sqlite_file
 
 _BUSY_TIMEOUT_MS = 10_000
 _UNREACHABLE = (5, 6, 10, 11, 14, 26)  # busy, locked, I/O, corrupt, cannot open, not a database
@@ -126,10 +127,7 @@ class Sqlite(Engine):
         """The file, whole."""
         if url.database in (None, "", ":memory:"):
             return None
-        name = str(url.database)
-        if name.startswith("file:"):
-            name = unquote(name.removeprefix("file:").partition("?")[0])
-        return Path(name).resolve()
+        return sqlite_file(str(url.database)).resolve()
 
     def fault_of(self, url: URL) -> str | None:
         """A database in memory has no log."""

@@ -14,8 +14,8 @@ from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.names import text
 from monitor.sources.sql.relations import Looked
 from monitor.sources.sql.scan import MOST_FILTERS, feature_outputs, prediction_outputs
-from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement
-from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.statements import INT64_MAX, ColumnKind, Output, Session, Statement
+from monitor.sources.sql.time_columns import event_time
 from monitor.sources.sql.time_ranges import FACTORS, coalesce, merge
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
@@ -24,7 +24,6 @@ from monitor.states.sums import HALF, LIMIT
 
 _LARGEST = 1.7976931348623157e308
 _WHOLE = 2.0**52  # from here on every double is a whole number
-_INT64_MAX = 2**63 - 1
 PARTS = ("n", "out", "hi", "lo")  # of an exact sum, as the layout has them
 
 
@@ -254,20 +253,19 @@ def pushed(
     reading, engine = model.reading, looked.engine
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else (0, 0)
     outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
-    time = comparable(
-        session, looked, str(model.predictions.column("event_time")), "event_time", reading, near=span
-    )
+    time = event_time(session, looked, model, span)
     intervals = time.intervals(coalesce(ranges, MOST_FILTERS))
     if not intervals:
         return None
-    columns = {output.name: f"r{at}" for at, output in enumerate(outputs)}
     read = ", ".join(f"{output.sql} AS r{at}" for at, output in enumerate(outputs))
-    kinds = {output.name: output.kind for output in outputs}
-    event = _micros(engine, columns["event_time"], kinds["event_time"], model, "event_time")
-    logged = event
-    if "logged_at" in columns:
-        logged = _micros(engine, columns["logged_at"], kinds["logged_at"], model, "logged_at")
-    values = ", ".join(columns.values())
+    values = ", ".join(f"r{at}" for at in range(len(outputs)))
+    micros = {
+        output.name: _micros(engine, f"r{at}", output.kind, model, output.name)
+        for at, output in enumerate(outputs)
+        if output.name in ("event_time", "logged_at")
+    }
+    event = micros["event_time"]
+    logged = micros.get("logged_at", event)
     runs = merge([(start, start + reading.pane) for start in panes.tolist()])
     within = " OR ".join(f"(us >= {lo} AND us < {hi})" for lo, hi in runs)
     width = reading.pane
@@ -286,7 +284,7 @@ def _micros(engine: Engine, column: str, kind: ColumnKind, model: ModelSpec, rol
     reading = model.reading
     unit = reading.unit(role)
     if kind is ColumnKind.EPOCH and unit is not None:
-        most = _INT64_MAX // FACTORS[unit]
+        most = INT64_MAX // FACTORS[unit]
         return f"CASE WHEN {column} BETWEEN -{most} AND {most} THEN {column} * {FACTORS[unit]} END"
     if kind is not ColumnKind.INSTANT and not (kind is ColumnKind.NAIVE and reading.zone == "UTC"):
         return None

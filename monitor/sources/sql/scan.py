@@ -11,9 +11,10 @@ from monitor.records.values import with_one_id
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import Looked, look, same_id
 from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want, concat
-from monitor.sources.sql.time_columns import comparable, without_offsets
-from monitor.sources.sql.time_ranges import Comparable, Interval, Range, Shape, coalesce
+from monitor.sources.sql.time_columns import event_time, without_offsets
+from monitor.sources.sql.time_ranges import Comparable, Interval, Shape, coalesce
 from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.protocols import Range
 
 _MOST_RANGES = 400  # of a statement that finds them by an index
 MOST_FILTERS = 50  # of a statement that compares each row with them
@@ -214,9 +215,8 @@ def _scan(
     outputs: tuple[Output, ...],
     join: str,
 ) -> Scan:
-    column = str(model.predictions.column("event_time"))
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else None
-    time = comparable(session, looked, column, "event_time", model.reading, near=span)
+    time = event_time(session, looked, model, span)
     if span is not None:
         time = without_offsets(session, looked, time, *span)
     statements = (

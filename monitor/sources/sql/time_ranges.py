@@ -9,8 +9,8 @@ from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from monitor.core.clock import DAY, MINUTE, SECOND, from_iso, to_datetime
+from monitor.specs.protocols import Range
 
-Range = tuple[int, int]
 Interval = tuple[str, str]
 T = TypeVar("T", int, str)
 

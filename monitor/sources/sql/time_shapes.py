@@ -7,7 +7,8 @@ from datetime import date, datetime
 from monitor.core.errors import SourceError
 from monitor.records.times import of_most_frequent_format
 from monitor.sources.sql.statements import Session
-from monitor.sources.sql.time_ranges import Comparable, Range, Shape, text_zones
+from monitor.sources.sql.time_ranges import Comparable, Shape, text_zones
+from monitor.specs.protocols import Range
 
 SAMPLES = 100  # values that are looked at
 

@@ -83,7 +83,7 @@ def join(
     generation = generation_of(
         config, [(other, number, bool(alive)) for other, number, alive in configurations]
     )
-    _put(connection, run, owner, config, generation, ttl)
+    beat(connection, run, owner, config, generation, ttl)
     if any(number == generation for _, number, _ in configurations):
         return generation, None
     cycles = select(models.c.model, models.c.as_of).where(models.c.run == run, models.c.as_of.is_not(None))
@@ -105,7 +105,9 @@ def inherit(connection: Connection, run: str, owner: str) -> None:
 
 def beat(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> None:
     """Say that a daemon lives, for `ttl` microseconds more."""
-    _put(connection, run, owner, config, generation, ttl)
+    now = int(connection.execute(select(database_now(connection))).scalar_one())
+    row = {"run": run, "owner": owner, "config": config, "generation": generation, "expires_at": now + ttl}
+    put(connection, daemons, [row])
 
 
 def leave(connection: Connection, run: str, owner: str) -> None:
@@ -197,12 +199,6 @@ def require_schema(connection: Connection, schema: str) -> None:
         raise StoreError(
             f"the store was migrated to version {version}, this process knows {schema}: update it"
         )
-
-
-def _put(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> None:
-    now = int(connection.execute(select(database_now(connection))).scalar_one())
-    row = {"run": run, "owner": owner, "config": config, "generation": generation, "expires_at": now + ttl}
-    put(connection, daemons, [row])
 
 
 def _serialized(connection: Connection, run: str) -> None:

@@ -28,7 +28,9 @@ def write(connection: Connection, run: str, model: str, notices: Sequence[Notice
     now = connection.scalar(select(database_now(connection)))
     rows = [
         {
-            "key": _key(run, model, notice, channel),
+            "key": content_hash(
+                [run, model, notice.rule, notice.as_of, notice.kind, notice.severity, channel]
+            ),
             "run": run,
             "model": model,
             "rule": notice.rule,
@@ -47,10 +49,6 @@ def write(connection: Connection, run: str, model: str, notices: Sequence[Notice
         for channel in notice.channels
     ]
     add(connection, outbox, rows)
-
-
-def _key(run: str, model: str, notice: Notice, channel: str) -> str:
-    return content_hash([run, model, notice.rule, notice.as_of, notice.kind, notice.severity, channel])
 
 
 @dataclass(frozen=True, slots=True)

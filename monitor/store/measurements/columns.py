@@ -95,35 +95,30 @@ def row_of(values: Sequence[Any]) -> MeasurementRow:
     CodecError
         if they are not those of a row.
     """
-    try:
-        return _row_of(values)
-    except DAMAGE as error:
-        window, measure = values[0], values[_MEASURE]
-        raise damaged(f'a measurement "{measure}" of the window "{window}"', repr(error)) from error
-
-
-def _row_of(values: Sequence[Any]) -> MeasurementRow:
     (
         window, end, truth, version, segment, measure, subject, against, value, reason,
         n, lower, upper, level, resolution, coverage, warning, detail,
     ) = values  # fmt: skip
-    return MeasurementRow(
-        window=window,
-        window_end=end,
-        truth=_TRUTHS[truth],
-        version=version or None,
-        segment=segment or None,
-        measure=measure,
-        subject=subject,
-        measurement=Measurement(
-            value,
-            n,
-            None if reason is None else _REASONS[reason],
-            None if level is None else Interval(lower, upper, level),
-            resolution,
-            None if detail is None else detail_of(detail),
-        ),
-        coverage=coverage,
-        warning=warning,
-        against=against,
-    )
+    try:
+        return MeasurementRow(
+            window=window,
+            window_end=end,
+            truth=_TRUTHS[truth],
+            version=version or None,
+            segment=segment or None,
+            measure=measure,
+            subject=subject,
+            measurement=Measurement(
+                value,
+                n,
+                None if reason is None else _REASONS[reason],
+                None if level is None else Interval(lower, upper, level),
+                resolution,
+                detail_of(detail),
+            ),
+            coverage=coverage,
+            warning=warning,
+            against=against,
+        )
+    except DAMAGE as error:
+        raise damaged(f'a measurement "{measure}" of the window "{window}"', repr(error)) from error
