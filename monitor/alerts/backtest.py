@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.rounds import Round, advance
@@ -46,7 +47,7 @@ def newest(kept: Iterable[tuple[int, MeasurementRow]]) -> Iterator[tuple[int, Me
         (as of, row) in the order of as of.
     """
     ends: dict[tuple[str, str], int] = {}
-    for as_of, rows in groupby(kept, key=lambda one: one[0]):
+    for as_of, rows in groupby(kept, key=itemgetter(0)):
         these = [row for _, row in rows]
         for row in these:
             place = (row.window, str(row.truth))
@@ -68,7 +69,7 @@ def backtest(
     standing: Mapping[Series, Alert] = {}
     fired: dict[tuple[Series, int], Alert] = {}
     judged = {rule.name: 0 for rule in rules}
-    for at, rows in groupby(kept, key=lambda one: one[0]):
+    for at, rows in groupby(kept, key=itemgetter(0)):
         these = [row for _, row in rows]
         measures = {(row.measure, row.window, str(row.truth), row.against) for row in these}
         for rule in rules:

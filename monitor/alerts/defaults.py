@@ -68,9 +68,9 @@ class Watched:
     level: float = LEVEL
 
     @property
-    def names(self) -> list[str]:
-        """Names of the windows."""
-        return [name for name, _, _ in self.windows]
+    def window(self) -> str:
+        """The window that its rules judge."""
+        return main_window([name for name, _, _ in self.windows])
 
 
 def main_window(names: Sequence[str]) -> str:
@@ -150,7 +150,6 @@ def _stops(watched: Watched) -> Iterator[Rule]:
 def _performance(watched: Watched) -> Iterator[Rule]:
     if not (watched.labels and watched.reference):
         return
-    window = main_window(watched.names)
     higher = watched.task is not Task.REGRESSION
     measure = MAIN[watched.task] if watched.score or watched.task is not Task.BINARY else "accuracy"
     yield Rule(
@@ -162,10 +161,10 @@ def _performance(watched: Watched) -> Iterator[Rule]:
             bound=Bound.UPPER if higher else Bound.LOWER,
         ),
         severity=Severity.CRITICAL,
-        window=window,
+        window=watched.window,
         truth="settled",
         against="reference",
-        unknown_after=patience(watched.windows, window),
+        unknown_after=patience(watched.windows, watched.window),
         annotations=(
             ("summary", "{measure} differs by {value} from the reference, surely by more than it may."),
             ("action", "Look at the segments that contribute most, then at shifts of the features."),
@@ -176,8 +175,7 @@ def _performance(watched: Watched) -> Iterator[Rule]:
 def _shifts(watched: Watched) -> Iterator[Rule]:
     if not watched.reference:
         return
-    window = main_window(watched.names)
-    wait = patience(watched.windows, window)
+    wait = patience(watched.windows, watched.window)
     subjects = ["score"] if watched.score else []
     for subject in [*subjects, "prediction", *(["label"] if watched.labels else [])]:
         yield Rule(
@@ -185,7 +183,7 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
             measure="stability_index",
             condition=_MOVED,
             subject=subject,
-            window=window,
+            window=watched.window,
             truth="settled" if subject == "label" else "",
             unknown_after=wait,
             annotations=(
@@ -198,14 +196,13 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
 def _features(watched: Watched) -> Iterator[Rule]:
     if not (watched.reference and watched.features):
         return
-    window = main_window(watched.names)
-    wait = patience(watched.windows, window)
+    wait = patience(watched.windows, watched.window)
     yield Rule(
         name="feature_shift",
         measure="stability_index",
         condition=_MOVED,
         subject="feature:*",
-        window=window,
+        window=watched.window,
         features="share",
         share=SHARE,
         unknown_after=wait,
@@ -220,7 +217,7 @@ def _features(watched: Watched) -> Iterator[Rule]:
             measure=f"{fault}_rate",
             condition=Condition(above=Limit(MISSING), bound=Bound.LOWER),
             subject="feature:*",
-            window=window,
+            window=watched.window,
             against="reference",
             features="share",
             share=0.0,
@@ -235,14 +232,13 @@ def _features(watched: Watched) -> Iterator[Rule]:
 def _labels(watched: Watched) -> Iterator[Rule]:
     if not watched.labels:
         return
-    window = main_window(watched.names)
     yield Rule(
         name="invalid_labels",
         measure="invalid_label_rate",
         condition=Condition(above=Limit(INVALID), bound=Bound.LOWER),
-        window=window,
+        window=watched.window,
         truth="provisional",
-        unknown_after=patience(watched.windows, window),
+        unknown_after=patience(watched.windows, watched.window),
         annotations=(
             ("summary", "{value} of the labels are no class or no number: they count as no label."),
             ("action", "Look at what the feed writes into the label's column, and at [models.classes]."),
@@ -254,9 +250,9 @@ def _labels(watched: Watched) -> Iterator[Rule]:
         name="label_delay",
         measure="label_delay_p90",
         condition=Condition(above=Limit(DELAY * watched.horizon / SECOND)),
-        window=window,
+        window=watched.window,
         truth="settled",
-        unknown_after=patience(watched.windows, window),
+        unknown_after=patience(watched.windows, watched.window),
         annotations=(
             ("summary", "One label in ten takes longer than {value}."),
             ("action", "Look at the feed of labels; a longer horizon lets windows settle on later labels."),

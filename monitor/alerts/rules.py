@@ -166,7 +166,7 @@ class Series:
 def matches(pattern: str, value: str) -> bool:
     """Whether a version, segment or subject is one of a pattern.
 
-    >>> [matches("feature:*", one) for one in ("feature:age", "score")]
+    >>> [matches("feature:*", subject) for subject in ("feature:age", "score")]
     [True, False]
     >>> matches("", "carrier=AA"), matches("*", ""), matches("*", "carrier=AA")
     (False, False, True)

@@ -117,7 +117,7 @@ def judge(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dict[Ser
     accepted
         changes that are expected, by series: where rows say how far a window is from the accepted one, these
         are judged; else what lies within the accepted bounds is no breach. Nor is, while it is accepted,
-        a comparison that goes on: it never forgets what it has seen.
+        a sequential test: it never forgets what it has seen.
     """
     verdicts = _verdicts(rule, rows, accepted or {})
     for series, acceptance in (accepted or {}).items():
@@ -272,7 +272,7 @@ def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Accept
     counted = [(series, verdict) for series, verdict in group if verdict.outcome is not Outcome.UNKNOWN]
     if not counted:
         return replace(group[0][1], window_end=end, value=None, lower=None, upper=None, cause=None)
-    worst = sorted(counted, key=lambda one: (-excess(one[1]), one[0].subject))
+    worst = sorted(counted, key=lambda judged: (-excess(judged[1]), judged[0].subject))
     breaches = [(series, verdict) for series, verdict in worst if verdict.outcome is Outcome.BREACH]
     share = len(breaches) / len(counted)
     limit = rule.share if accepted is None else max(rule.share, accepted.upper)

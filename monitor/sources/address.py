@@ -52,10 +52,10 @@ class Address:
         if not self.written:
             return self.url
         try:
-            found = url_of(self.written)
+            url = url_of(self.written)
         except ValueError as error:
             raise SourceUnavailable(f"{self.shown}: {error}") from None
-        return found.set(drivername=self.url.drivername).difference_update_query(["reader"])
+        return url.set(drivername=self.url.drivername).difference_update_query(["reader"])
 
     def connect(self, dialect: Dialect, _record: object, _args: object, parameters: dict[str, Any]) -> Any:
         """Connect with what the files of the URL hold now, as its driver takes it."""

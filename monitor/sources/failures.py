@@ -20,15 +20,15 @@ def unavailable(
     limit
         microseconds that a query may take.
     """
-    told = reason(error)
+    message = reason(error)
     match trouble:
         case Trouble.NO_ANSWER:
-            said = f"does not answer: {told}"
+            said = f"does not answer: {message}"
         case Trouble.CONFLICT:
-            said = f"ended a query for the sake of others: {told}"
+            said = f"ended a query for the sake of others: {message}"
         case Trouble.TIMEOUT:
             said = (
-                f"ended a query: {told}; the source's statement_timeout is {format_duration(limit)}: "
+                f"ended a query: {message}; the source's statement_timeout is {format_duration(limit)}: "
                 "`monitor check --explain` shows queries and missing indexes; if none is missing, allow more"
             )
         case _:
@@ -38,11 +38,11 @@ def unavailable(
 
 def refused(address: Address, error: BaseException) -> SourceError:
     """The database does not run a statement, or a part of it that a note of the error names."""
-    told = reason(error)
+    message = reason(error)
     if _may_quote_values(address, error):
-        told = without_quotes(told)
+        message = without_quotes(message)
     part = next(iter(getattr(error, "__notes__", ())), "a query")
-    return SourceError(f"{address.shown} refuses {part}: {told}")
+    return SourceError(f"{address.shown} refuses {part}: {message}")
 
 
 def _may_quote_values(address: Address, error: BaseException) -> bool:

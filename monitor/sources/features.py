@@ -62,7 +62,7 @@ def find_features(
         if no column is left.
     """
     possible = possible_features(model, table)
-    kinds = {one.name: kind_of(one) for one in candidates if one.name in possible}
+    kinds = {candidate.name: kind_of(candidate) for candidate in candidates if candidate.name in possible}
     numeric = tuple(sorted(name for name, kind in kinds.items() if kind == "numeric"))
     categorical = tuple(sorted(name for name, kind in kinds.items() if kind == "categorical"))
     if not numeric and not categorical:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from monitor.core.text import name_of
 from monitor.core.typing import Ints
@@ -16,21 +17,16 @@ from monitor.specs.protocols import Range, Source
 def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     """Outputs, features and labels of the predictions of a range; repeats and corrections are settled."""
     table = source.records(model, [span])
-    version = None if model.reference is None else model.reference.version
-    chosen = serves_of(table, model.reading)
-    if version is not None:
-        chosen = texts(table["version"]).positions((name_of(version),), -1) >= 0
+    if model.reference is not None and model.reference.version is not None:
+        chosen = texts(table["version"]).positions((name_of(model.reference.version),), -1) >= 0
+    else:
+        chosen = serves_of(table, model.reading)
     records = _first_of_each(table.filter(pa.array(chosen)), model.reading, span)
     if model.labels is None:
         return records
     labels = _winning_labels(source.labelled(model, [span]), model.reading)
-    mine, theirs = _shared_codes(records["id"], labels["id"])
-    order = np.argsort(theirs, kind="stable")
-    place = np.searchsorted(theirs[order], mine)
-    found = place < len(order)
-    found[found] = theirs[order][place[found]] == mine[found]
-    rows = np.where(found, order[np.where(found, place, 0)] if len(order) else 0, 0)
-    return records.append_column("label", labels["label"].take(pa.array(rows, mask=~found)))
+    row = pc.index_in(records["id"].cast(pa.string()), value_set=labels["id"].cast(pa.string()))
+    return records.append_column("label", labels["label"].take(row))
 
 
 def _first_of_each(table: pa.Table, reading: Reading, span: Range) -> pa.Table:
@@ -39,16 +35,12 @@ def _first_of_each(table: pa.Table, reading: Reading, span: Range) -> pa.Table:
     inside = event.known & (event.us >= span[0]) & (event.us < span[1])
     inside &= np.asarray(table["id"].is_valid().combine_chunks())
     at = np.flatnonzero(inside)
-    group = _groups(table.take(pa.array(at)), reading)
-    winners, _ = smallest(group, [logged[at]])
-    return table.take(pa.array(at[winners]))
-
-
-def _groups(table: pa.Table, reading: Reading) -> Ints:
-    codes = [codes_of(table["id"])]
+    rows = table.take(pa.array(at))
+    codes = [codes_of(rows["id"])]
     if reading.versioned:
-        codes.append(categories(table["version"]).codes + 1)
-    return np.unique(combine(codes), return_inverse=True)[1] if table.num_rows else codes[0]
+        codes.append(categories(rows["version"]).codes + 1)
+    winners, _ = smallest(combine(codes), [logged[at]])
+    return table.take(pa.array(at[winners]))
 
 
 def _winning_labels(table: pa.Table, reading: Reading) -> pa.Table:
@@ -70,10 +62,3 @@ def _winning_labels(table: pa.Table, reading: Reading) -> pa.Table:
     group = codes_of(table["id"].take(pa.array(at)))
     winners, _ = smallest(group, [key[at] for key in keys])
     return table.select(["id", "label"]).take(pa.array(at[winners]))
-
-
-def _shared_codes(first: pa.ChunkedArray, second: pa.ChunkedArray) -> tuple[Ints, Ints]:
-    codes = codes_of(
-        pa.chunked_array([*first.cast(pa.string()).chunks, *second.cast(pa.string()).chunks], pa.string())
-    )
-    return codes[: len(first)], codes[len(first) :]

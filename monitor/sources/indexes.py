@@ -79,11 +79,11 @@ def missing_id_index(
     ]
     if not pairs or not looked.engine.has_indexes:
         return None
-    own = [f"{looked.ref(mine, 'id')}{_cast(looked, mine, other, theirs)}" for mine, theirs in pairs]
-    wanted = " AND ".join(f"{one} = (SELECT {one} FROM {looked.item} LIMIT 1)" for one in own)
+    keys = [f"{looked.ref(mine, 'id')}{_cast(looked, mine, other, theirs)}" for mine, theirs in pairs]
+    wanted = " AND ".join(f"{key} = (SELECT {key} FROM {looked.item} LIMIT 1)" for key in keys)
     if looked.engine.has_index(session, looked.item, wanted):
         return None
-    return _remedy(session, looked, relation, tuple(mine for mine, _ in pairs), tuple(own))
+    return _remedy(session, looked, relation, [mine for mine, _ in pairs], keys)
 
 
 def _cast(looked: Looked, mine: str, other: Looked, theirs: str) -> str:
@@ -105,8 +105,8 @@ def _remedy(
     plain = re.sub(r"\W+", "_", f"{table}_{'_'.join(columns)}")[: _LONGEST_NAME - 4] + "_idx"
     long = looked.engine.prefixed(session, relation.table)
     keys = ", ".join(
-        _key(looked, one) + ("(64)" if name in long else "")
-        for name, one in zip(columns, expressions, strict=True)
+        _key(looked, expression) + ("(64)" if name in long else "")
+        for name, expression in zip(columns, expressions, strict=True)
     )
     how = looked.engine.create_index(kind)
     return (
@@ -118,15 +118,7 @@ def _key(looked: Looked, expression: str) -> str:
     """An expression without the alias, in parentheses unless it is a column (and a collation)."""
     inner = expression.replace(f"{looked.alias}.", "", 1)
     column, collate, collation = inner.partition(" COLLATE ")
-    name = column.removesuffix("::text")  # of a text: nothing
-    if name != column and name in _quoted_texts(looked):
-        column = name
-    return f"{column if column in _quoted(looked) else f'({column})'}{collate}{collation}"
-
-
-def _quoted(looked: Looked) -> set[str]:
-    return {looked.engine.quote(name) for name in looked.types}
-
-
-def _quoted_texts(looked: Looked) -> set[str]:
-    return {looked.engine.quote(name) for name, kind in looked.types.items() if kind == "text"}
+    types = {looked.engine.quote(name): kind for name, kind in looked.types.items()}
+    if types.get(column.removesuffix("::text")) == "text":  # where the cast does nothing
+        column = column.removesuffix("::text")
+    return f"{column if column in types else f'({column})'}{collate}{collation}"

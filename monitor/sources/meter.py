@@ -163,10 +163,10 @@ class MeteredSession:
         if self.whole:
             yield self.read(statement)
             return
-        found = iter(self.session.batches(statement))
+        tables = iter(self.session.batches(statement))
         while True:
             with self.meter.timed() as part:
-                table = next(found, None)
+                table = next(tables, None)
                 part.rows = 0 if table is None else table.num_rows
             if table is None:
                 return

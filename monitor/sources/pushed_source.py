@@ -17,7 +17,7 @@ from monitor.records.rows import MOST_VERSIONS, WinningRows, serves_of, version_
 from monitor.records.values import Categories, categories, texts, with_one_id
 from monitor.sources.engines.engine import Reader
 from monitor.sources.source import SqlSource
-from monitor.sources.sql.pushed import Pushed, pushed, unpushed
+from monitor.sources.sql.pushed import PARTS, Pushed, pushed, unpushed
 from monitor.sources.sql.relations import look
 from monitor.sources.sql.statements import Session
 from monitor.specs.model import ModelSpec
@@ -25,6 +25,9 @@ from monitor.specs.protocols import Range
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Stratum
 
+_Strata = list[dict[Stratum, list[Counters]]]
+
+_TRIES = 2  # at counting by several statements: rows that are read here are read by one
 _NEVER = np.iinfo(np.int64).min
 _DIGITS = "0123456789"
 _TALLIES = {"n": "records", "stale": "stale", "unlogged": "no_logged_at"}
@@ -36,10 +39,6 @@ class _Unusual(Exception):  # noqa: N818 -- a reason to read the rows, not an er
 
 class _Moved(Exception):  # noqa: N818 -- a reason to count again
     """Rows came between two statements of a session that does not hold one state of the tables."""
-
-
-_Strata = list[dict[Stratum, list[Counters]]]
-_TRIES = 2  # at counting by several statements: rows that are read here are read by one
 
 
 class PushedSource(SqlSource):
@@ -62,15 +61,15 @@ class PushedSource(SqlSource):
         """
         for _ in range(_TRIES if part is Part.RECORDS else 0):
             try:
-                found = self._retries.run(
+                counted = self._retries.run(
                     lambda session: _counted(session, self, model, ranges, counting, panes=panes, as_of=as_of)
                 )
             except _Moved:
                 continue
             except _Unusual:
                 break
-            if found is not None:
-                return found
+            if counted is not None:
+                return counted
             break
         return super().counted(model, part, ranges, counting, panes=panes, as_of=as_of)
 
@@ -121,7 +120,7 @@ class _Compared:
             if any statement counted others.
         """
         named = self.rows_of(moments["us"], moments["named"])
-        if one_more or any(not np.array_equal(one + self.repeated, named) for one in self.counts):
+        if one_more or any(not np.array_equal(counts + self.repeated, named) for counts in self.counts):
             raise _Moved
 
 
@@ -149,9 +148,10 @@ def _counted(
         compared.repeated = compared.rows_of(repeated["event_time"].cast(pa.int64()))
         for at, part in enumerate(count_records(repeated, counting, panes=panes, as_of=as_of)):
             _add(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
-    for role in _dimensions(rows):
+    roles = ("version", "arm", *(f"segment:{name}" for name, _ in counting.segments))
+    for role in (None, *(role for role in roles if role in rows.column)):
         _add(strata, _dimension(session, rows, role, panes, compared, alone=alone))
-    if any(sum(one.version is not None for one in strata_of) > MOST_VERSIONS for strata_of in strata):
+    if any(sum(stratum.version is not None for stratum in of_pane) > MOST_VERSIONS for of_pane in strata):
         raise _Unusual  # the rarest versions of a pane are told by all of its rows
     moments = session.read(rows.moments())
     if not source.reader.engine.one_snapshot:
@@ -171,32 +171,31 @@ def _repeated(session: Session, rows: Pushed) -> pa.Table:
     return with_one_id(table)
 
 
-def _dimensions(rows: Pushed) -> Iterator[str | None]:
-    """Roles by whose values rows are counted apart; None: all together."""
-    yield None
-    wanted = ("version", "arm", *(f"segment:{name}" for name, _ in rows.counting.segments))
-    yield from (role for role in wanted if role in rows.column)
-
-
 def _dimension(
     session: Session, rows: Pushed, role: str | None, panes: Ints, compared: _Compared, *, alone: bool
 ) -> Iterator[tuple[int, Stratum, Counters]]:
-    """Counters of the rows of ids that do not repeat, by pane and the strata of one dimension."""
+    """Counters of the rows of ids that do not repeat, by pane and the strata of one dimension.
+
+    Parameters
+    ----------
+    role
+        by whose values rows are counted apart; None: all together.
+    """
     layout = rows.counting.records
     names = [name for name in rows.counting.outputs if rows.value(name) is not None]
     blocks = [name for name in names if role is None or not name.startswith("feature:")]
     volumes = session.read(rows.volumes(role, alone=alone))
     compared.note(volumes)
-    found = [_tallied(volumes, rows.counting)]
+    tallies = [_tallied(volumes, rows.counting)]
     if blocks:
         cells = session.read(rows.cells(role, blocks, alone=alone))
         compared.note(cells, times=len(blocks))
-        found.append(_placed(cells, blocks, rows.counting))
+        tallies.append(_placed(cells, blocks, rows.counting))
     if role is None and any(rows.value(name) is not None for name in rows.counting.summed):
         sums = session.read(rows.sums(alone=alone))
         compared.note(sums)
-        found.append(_summed(sums, rows.counting))
-    for table, position, counts in found:
+        tallies.append(_summed(sums, rows.counting))
+    for table, position, counts in tallies:
         strata, code = _strata_of(table, role, rows.counting, panes)
         pane = np.searchsorted(panes, np.asarray(table["pane"]))
         inside = (code >= 0) & (counts != 0)
@@ -271,7 +270,7 @@ def _summed(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
             continue
         columns.append(name)
         at = 2 * summed.index(block) + (power == "z")
-        places.append(first + ("n", "out", "hi", "lo").index(part) * width + at)
+        places.append(first + PARTS.index(part) * width + at)
     return _stacked(table, columns, places)
 
 
@@ -319,8 +318,8 @@ def _usual(values: Categories) -> Categories:
     return values
 
 
-def _add(strata: _Strata, found: Iterator[tuple[int, Stratum, Counters]]) -> None:
-    for at, stratum, counters in found:
+def _add(strata: _Strata, counted: Iterator[tuple[int, Stratum, Counters]]) -> None:
+    for at, stratum, counters in counted:
         strata[at].setdefault(stratum, []).append(counters)
 
 
@@ -333,7 +332,9 @@ def _parts(strata: _Strata, moments: pa.Table, counting: Counting, panes: Ints) 
     read = np.bincount(at, minlength=len(panes)).tolist()
     checksums = checksum_of_moments(us, seen, at, len(panes)).tolist()
     layout = counting.records
-    merged = [{stratum: Counters.merge_all(layout, many) for stratum, many in one.items()} for one in strata]
+    merged = [
+        {stratum: Counters.merge_all(layout, many) for stratum, many in of_pane.items()} for of_pane in strata
+    ]
     return [
         PanePart(
             start,

@@ -45,27 +45,22 @@ def load_reference(model: ModelSpec, source: Source, base_dir: Path) -> tuple[pa
 
 def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, Want, bool]]:
     """Column, type and whether it must be there, by role: the names are those of predictions and labels."""
-    reading, relation = model.reading, _columns(model)
-    wanted = {"score": Want.NUMBER, "prediction": outcome(reading), "label": outcome(reading)}
-    wanted |= {f"probability:{name}": Want.NUMBER for name in reading.probabilities}
-    found = {
-        role: (column, want, role != "label")
-        for role, want in wanted.items()
-        if (column := relation.get(role))
-    }
-    for names, want in ((reading.numeric, Want.NUMBER), (reading.categorical, Want.TEXT)):
-        found |= {f"feature:{name}": (feature_column(model, name), want, True) for name in names}
-    found |= {f"segment:{name}": (name, Want.TEXT, True) for name in reading.segments}
-    return found
-
-
-def _columns(model: ModelSpec) -> dict[str, str]:
-    columns = dict(model.predictions.columns)
+    reading, columns = model.reading, dict(model.predictions.columns)
     if model.labels is not None and (label := model.labels.column("label")):
         columns["label"] = label
     if model.reference is not None and model.reference.relation is not None:
         columns |= dict(model.reference.relation.columns)
-    return columns
+    wanted = {"score": Want.NUMBER, "prediction": outcome(reading), "label": outcome(reading)}
+    wanted |= {f"probability:{name}": Want.NUMBER for name in reading.probabilities}
+    by_role = {
+        role: (column, want, role != "label")
+        for role, want in wanted.items()
+        if (column := columns.get(role))
+    }
+    for names, want in ((reading.numeric, Want.NUMBER), (reading.categorical, Want.TEXT)):
+        by_role |= {f"feature:{name}": (feature_column(model, name), want, True) for name in names}
+    by_role |= {f"segment:{name}": (name, Want.TEXT, True) for name in reading.segments}
+    return by_role
 
 
 def _file(path: Path) -> pa.Table:
@@ -141,7 +136,7 @@ def _read_relation(
     numeric, categorical = features.find_features(model, candidates, table)
     chosen = {name: f"value:{name}" for name in (*numeric, *categorical)}
     chosen |= {name: f"feature:{name}" for name in categorical if name in texts}
-    columns = {one.name: rows[one.name] for one in roles}
+    columns = {output.name: rows[output.name] for output in roles}
     columns |= {f"feature:{name}": rows[role] for name, role in chosen.items()}
     return pa.table(columns), replace(model.reading, numeric=numeric, categorical=categorical)
 
@@ -182,5 +177,5 @@ def plain(column: pa.ChunkedArray, want: Want) -> pa.ChunkedArray:
     return column.cast(pa.float64(), safe=False)
 
 
-def _missing(title: str, column: str, role: str, known: Sequence[str]) -> SourceError:
-    return SourceError(f'the reference {title} has no column "{column}" ({role}){nearest(column, known)}')
+def _missing(title: str, column: str, role: str, columns: Sequence[str]) -> SourceError:
+    return SourceError(f'the reference {title} has no column "{column}" ({role}){nearest(column, columns)}')

@@ -106,7 +106,7 @@ class Retries:
 
 def halved(ranges: Sequence[Range]) -> tuple[list[Range], list[Range]]:
     """Ranges cut in the middle of their time; the first half is empty where there is nothing to cut."""
-    ordered = sorted(one for one in ranges if one[0] < one[1])
+    ordered = sorted(span for span in ranges if span[0] < span[1])
     half = sum(end - start for start, end in ordered) // 2
     first: list[Range] = []
     second: list[Range] = []

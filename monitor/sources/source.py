@@ -26,6 +26,9 @@ from monitor.sources.sql.statements import Session
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Range
 
+T = TypeVar("T")
+ReadChanged = Callable[[Session, Engine, ModelSpec, Wanted], Batches]
+
 
 class Tables(Protocol):
     """What brings rows here."""
@@ -53,10 +56,6 @@ def counted(
     missing = {name.removeprefix("feature:") for name in names if name not in table.column_names}
     parts = count_records(table, counting, panes=panes, as_of=as_of)
     return CountedPanes(parts, table.num_rows, tuple(sorted(missing)))
-
-
-T = TypeVar("T")
-ReadChanged = Callable[[Session, Engine, ModelSpec, Wanted], Batches]
 
 
 class SqlSource:
@@ -185,19 +184,19 @@ class SqlSource:
         once a part of it has been handed on, and takes as long as its rows take to be added up.
         """
         span, engine = wanted.bounds, self.reader.engine
-        known = (model.name, read_changed.__name__)
+        key = (model.name, read_changed.__name__)
         most = self.slice_rows or retries.ROWS
         recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
-        width = span[1] - span[0] if recent else self._width.get(known, HOUR * most // retries.ROWS)
+        width = span[1] - span[0] if recent else self._width.get(key, HOUR * most // retries.ROWS)
 
         def read(session: Session, piece: Range) -> Batches:
             return read_changed(session, engine, model, wanted.of(piece))
 
-        def found(session: Session) -> bool:
+        def finds_slices(session: Session) -> bool:
             labels = read_changed is changes.read_changed_labels
             return changes.finds_slices(session, engine, model, span, labels=labels)
 
-        if width < span[1] - span[0] and not self._retries.run(found):
+        if width < span[1] - span[0] and not self._retries.run(finds_slices):
             with self.session() as session:
                 yield from read(session, span)
             return
@@ -207,4 +206,4 @@ class SqlSource:
             rows += table.num_rows
             yield table
         if wanted.since is None:
-            self._width[known] = most * max(span[1] - span[0], 1) // max(rows, 1)
+            self._width[key] = most * max(span[1] - span[0], 1) // max(rows, 1)

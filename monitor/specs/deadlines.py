@@ -80,13 +80,13 @@ def end_socket(descriptor: int, mark: int | None = None) -> None:
     with suppress(OSError, AttributeError):  # where sockets have no such mark, as on macOS
         copied = os.dup(descriptor)  # what it leads to cannot become something else meanwhile
         try:
-            found = socket.socket(fileno=copied)
+            connection = socket.socket(fileno=copied)
         except OSError:
             os.close(copied)
             return
-        with found:
-            if mark is None or found.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == mark:
-                found.shutdown(socket.SHUT_RDWR)
+        with connection:
+            if mark is None or connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == mark:
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def bound_waits(seconds: float, connection: Any, _record: object = None) -> None:

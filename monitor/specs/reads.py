@@ -43,8 +43,8 @@ def changed_records_range(spec: ModelSpec, reading: Reading, as_of: int, *, firs
     first
         no cycle was before: else the last ones, where no column tells which rows are new.
     """
-    found = (oldest_pane(reading, as_of), as_of + reading.tolerance + 1)
-    return found if first or spec.predictions.column("logged_at") is not None else _last(spec, found, as_of)
+    bounds = (oldest_pane(reading, as_of), as_of + reading.tolerance + 1)
+    return bounds if first or spec.predictions.column("logged_at") is not None else _last(spec, bounds, as_of)
 
 
 def changed_labels_range(spec: ModelSpec, records: Range, as_of: int) -> Range:
@@ -78,5 +78,5 @@ def audit_ranges(reading: Reading, as_of: int) -> AuditRanges:
     )
 
 
-def _last(spec: ModelSpec, found: Range, as_of: int) -> Range:
-    return max(found[0], floor_to(as_of - spec.lookback, spec.reading.pane)), found[1]
+def _last(spec: ModelSpec, bounds: Range, as_of: int) -> Range:
+    return max(bounds[0], floor_to(as_of - spec.lookback, spec.reading.pane)), bounds[1]

@@ -38,20 +38,20 @@ def choose(spec: ModelSpec, base: Path, kept: Sequence[str], grids: str = "") ->
     SourceError
         if the file cannot be read.
     """
-    made_of = reference_key(spec, grids)
+    specified = reference_key(spec, grids)
     if spec.reference is None or spec.reference.file is None:
-        return Choice(made_of)
-    name, before = f'reference file "{spec.reference.file}"', [key for key in kept if key[:16] == made_of]
-    found = _content(base / spec.reference.file)
-    if found is None:
-        last = before[-1] if before else made_of
+        return Choice(specified)
+    name, before = f'reference file "{spec.reference.file}"', [key for key in kept if key[:16] == specified]
+    content = _content(base / spec.reference.file)
+    if content is None:
+        last = before[-1] if before else specified
         return Choice(last, f"{name} is gone: the kept one (content {last[17:]}) is used" if before else "")
-    key = f"{made_of}-{found}"
+    key = f"{specified}-{content}"
     if not before or key == before[-1]:
         return Choice(key)
     return Choice(
         key,
-        f"{name} has changed (content {before[-1][17:]} before, {found} now): each start takes "
+        f"{name} has changed (content {before[-1][17:]} before, {content} now): each start takes "
         "the file as it is; where its grids differ, panes are counted again within the horizon",
     )
 

@@ -47,14 +47,21 @@ def filled(url: str) -> str:
     ValueError
         if a file cannot be read; names it.
     """
-    found = _FILE.sub(lambda place: in_url(text_of(place[1]), url, place.span()), url)
-    learn_secrets(found)
-    return found
+    address = _FILE.sub(lambda place: in_url(text_of(place[1]), url, place.span()), url)
+    learn_secrets(address)
+    return address
 
 
 def has_files(url: str) -> bool:
     """Whether a URL has such places."""
     return _FILE.search(url) is not None
+
+
+def sqlite_file(database: str) -> Path:
+    """File of the database of a SQLite URL, which may be a URI itself."""
+    if database.startswith("file:"):
+        database = unquote(database.removeprefix("file:").partition("?")[0])
+    return Path(database)
 
 
 def text_of(path: str) -> str:
@@ -91,9 +98,10 @@ def in_url(value: str, text: str, span: tuple[int, int]) -> str:
     if account is not None and scheme.end() <= start and end <= scheme.end() + account.end():
         user, colon, password = value.partition(":") if ":" not in account[0] else (value, "", "")
         return quote(user, safe="") + colon + quote(password, safe="")
-    parameters = _PARAMETER.finditer(written)
-    of_secret = (is_secret(one[1]) and one.start(2) <= start and end <= one.end(2) for one in parameters)
-    return quote(value, safe="") if any(of_secret) else value
+    for parameter in _PARAMETER.finditer(written):
+        if is_secret(parameter[1]) and parameter.start(2) <= start and end <= parameter.end(2):
+            return quote(value, safe="")
+    return value
 
 
 def is_secret(parameter: str) -> bool:
@@ -148,8 +156,8 @@ def _password_of(url: str) -> str:
     scheme = _SCHEME.match(url)
     if scheme is None or _engine(scheme) in _FILES:
         return ""
-    found = _PASSWORD.match(url, scheme.end())
-    return found[1] if found else ""
+    password = _PASSWORD.match(url, scheme.end())
+    return password[1] if password else ""
 
 
 def learn_channel(url: str) -> None:
@@ -172,8 +180,8 @@ def _parts_of_channel(url: str) -> list[str]:
     """Account, path and query of a channel, whole and in parts; of no webhook its host."""
     scheme, _, behind = url.partition("://")
     account, _, address = behind.rpartition("@")
-    told = address.partition("/")[2] if scheme.lower() in ("http", "https") else address
-    return [part for text in (account, told) for part in (text, *re.split(r"[/:@?&=#,+]", text))]
+    location = address.partition("/")[2] if scheme.lower() in ("http", "https") else address
+    return [part for text in (account, location) for part in (text, *re.split(r"[/:@?&=#,+]", text))]
 
 
 def _engine(scheme: re.Match[str]) -> str:
@@ -181,10 +189,10 @@ def _engine(scheme: re.Match[str]) -> str:
 
 
 def _fault_of_host(host: str) -> str | None:
-    found = _HOST.fullmatch(host)
-    if found is None:
+    match = _HOST.fullmatch(host)
+    if match is None:
         return _IN_BRACKETS if host.count(":") != 1 else _PORT
-    port = found[1]
+    port = match[1]
     return _PORT if port and not 0 < int(port) <= _LAST_PORT else None
 
 

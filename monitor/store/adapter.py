@@ -31,6 +31,8 @@ from monitor.store.coordination import daemons, leases, outbox
 from monitor.store.measurements import current, snapshots
 from monitor.store.panes import note_waiting, save_parts, waiting_panes
 
+_AT_A_TIME = 20_000  # rows of the kept measurements
+
 
 @dataclass(frozen=True, slots=True)
 class SqlStore:
@@ -122,7 +124,7 @@ class SqlStore:
                 snapshots.prune(connection, self.run, model, *commit.pruned)
 
     def entries(self, model: str) -> list[Entry]:
-        """What has entered the comparisons of a model that go on, by comparison, key and start."""
+        """What has entered the sequential tests of a model, by comparison, key and start."""
         with reading(self.engine) as connection:
             return entries.read(connection, self.run, model)
 
@@ -184,9 +186,8 @@ class SqlStore:
         *,
         ends: tuple[int | None, int | None] = (None, None),
         as_of: int | None = None,
-        size: int = 20_000,
     ) -> Iterator[Sequence[Sequence[Any]]]:
-        """(model, as of, columns of a row) of the kept measurements, `size` at a time.
+        """(model, as of, columns of a row) of the kept measurements, some thousand at a time.
 
         Parameters
         ----------
@@ -196,14 +197,16 @@ class SqlStore:
             bounds (after, up to) of the windows' ends.
         """
         with reading(self.engine) as connection:
-            yield from snapshots.stream(connection, self.run, filters, ends=ends, as_of=as_of, size=size)
+            yield from snapshots.stream(
+                connection, self.run, filters, ends=ends, as_of=as_of, size=_AT_A_TIME
+            )
 
     def kept_of(
-        self, model: str, measures: Iterable[str], span: tuple[int, int], *, size: int = 20_000
+        self, model: str, measures: Iterable[str], span: tuple[int, int]
     ) -> Iterator[tuple[int, MeasurementRow]]:
         """(as of, row) of some measures that were kept within a span, in the order of as of."""
         with reading(self.engine) as connection:
-            yield from snapshots.of_measures(connection, self.run, model, measures, span, size)
+            yield from snapshots.of_measures(connection, self.run, model, measures, span, _AT_A_TIME)
 
     def provenance(self, model: str | None = None) -> list[tuple[str, Provenance]]:
         """(model, provenance) of the kept measurements, by model and as of."""
@@ -240,11 +243,10 @@ class SqlStore:
         with writing(self.engine) as connection:
             configurations.keep(connection, key, model, content)
 
-    def record(self, happened: Sequence[Event], *, token: int | None = None) -> None:
-        """Keep events of one model, in one transaction."""
-        if happened:
-            with self._fenced(happened[0].model, token) as connection:
-                events.append(connection, self.run, happened)
+    def record(self, happened: Sequence[Event]) -> None:
+        """Keep events, in one transaction."""
+        with writing(self.engine) as connection:
+            events.append(connection, self.run, happened)
 
     def events(self, model: str | None = None, kind: str | None = None) -> list[Event]:
         """Events in the order in which they were kept; None: of any model, of any kind."""

@@ -48,9 +48,9 @@ def read(
     """
     given = {"run": run, "model": model, "as_of": as_of}
     asked = {name: value for name, value in given.items() if value is not None}
-    found = connection.execute(_query(tuple(asked), ended=ended), asked)
+    rows = connection.execute(_query(tuple(asked), ended=ended), asked)
     with understood("table alerts"):
-        return [(row["model"], _alert(row)) for row in found.mappings()]
+        return [(row["model"], _alert(row)) for row in rows.mappings()]
 
 
 @lru_cache(maxsize=8)
@@ -69,6 +69,8 @@ def _query(asked: tuple[str, ...], *, ended: bool) -> Select[Any]:
 
 def _values(alert: Alert) -> dict[str, Any]:
     breach = alert.breach
+    verdict = {name: getattr(alert.verdict, name) for name in _VERDICT}
+    verdict["outcome"] = alert.verdict.outcome.value
     return {
         **{name: getattr(alert.series, name) for name in _KEY},
         "since": int(alert.since),
@@ -85,20 +87,15 @@ def _values(alert: Alert) -> dict[str, Any]:
         "limit_": breach.limit,
         "cause": None if breach.cause is None else text_of(breach.cause),
         "judged_at": int(alert.judged_at),
-        "verdict": _text(alert.verdict),
+        "verdict": json.dumps(verdict, sort_keys=True),
         "breached": int(alert.breached),
         "clear_since": alert.clear_since,
         "unknown_since": alert.unknown_since,
     }
 
 
-def _text(verdict: Verdict) -> str:
-    plain = {name: getattr(verdict, name) for name in _VERDICT}
-    return json.dumps({"outcome": verdict.outcome.value, **plain}, sort_keys=True)
-
-
 def _alert(row: RowMapping) -> Alert:
-    told = json.loads(row["verdict"])
+    verdict = json.loads(row["verdict"])
     breach = Verdict(
         outcome=Outcome.BREACH,
         window_end=row["window_end"],
@@ -115,7 +112,7 @@ def _alert(row: RowMapping) -> Alert:
         state=State(row["state"]),
         since=row["since"],
         judged_at=row["judged_at"],
-        verdict=Verdict(outcome=Outcome(told.pop("outcome")), **told),
+        verdict=Verdict(outcome=Outcome(verdict.pop("outcome")), **verdict),
         breach=breach,
         breached=row["breached"],
         clear_since=row["clear_since"],

@@ -19,9 +19,9 @@ def keep(connection: Connection, key: str, model: str, content: str) -> None:
 def read(connection: Connection, key: str) -> KeptConfiguration | None:
     """Return the configuration of a hash, if it is kept."""
     columns = [configurations.c[name] for name in KeptConfiguration.__dataclass_fields__]
-    found = connection.execute(select(*columns).where(configurations.c.hash == key)).mappings().first()
-    if found is None:
+    row = connection.execute(select(*columns).where(configurations.c.hash == key)).mappings().first()
+    if row is None:
         return None
     with understood(f"table configurations, hash {key}"):
-        json.loads(found["content"])
-    return KeptConfiguration(**found)
+        json.loads(row["content"])
+    return KeptConfiguration(**row)

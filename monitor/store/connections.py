@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from sqlalchemy import (
     URL,
@@ -26,7 +25,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from monitor.core.errors import REMEDY, StoreError, StoreLost
 from monitor.core.secrets import hide
 from monitor.specs.deadlines import bound_waits, libpq_options
-from monitor.specs.urls import fault_of, filled, has_files
+from monitor.specs.urls import fault_of, filled, has_files, sqlite_file
 
 Identity = tuple[int, int] | None
 SILENT = 120.0  # seconds: a statement of a cycle that takes longer waits for a server that hangs
@@ -172,15 +171,14 @@ def _connect_anew(
 
 
 def _sqlite(url: URL) -> Engine:
-    in_memory = url.database in {None, "", ":memory:"}
-    if in_memory:  # every connection would have a database of its own
+    if url.database in {None, "", ":memory:"}:  # every connection would have a database of its own
         arguments = {"check_same_thread": False}
         engine = create_engine(url, hide_parameters=True, poolclass=StaticPool, connect_args=arguments)
+        event.listen(engine, "connect", _prepare)
     else:
         engine = create_engine(url, hide_parameters=True)
         event.listen(engine, "handle_error", _drop_read_only)
-    event.listen(engine, "connect", _prepare)
-    if not in_memory:
+        event.listen(engine, "connect", _prepare)
         watched = WatchedFile(url)
         event.listen(engine, "do_connect", watched.require)
         event.listen(engine, "connect", watched.opened)
@@ -230,10 +228,7 @@ class WatchedFile:
     """
 
     def __init__(self, url: URL) -> None:
-        name = str(url.database)
-        if name.startswith("file:"):
-            name = unquote(name.removeprefix("file:").partition("?")[0])
-        self._file, self._shown = Path(name), url.set(query={}).render_as_string(hide_password=True)
+        self._file, self._shown = sqlite_file(str(url.database)), shown(url)
         self._first: Identity = None
 
     def require(self, *_connecting: object) -> None:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import URL, Connection, Engine, inspect, text
 
 from monitor.core.errors import StoreError
 from monitor.store.adapter import SqlStore
@@ -78,8 +78,8 @@ def is_newest(url: str) -> bool:
     StoreError
         if the database does not answer.
     """
-    found = parsed(url)
-    if found.get_backend_name() == "sqlite" and not Path(found.database or "").is_file():
+    address = parsed(url)
+    if address.get_backend_name() == "sqlite" and not Path(address.database or "").is_file():
         return False
     return schema_version(url) == _newest()
 
@@ -92,41 +92,34 @@ def require_usable(url: str) -> None:
     StoreError
         if the database does not answer, is of another version, or its file could not be made.
     """
-    found = parsed(url)
-    if found.get_backend_name() != "sqlite":
+    address = parsed(url)
+    if address.get_backend_name() != "sqlite":
         open_store(url, "live").close()
         return
-    name = found.database or ":memory:"
+    name = address.database or ":memory:"
     if name == ":memory:" or name.startswith("file:"):
         return
     file = Path(name)
     if file.exists():
-        _require_known_file(url)
+        _require_known(address, schema_version(url))
     elif not file.parent.is_dir():
-        raise StoreError(f"store {shown(found)}: there is no directory {file.parent}")
+        raise StoreError(f"store {shown(address)}: there is no directory {file.parent}")
     written = file if file.exists() else file.parent
     if not os.access(written, os.W_OK):
-        raise StoreError(f"store {shown(found)}: {written} cannot be written")
-
-
-def _require_known_file(url: str) -> None:
-    engine = connect(url)
-    try:
-        _require_known(engine, _version(engine))
-    finally:
-        engine.dispose()
+        raise StoreError(f"store {shown(address)}: {written} cannot be written")
 
 
 def _require_newest(engine: Engine) -> None:
-    found = _version(engine)
-    if found == _newest():
+    version = _version(engine)
+    if version == _newest():
         return
     if engine.dialect.name == "sqlite":
         _upgrade(engine)
         return
-    _require_known(engine, found)
+    _require_known(engine.url, version)
     raise StoreError(
-        f"store {shown(engine.url)}: version {_newest()} needed: got {found or 'none'}; run `monitor migrate`"
+        f"store {shown(engine.url)}: version {_newest()} needed: got {version or 'none'}; "
+        "run `monitor migrate`"
     )
 
 
@@ -135,17 +128,17 @@ def _upgrade(engine: Engine) -> None:
     from alembic.config import Config
 
     with writing(engine) as connection:
-        _require_known(engine, _revision(connection))
+        _require_known(engine.url, _revision(connection))
         config = Config()
         config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
         config.attributes.update(connection=connection, metadata=METADATA)
         command.upgrade(config, "head")
 
 
-def _require_known(engine: Engine, found: str | None) -> None:
-    if found is not None and found not in _revisions():
+def _require_known(url: URL, version: str | None) -> None:
+    if version is not None and version not in _revisions():
         raise StoreError(
-            f"store {shown(engine.url)}: made by another version: got {found}, newest known is {_newest()}"
+            f"store {shown(url)}: made by another version: got {version}, newest known is {_newest()}"
         )
 
 
@@ -157,8 +150,8 @@ def _version(engine: Engine) -> str | None:
 def _revision(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
-    found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    return found
+    version: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return version
 
 
 def _newest() -> str:
@@ -167,7 +160,7 @@ def _newest() -> str:
 
 def _revisions() -> list[str]:
     """All versions, oldest first: their files begin with them."""
-    found = sorted(file.name.partition("_")[0] for file in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))
-    if not found:
+    versions = sorted(file.name.partition("_")[0] for file in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))
+    if not versions:
         raise StoreError(f"the installation is not whole: {_SCRIPTS} has no versions")
-    return found
+    return versions

@@ -1,4 +1,4 @@
-"""What has entered the comparisons that go on. Integers of any size are kept as JSON."""
+"""What has entered the sequential tests. Integers of any size are kept as JSON."""
 
 import json
 from collections.abc import Sequence

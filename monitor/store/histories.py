@@ -7,7 +7,6 @@ kept for ever.
 from collections.abc import Mapping
 
 from sqlalchemy import Connection, delete, func, literal, select, update
-from sqlalchemy.sql.expression import Select
 
 from monitor.store.tables import METADATA, configurations, events, leases, models, provenance, references
 
@@ -17,8 +16,8 @@ _HISTORY = [table for table in METADATA.sorted_tables if "model" in table.c and 
 
 def runs(connection: Connection, model: str) -> list[str]:
     """Runs in which a model has a history."""
-    found = select(models.c.run).where(models.c.model == model).order_by(models.c.run)
-    return list(connection.execute(found).scalars())
+    chosen = select(models.c.run).where(models.c.model == model).order_by(models.c.run)
+    return list(connection.execute(chosen).scalars())
 
 
 def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) -> None:
@@ -32,8 +31,10 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
     """
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
     # rows of snapshots refer to those of provenance, whose key may not change below them
-    connection.execute(provenance.insert().from_select(provenance.c.keys(), _copied(old, new)))
-    for table in [*(one for one in _HISTORY if one not in (provenance, leases)), references, events]:
+    columns = [literal(new) if column.name == "model" else column for column in provenance.c]
+    copied = select(*columns).where(provenance.c.model == old)
+    connection.execute(provenance.insert().from_select(provenance.c.keys(), copied))
+    for table in [*(table for table in _HISTORY if table not in (provenance, leases)), references, events]:
         connection.execute(update(table).where(table.c.model == old).values(model=new))
     connection.execute(delete(provenance).where(provenance.c.model == old))
     for before, after in keys.items():
@@ -52,8 +53,3 @@ def forget(connection: Connection, model: str) -> dict[str, int]:
         if deleted and table is not leases:
             gone[table.name] = deleted
     return gone
-
-
-def _copied(old: str, new: str) -> Select[tuple[object, ...]]:
-    columns = [literal(new) if column.name == "model" else column for column in provenance.c]
-    return select(*columns).where(provenance.c.model == old)

@@ -1,8 +1,7 @@
 """Counted parts of panes, and those that changed in the source and are not yet counted again."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, delete, select
 
@@ -12,8 +11,6 @@ from monitor.records import codec
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.specs.rows import PaneFacts, WaitingPane
-from monitor.states.counters import Layout
-from monitor.states.strata import Strata
 from monitor.store.damage import understood
 from monitor.store.statements import Insert, insert_of, put
 from monitor.store.tables import panes, waiting
@@ -99,30 +96,26 @@ def clear(connection: Connection, run: str, model: str) -> None:
 
 def facts(connection: Connection, run: str, model: str, since: int) -> list[PaneFacts]:
     """Facts of the parts that start at or after `since`, by part and start."""
-    rows = connection.execute(
+    stored = connection.execute(
         select(*_FACTS)
         .where(panes.c.run == run, panes.c.model == model, panes.c.start >= since)
         .order_by(panes.c.part, panes.c.start)
     )
     with understood(f'table panes, panes of "{model}"'):
-        return _facts(rows)
-
-
-def _facts(found: Iterable[Sequence[Any]]) -> list[PaneFacts]:
-    return [
-        PaneFacts(
-            start=start,
-            part=Part(part),
-            counted_as_of=counted,
-            layout=layout,
-            rows=rows,
-            newest=newest,
-            records=records,
-            labelled=labelled,
-            checksum=checksum,
-        )
-        for start, part, counted, layout, rows, newest, records, labelled, checksum in found
-    ]
+        return [
+            PaneFacts(
+                start=start,
+                part=Part(part),
+                counted_as_of=counted,
+                layout=layout,
+                rows=rows,
+                newest=newest,
+                records=records,
+                labelled=labelled,
+                checksum=checksum,
+            )
+            for start, part, counted, layout, rows, newest, records, labelled, checksum in stored
+        ]
 
 
 def load(
@@ -143,26 +136,17 @@ def load(
         panes.c.layout == counting.stored_as(layout),
     )
     loaded = {}
-    for few in _chunks(starts):
-        for start, rows, newest, records, labelled, checksum, blob in connection.execute(
-            query.where(panes.c.start.in_(few))
-        ):
-            strata = _decode(blob, layout, f'pane {to_iso(start)} of "{model}", part {part.value}')
-            loaded[start] = PanePart(start, strata, rows, newest, records, labelled, checksum)
-    return loaded
-
-
-def _decode(blob: bytes, layout: Layout, where: str) -> Strata:
-    try:
-        return codec.decode(blob, layout)
-    except CodecError as error:
-        raise damaged(where, error) from error
-
-
-def _chunks(starts: Sequence[int]) -> Iterator[list[int]]:
     plain = [int(start) for start in starts]
     for first in range(0, len(plain), _AT_ONCE):
-        yield plain[first : first + _AT_ONCE]
+        stored = connection.execute(query.where(panes.c.start.in_(plain[first : first + _AT_ONCE])))
+        for start, rows, newest, records, labelled, checksum, blob in stored:
+            try:
+                strata = codec.decode(blob, layout)
+            except CodecError as error:
+                where = f'pane {to_iso(start)} of "{model}", part {part.value}'
+                raise damaged(where, error) from error
+            loaded[start] = PanePart(start, strata, rows, newest, records, labelled, checksum)
+    return loaded
 
 
 def note_waiting(connection: Connection, run: str, model: str, panes: Iterable[WaitingPane]) -> None:
@@ -199,11 +183,7 @@ def waiting_panes(connection: Connection, run: str, model: str) -> list[WaitingP
     """Panes that wait, longest waiting first."""
     rows = connection.execute(_WAITING, {"run": run, "model": model})
     with understood(f'table waiting, panes of "{model}"'):
-        return _waiting(rows)
-
-
-def _waiting(rows: Iterable[Sequence[Any]]) -> list[WaitingPane]:
-    return [
-        WaitingPane(start=start, part=Part(part), since=since, labels=labels)
-        for start, part, since, labels in rows
-    ]
+        return [
+            WaitingPane(start=start, part=Part(part), since=since, labels=labels)
+            for start, part, since, labels in rows
+        ]

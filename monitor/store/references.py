@@ -25,17 +25,13 @@ def read(connection: Connection, key: str) -> Reference | None:
     if row is None:
         return None
     try:
-        return _reference(*row)
+        counting = counting_of(row.counting)
+        records, segments = _parted(row.records, counting.records)
+        if row.hash != counting.hash:  # kept by a version that counted labels otherwise: theirs are not known
+            return Reference(counting, records, Counters.empty(counting.labels), segments, {})
+        labels, labelled = _parted(row.labels, counting.labels)
     except CodecError as error:
         raise damaged(f"table references_, key {key}", error) from error
-
-
-def _reference(grids: str, text: str, of_records: bytes, of_labels: bytes) -> Reference:
-    counting = counting_of(text)
-    records, segments = _parted(of_records, counting.records)
-    # A version that counted labels otherwise kept it: what it counted of them is not known here.
-    same = grids == counting.hash
-    labels, labelled = _parted(of_labels, counting.labels) if same else (Counters.empty(counting.labels), {})
     return Reference(counting, records, labels, segments, labelled)
 
 

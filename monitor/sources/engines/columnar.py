@@ -55,8 +55,8 @@ class Columnar(Engine, Protocol):
         if want is Want.VALUE and base in _NUMBERS:
             return Output(name, self.cast(ref, ColumnKind.NUMBER), ColumnKind.NUMBER)
         if want is Want.TIME and base in _TIMES:
-            found = ColumnKind.NAIVE if base in _NAIVE else ColumnKind.INSTANT
-            return Output(name, self.cast_time(ref, found), found)
+            time_kind = ColumnKind.NAIVE if base in _NAIVE else ColumnKind.INSTANT
+            return Output(name, self.cast_time(ref, time_kind), time_kind)
         if want is Want.TIME and base in _WHOLE:
             return Output(name, self.cast(ref, ColumnKind.EPOCH), ColumnKind.EPOCH)
         readable = (*_TEXTS, *_NUMBERS, *_TIMES) if want in (Want.TEXT, Want.VALUE) else _TEXTS
@@ -64,14 +64,14 @@ class Columnar(Engine, Protocol):
             raise refusal(Want.TEXT if want is Want.VALUE else want, name, ref, kind)
         return Output(name, self.cast(ref, ColumnKind.TEXT), ColumnKind.TEXT)
 
-    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
         """By its type; texts by a look at some."""
         base = plain(asked.kind)
         if base in _TIMES:
-            return utc(found, zoned=base not in _NAIVE)
+            return utc(time, zoned=base not in _NAIVE)
         if base in _NUMBERS:
-            return epoch(asked, found)
-        return found if asked.unit is not None else of_texts(found, texts_near(session, asked, found), None)
+            return epoch(asked, time)
+        return time if asked.unit is not None else of_texts(time, texts_near(session, asked, time), None)
 
 
 def plain(kind: str) -> str:
@@ -89,8 +89,7 @@ def typed(statement: Statement, table: pa.Table) -> pa.Table:
 
 
 def _typed(kind: ColumnKind, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if kind is ColumnKind.NAIVE and column.type != pa.timestamp(
-        "us"
-    ):  # ClickHouse: of UTC, as the session is
+    if kind is ColumnKind.NAIVE and column.type != pa.timestamp("us"):
+        # ClickHouse: of UTC, as the session is
         column = column.cast(pa.timestamp("us", getattr(column.type, "tz", None))).cast(pa.timestamp("us"))
     return column.cast(TYPES[kind])

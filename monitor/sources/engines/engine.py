@@ -168,15 +168,13 @@ class Engine(Protocol):
         SourceError
             if the type cannot be read as what is wanted; the message names column and type.
         """
-        found = (
-            PLAIN_KINDS[want]
-            if want is not Want.TIME
-            else ColumnKind.MOMENT
-            if unit is None
-            else ColumnKind.EPOCH
-        )
-        texts = any(part in kind for part in ("char", "clob", "text", "blob"))
-        return Output(name, ref, found, plain=not texts if found is ColumnKind.NUMBER else "int" in kind)
+        of_time = ColumnKind.MOMENT if unit is None else ColumnKind.EPOCH
+        column_kind = PLAIN_KINDS.get(want, of_time)
+        if column_kind is ColumnKind.NUMBER:
+            plain = not any(part in kind for part in ("char", "clob", "text", "blob"))
+        else:
+            plain = "int" in kind
+        return Output(name, ref, column_kind, plain)
 
     def as_text(self, sql: str) -> str:
         """A value of which the text is looked at, as the driver hands it over."""
@@ -190,9 +188,9 @@ class Engine(Protocol):
         """Result in Arrow, where the driver of SQLAlchemy hands it over at once."""
         return None
 
-    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
-        """Column of times as it can be compared; `found` is not yet."""
-        return by_value(session, asked, found)
+    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
+        """Column of times as it can be compared; `time` is not yet."""
+        return by_value(session, asked, time)
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:
         """Intervals as a query with the columns lo and hi."""
@@ -236,7 +234,7 @@ class Engine(Protocol):
 
     def plan_line(self, row: tuple[Any, ...]) -> str:
         """A row of a plan as people read it."""
-        return str(row[0]) if len(row) == 1 else " | ".join("" if one is None else str(one) for one in row)
+        return str(row[0]) if len(row) == 1 else " | ".join("" if cell is None else str(cell) for cell in row)
 
     def primary_key(self, session: Session, table: str) -> tuple[str, ...]:  # noqa: ARG002
         """Columns of the declared key in its order, as far as the database tells."""

@@ -74,8 +74,8 @@ class Mysql(Engine):
             sql = f"SELECT 1 AS one FROM information_schema.tables WHERE {_of_catalogue(relation.table)}"
             if not session.rows(sql):
                 raise self.no_table(session, relation.table)
-        described = self.described(session, relation)
-        return {name: _type_of(*one) for name, one in described.items() if isinstance(one, tuple)}
+        columns = self.described(session, relation).items()
+        return {name: _type_of(*described) for name, described in columns if isinstance(described, tuple)}
 
     def output(self, want: Want, name: str, ref: str, kind: str, unit: str | None = None) -> Output:
         """As it is, but for what the driver hands over as bytes, or rounded."""
@@ -91,20 +91,20 @@ class Mysql(Engine):
             ref = f"{ref} + 0e0"
         return Output(name, ref, PLAIN_KINDS[want])
 
-    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
         """By its type; texts by bytes, unless their collation orders times as bytes do."""
         if not asked.kind:
-            return super().comparable(session, asked, found)
+            return super().comparable(session, asked, time)
         if asked.kind in _TIMES:
-            return utc(found, zoned=asked.kind == "timestamp")
+            return utc(time, zoned=asked.kind == "timestamp")
         if asked.kind in _NUMBERS:
-            return epoch(asked, found)
+            return epoch(asked, time)
         if asked.unit is not None:
-            return found
-        if not _keeps_order(session, asked.item, found.sql):
-            found = replace(found, sql=f"CONVERT({found.sql} USING utf8mb4) COLLATE utf8mb4_bin")
-        odd = f"{found.sql} NOT REGEXP '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
-        return of_texts(found, texts_near(session, asked, found), odd)
+            return time
+        if not _keeps_order(session, asked.item, time.sql):
+            time = replace(time, sql=f"CONVERT({time.sql} USING utf8mb4) COLLATE utf8mb4_bin")
+        odd = f"{time.sql} NOT REGEXP '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
+        return of_texts(time, texts_near(session, asked, time), odd)
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """Without regard to the collation; numbers are not compared with texts as doubles: 7 = '7x'."""
@@ -206,8 +206,8 @@ def _of_catalogue(table: str) -> str:
 
 def _keeps_order(session: Session, item: str, ref: str) -> bool:
     """Whether a column's collation orders ISO times, and bounds of days, as bytes do."""
-    one = f"(SELECT 1) AS one LEFT JOIN {item} ON 1 = 0"
-    charset, collation = session.rows(f"SELECT CHARSET({ref}), COLLATION({ref}) FROM {one}")[0]
+    nulls = f"(SELECT 1) AS one LEFT JOIN {item} ON 1 = 0"
+    charset, collation = session.rows(f"SELECT CHARSET({ref}), COLLATION({ref}) FROM {nulls}")[0]
     texts = ("2013-03-01", "2013-03-01 10:00:00.5Z", "2013-03-01!", "2013-03-01T10:00", "2013-03-01T10:01")
     literals = [f"CONVERT('{moment}' USING {charset}) COLLATE {collation}" for moment in texts]
     ordered = " AND ".join(f"{low} < {high}" for low, high in pairwise(literals))

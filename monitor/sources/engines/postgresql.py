@@ -15,7 +15,7 @@ from monitor.sources.address import Address
 from monitor.sources.engines.engine import Engine, refusal
 from monitor.sources.engines.readers.adbc import PostgresReader
 from monitor.sources.sql.names import text
-from monitor.sources.sql.statements import ColumnKind, Output, Session, Want, has_equality
+from monitor.sources.sql.statements import INT64_MAX, ColumnKind, Output, Session, Want, has_equality
 from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
 from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near
 from monitor.specs.deadlines import bound_waits, libpq_options
@@ -65,8 +65,8 @@ class Postgresql(Engine):
     def types_of(self, session: Session, relation: Relation) -> dict[str, str]:
         """Types of the columns, which the planner knows without a row; domains are taken off."""
         if relation.table is not None:
-            found = session.rows(f"SELECT ({self._regclass(relation.table)} IS NOT NULL)::int")
-            if found[0][0] != 1:
+            rows = session.rows(f"SELECT ({self._regclass(relation.table)} IS NOT NULL)::int")
+            if rows[0][0] != 1:
                 raise self.no_table(session, relation.table)
         names = list(self.described(session, relation))
         if not names:
@@ -99,24 +99,26 @@ class Postgresql(Engine):
                 return _number(name, ref, kind)
             case Want.VALUE if kind in _NUMBERS:
                 return _number(name, ref, kind)
+            case _ if kind in _INTEGERS:
+                return Output(name, ref, ColumnKind.TEXT, plain=True)
             case _:
-                return _text(name, ref, kind)
+                return Output(name, f"{ref}::text", ColumnKind.TEXT)
 
-    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
         """By its type; texts by bytes, by which an index of another collation cannot be used."""
         if asked.kind in _DATES:
-            return replace(found, shape=Shape.INSTANT if asked.kind == _DATES[0] else Shape.NAIVE)
+            return replace(time, shape=Shape.INSTANT if asked.kind == _DATES[0] else Shape.NAIVE)
         if asked.kind in _NUMBERS:
-            return epoch(asked, found)
+            return epoch(asked, time)
         if asked.unit is not None:
-            return found
-        ref = f"{found.sql}::text"
+            return time
+        ref = f"{time.sql}::text"
         rows = session.rows(
             f"SELECT pg_collation_for({ref}) AS name FROM (SELECT 1) AS one LEFT JOIN {asked.item} ON false"
         )
         by_bytes = session.rows(f"SELECT ('a' COLLATE {rows[0][0]} > 'B')::int AS by_bytes")[0][0] == 1
-        found = replace(found, sql=ref if by_bytes else f'{ref} COLLATE "C"')
-        return of_texts(found, texts_near(session, asked, found), rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'")
+        time = replace(time, sql=ref if by_bytes else f'{ref} COLLATE "C"')
+        return of_texts(time, texts_near(session, asked, time), rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'")
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:
         """Intervals as rows of values."""
@@ -169,8 +171,8 @@ class Postgresql(Engine):
     def kind_of_table(self, session: Session, table: str) -> str:
         """view, partitioned, or table."""
         sql = f"SELECT relkind::text AS kind FROM pg_class WHERE oid = {self._regclass(table)}"
-        found = session.rows(sql)
-        return {"v": "view", "p": "partitioned"}.get(str(found[0][0]) if found else "", "table")
+        rows = session.rows(sql)
+        return {"v": "view", "p": "partitioned"}.get(str(rows[0][0]) if rows else "", "table")
 
     def largest_partition(self, session: Session, table: str, column: str) -> str | None:
         """Largest leaf of a table that is partitioned by ranges of a column."""
@@ -225,12 +227,6 @@ class Postgresql(Engine):
         return f"to_regclass({text(self.table(table))})"
 
 
-def _text(name: str, ref: str, kind: str) -> Output:
-    if kind in _INTEGERS:
-        return Output(name, ref, ColumnKind.TEXT, plain=True)
-    return Output(name, f"{ref}::text", ColumnKind.TEXT)
-
-
 def _number(name: str, ref: str, kind: str) -> Output:
     if kind == "numeric":  # a cast out of range would end the query
         return Output(
@@ -267,7 +263,7 @@ def _time(name: str, ref: str, kind: str) -> Output:
         return Output(
             name,
             f"CASE WHEN abs({ref}) < 9.2e18 THEN trunc({ref})::bigint "
-            f"WHEN {ref} IS NOT NULL THEN {2**63 - 1} END",
+            f"WHEN {ref} IS NOT NULL THEN {INT64_MAX} END",
             ColumnKind.EPOCH,
         )
     return Output(name, f"{ref}::text", ColumnKind.TEXT)
@@ -285,10 +281,11 @@ def _scans(plan: object) -> Iterator[tuple[str, str]]:
 def _begins(session: Session, index: str, condition: str) -> bool:
     """Whether the condition is about the first column, or expression, of the index."""
     sql = "SELECT pg_get_indexdef(oid, 1, false) AS key FROM pg_class WHERE relkind = 'i' AND relname = "
-    keys = (_LITERAL.sub("", str(row[0])) for row in session.rows(f"{sql}{text(index)}"))
     plain = _LITERAL.sub("", condition)
-    return any(re.search(rf'(?<![\w"]){re.escape(_bare(key))}(?![\w"])', plain) for key in keys)
-
-
-def _bare(key: str) -> str:
-    return key[1:-1] if key.startswith("((") and key.endswith(")") else key
+    for row in session.rows(f"{sql}{text(index)}"):
+        key = _LITERAL.sub("", str(row[0]))
+        if key.startswith("((") and key.endswith(")"):
+            key = key[1:-1]
+        if re.search(rf'(?<![\w"]){re.escape(key)}(?![\w"])', plain):
+            return True
+    return False

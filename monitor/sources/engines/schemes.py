@@ -60,7 +60,8 @@ def engine_of_cluster() -> Engine:
 
 def with_arrow() -> list[str]:
     """What messages call the engines that are read through ADBC."""
-    return [one.engine.title for one in SCHEMES.values() if one.engine.has_arrow and one.means is None]
+    schemes = (scheme for scheme in SCHEMES.values() if scheme.means is None)
+    return [scheme.engine.title for scheme in schemes if scheme.engine.has_arrow]
 
 
 def counting() -> list[str]:

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from monitor.sources.engines.engine import Engine, refusal
-from monitor.sources.sql.statements import ColumnKind, Output, Session, Want
+from monitor.sources.sql.statements import INT64_MAX, ColumnKind, Output, Session, Want
 from monitor.sources.sql.time_ranges import FACTORS, Comparable
 from monitor.sources.sql.time_shapes import TimeColumn, epoch, of_texts, texts_near, utc
 from monitor.specs.model import Relation
@@ -13,7 +13,6 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _NUMBERS = (*_WHOLE, "float", "double", "decimal")
 _TIMES = {"timestamp": ColumnKind.INSTANT, "timestamp_ntz": ColumnKind.NAIVE, "date": ColumnKind.NAIVE}
 _TEXTS = ("string", "char", "varchar")
-_INT64_MAX = 2**63 - 1
 
 
 class Spark(Engine):
@@ -45,17 +44,17 @@ class Spark(Engine):
             raise refusal(Want.TEXT if want is Want.VALUE else want, name, ref, kind)
         return Output(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
 
-    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
         """By its type; the session is in UTC: so are timestamps."""
         base = plain(asked.kind)
         if base in _TIMES:
-            return utc(found, zoned=base == "timestamp")
+            return utc(time, zoned=base == "timestamp")
         if base in _NUMBERS:
-            return epoch(asked, found)
+            return epoch(asked, time)
         if asked.unit is not None or base not in _TEXTS:
-            return found
-        odd = f"{found.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
-        return of_texts(found, texts_near(session, asked, found), odd)
+            return time
+        odd = f"{time.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
+        return of_texts(time, texts_near(session, asked, time), odd)
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """As they are where both are numbers, or texts; else as texts."""
@@ -88,7 +87,7 @@ def _time(name: str, ref: str, kind: str) -> Output:
         return Output(name, f"CAST({ref} AS BIGINT)", ColumnKind.EPOCH)
     if base in _NUMBERS:
         whole = f"WHEN abs({ref}) < 9.2e18D THEN CAST({ref} AS BIGINT)"
-        return Output(name, f"CASE {whole} WHEN {ref} IS NOT NULL THEN {_INT64_MAX} END", ColumnKind.EPOCH)
+        return Output(name, f"CASE {whole} WHEN {ref} IS NOT NULL THEN {INT64_MAX} END", ColumnKind.EPOCH)
     if base in _TEXTS:
         return Output(name, f"CAST({ref} AS STRING)", ColumnKind.TEXT)
     raise refusal(Want.TIME, name, ref, kind)

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import adbc_driver_manager
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from monitor.sources.sql.statements import ColumnKind, Session, Statement
 from monitor.sources.sql.time_ranges import Comparable, Interval, Shape
 from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, epoch, of_texts
 from monitor.specs.model import Relation, SourceSpec
+from monitor.specs.urls import sqlite_file
 
 _BUSY_TIMEOUT_MS = 10_000
 _UNREACHABLE = (5, 6, 10, 11, 14, 26)  # busy, locked, I/O, corrupt, cannot open, not a database
@@ -65,25 +66,25 @@ class Sqlite(Engine):
         )
         return f"{statement.before}SELECT {selected} {statement.body}"
 
-    def comparable(self, session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+    def comparable(self, session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
         """By the types of some values; texts among epochs are cast, or sort behind all numbers."""
-        ref = found.sql
+        ref = time.sql
         rows = session.rows(
             f"SELECT typeof({ref}) AS kind, CAST({ref} AS TEXT) AS value FROM {asked.item} "
             f"WHERE {ref} IS NOT NULL LIMIT {SAMPLES}"
         )
         kinds = {str(row[0]) for row in rows}
         if not rows:
-            return replace(found, shape=Shape.NOTHING)
+            return replace(time, shape=Shape.NOTHING)
         if asked.unit is not None:
             if kinds == {"text"} and not any(_is_number(str(value)) for _, value in rows):
-                return found  # as on other engines: parsing decides
+                return time  # as on other engines: parsing decides
             if "text" not in kinds:
-                return replace(found, shape=Shape.EPOCH, odd=f"{ref} >= ''")
-            return replace(found, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
+                return replace(time, shape=Shape.EPOCH, odd=f"{ref} >= ''")
+            return replace(time, shape=Shape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
         if kinds <= {"integer", "real"}:
-            epoch(asked, found)  # refuses them
-        return of_texts(found, [str(value) for kind, value in rows if kind == "text"], f"{ref} {_NO_DATE}")
+            epoch(asked, time)  # refuses them
+        return of_texts(time, [str(value) for kind, value in rows if kind == "text"], f"{ref} {_NO_DATE}")
 
     def range_rows(self, intervals: Sequence[Interval]) -> str:
         """Intervals as rows of values."""
@@ -126,20 +127,18 @@ class Sqlite(Engine):
         """The file, whole."""
         if url.database in (None, "", ":memory:"):
             return None
-        name = str(url.database)
-        if name.startswith("file:"):
-            name = unquote(name.removeprefix("file:").partition("?")[0])
-        return Path(name).resolve()
+        return sqlite_file(str(url.database)).resolve()
 
     def fault_of(self, url: URL) -> str | None:
         """A database in memory has no log."""
-        known = self.file_of(url) is not None
-        return None if known else "a source on SQLite is a file, as in sqlite:///predictions.db"
+        if self.file_of(url) is not None:
+            return None
+        return "a source on SQLite is a file, as in sqlite:///predictions.db"
 
     def created(self, address: Address, connections: int, limit: float) -> sa.Engine:  # noqa: ARG002
         """A connection a session: nothing is kept open."""
-        file, _, mode = _uri(_file(address)).partition("?mode=")
-        url = sa.URL.create(self.name, database=file, query={"mode": mode, "uri": "true"})
+        file = f"file:{quote(str(_file(address)))}"
+        url = sa.URL.create(self.name, database=file, query={"mode": "ro", "uri": "true"})
         timeout = {"timeout": _BUSY_TIMEOUT_MS / 1_000}
         engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=timeout)
         sa.event.listen(engine, "connect", _decode_anything)
@@ -172,7 +171,8 @@ class SqliteReader:
         import adbc_driver_sqlite.dbapi  # a second, where pandas is installed: not before it is needed
 
         try:
-            connection = adbc_driver_sqlite.dbapi.connect(_uri(self._file), autocommit=True)
+            uri = f"file:{quote(str(self._file))}?mode=ro"
+            connection = adbc_driver_sqlite.dbapi.connect(uri, autocommit=True)
         except adbc_driver_manager.Error as error:
             raise unavailable(self._address, error) from error
         with connection:
@@ -207,11 +207,6 @@ def _options(sql: str, rows: int) -> dict[str, str]:  # noqa: ARG001 -- PostgreS
 def _file(address: Address) -> Path:
     assert address.file is not None  # see `fault_of`
     return address.file
-
-
-def _uri(file: Path) -> str:
-    """Read-only URI of a file."""
-    return f"file:{quote(str(file))}?mode=ro"
 
 
 def _decode_anything(connection: Any, _record: object) -> None:

@@ -1,7 +1,6 @@
 """Which rows changed: logged, or labelled, since a moment."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +12,10 @@ from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import Looked, exact, look, same_id
 from monitor.sources.sql.scan import has_own_table, look_labels
 from monitor.sources.sql.statements import Output, Session, Statement, Want
-from monitor.sources.sql.time_columns import comparable
-from monitor.sources.sql.time_ranges import Comparable, Range, Shape
+from monitor.sources.sql.time_columns import comparable, event_time
+from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.protocols import Range
 
 _ENDS = ("min", "max")  # of an id's event times
 
@@ -62,7 +62,7 @@ class Wanted:
 def read_changed_records(session: Session, engine: Engine, model: ModelSpec, wanted: Wanted) -> Batches:
     """`event_time` and, if there is such a column, `logged_at` of rows logged since then (and some more)."""
     looked = look(session, engine, model.predictions, "p")
-    event = _event_time(session, looked, model, wanted.bounds)
+    event = event_time(session, looked, model, wanted.bounds)
     logged = _time(session, looked, model, "logged_at", event.condition(*wanted.bounds))
     outputs = [_output(looked, model, model.predictions, "event_time")]
     if logged is None:
@@ -79,7 +79,7 @@ def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, want
         raise SourceError("no labels are configured")
     looked = look(session, engine, model.predictions, "p")
     labels = look_labels(session, engine, model.labels, looked)
-    event = _event_time(session, looked, model, wanted.bounds)
+    event = event_time(session, looked, model, wanted.bounds)
     near = event.condition(*wanted.bounds) if labels is looked else None
     reported = _time(session, labels, model, "reported_at", near)
     wanted = replace(wanted, odd=False)
@@ -94,7 +94,7 @@ def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, want
     else:
         outputs.append(_output(labels, model, model.labels, "reported_at"))
         conditions = _since(session, labels, event, reported, wanted)
-    yield from _select(session, outputs, source, [f"{there} AND ({one})" for one in conditions])
+    yield from _select(session, outputs, source, [f"{there} AND ({condition})" for condition in conditions])
 
 
 def finds_slices(session: Session, engine: Engine, model: ModelSpec, span: Range, *, labels: bool) -> bool:
@@ -106,7 +106,7 @@ def finds_slices(session: Session, engine: Engine, model: ModelSpec, span: Range
         those of the slice are looked for, too: unless they are joined by hash, by an index on their id.
     """
     looked = look(session, engine, model.predictions, "p")
-    event, middle = _event_time(session, looked, model, span), sum(span) // 2
+    event, middle = event_time(session, looked, model, span), sum(span) // 2
     if not engine.has_indexes or event.shape in (Shape.UNKNOWN, Shape.NOTHING):
         return event.shape is not Shape.UNKNOWN
     narrow = event.condition(middle, middle + HOUR)
@@ -122,7 +122,7 @@ def finds_slices(session: Session, engine: Engine, model: ModelSpec, span: Range
 def has_rows(session: Session, engine: Engine, model: ModelSpec, as_of: int, bounds: Range) -> bool:
     """Whether predictions have event times within bounds, and are visible (texts: widened to a minute)."""
     looked = look(session, engine, model.predictions, "p")
-    near = _event_time(session, looked, model, bounds).condition(*bounds)
+    near = event_time(session, looked, model, bounds).condition(*bounds)
     where = f"({near}){_visible(session, looked, model, near, as_of)}"
     return bool(session.rows(f"SELECT 1 AS there FROM {looked.item} WHERE {where} LIMIT 1"))
 
@@ -141,19 +141,19 @@ def count_orphans(session: Session, engine: Engine, model: ModelSpec, bounds: Ra
     looked, labels = look(session, engine, model.predictions, "p"), look(session, engine, model.labels, "l")
     same = same_id(model.predictions, model.labels, looked, labels)
     around = (bounds[0] - model.reading.horizon, bounds[1] + model.reading.horizon)
-    near = _event_time(session, looked, model, around).condition(*around)
-    known = f"({near}){_visible(session, looked, model, near, bounds[1] - 1)}"
+    near = event_time(session, looked, model, around).condition(*around)
+    visible = f"({near}){_visible(session, looked, model, near, bounds[1] - 1)}"
     # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
-    source = f"{labels.item} LEFT JOIN {looked.item} ON {same} AND {known}"
+    source = f"{labels.item} LEFT JOIN {looked.item} ON {same} AND {visible}"
     alone = f"{looked.ref(str(model.predictions.column('id')), 'id')} IS NULL"
     column = str(model.labels.column("reported_at"))
     reported = comparable(session, labels, column, "reported_at", model.reading)
     outputs = [_output(labels, model, model.labels, "reported_at")]
-    found = 0
+    orphans = 0
     for table in _select(session, outputs, source, [f"{alone} AND ({reported.condition(*bounds)})"]):
         moment = times(table, "reported_at", model.reading)
-        found += int(np.sum(moment.known & (moment.us >= bounds[0]) & (moment.us < bounds[1])))
-    return found
+        orphans += int(np.sum(moment.known & (moment.us >= bounds[0]) & (moment.us < bounds[1])))
+    return orphans
 
 
 def count_strays(
@@ -164,15 +164,16 @@ def count_strays(
     No event time is a bound of it too: an index finds these rows, and only the default partition holds any.
     """
     looked, reading = look(session, engine, model.predictions, "p"), model.reading
-    event = _event_time(session, looked, model, bounds)
+    event = event_time(session, looked, model, bounds)
     logged = _time(session, looked, model, "logged_at", event.condition(*bounds))
     outputs = [_output(looked, model, model.predictions, "event_time")]
     outputs += [] if logged is None else [_output(looked, model, model.predictions, "logged_at")]
-    nameless = " OR ".join(f"{one} IS NULL" for one in _id(looked, model))
+    nameless = " OR ".join(f"{ref} IS NULL" for ref in _id(looked, model))
     nameless = f"({nameless}) AND ({event.condition(*bounds)})"
     batches = dated(_select(session, outputs, looked.item, [nameless]), "logged_at", reading)
     without_id = sum(int(batch.within(bounds, as_of).sum()) for batch in batches)
-    timeless = f"{_ref(looked, model, 'event_time')} IS NULL"
+    column = str(model.predictions.column("event_time"))
+    timeless = f"{looked.ref(column, 'event_time')} IS NULL"
     if logged is None:
         sql = f"SELECT count(*) AS timeless FROM {looked.item} WHERE {timeless}"
         return {"rows_without_id": without_id, "rows_without_time": int(session.rows(sql)[0][0])}
@@ -189,23 +190,24 @@ def count_repeated(session: Session, engine: Engine, model: ModelSpec, as_of: in
     `logged_at` is compared in SQL, where the moment may be up to a minute late.
     """
     looked, reading = look(session, engine, model.predictions, "p"), model.reading
-    near = _event_time(session, looked, model, bounds).condition(*bounds)
-    named = " AND ".join(f"{one} IS NOT NULL" for one in _id(looked, model))
+    near = event_time(session, looked, model, bounds).condition(*bounds)
+    named = " AND ".join(f"{ref} IS NOT NULL" for ref in _id(looked, model))
     columns = [(column, role) for role, column in model.predictions.id_columns]
     if version := model.predictions.column("version"):
         columns.append((version, "version"))
     key = [exact(looked, column, role) for column, role in columns]
-    time = _ref(looked, model, "event_time")
+    column = str(model.predictions.column("event_time"))
+    time, kind, unit = looked.ref(column, "event_time"), looked.types[column], reading.unit("event_time")
     where = f"{named} AND ({near}){_visible(session, looked, model, near, as_of)}"
     grouped = f"{where} GROUP BY {', '.join(key)} HAVING count(*) > 1 AND min({time}) < max({time})"
-    time_of = partial(_output, looked, model, model.predictions, "event_time")
-    outputs = [replace(time_of(of=end), name=end) for end in _ENDS]
-    found = 0
+    times_of = (engine.output(Want.TIME, "event_time", f"{end}({time})", kind, unit) for end in _ENDS)
+    outputs = [replace(output, name=end) for output, end in zip(times_of, _ENDS, strict=True)]
+    repeated = 0
     for table in _select(session, outputs, looked.item, [grouped]):
         first, last = (times(pa.table({"event_time": table[name]}), "event_time", reading) for name in _ENDS)
         both = first.known & last.known
-        found += int(np.sum(both & (first.us // reading.pane != last.us // reading.pane)))
-    return found
+        repeated += int(np.sum(both & (first.us // reading.pane != last.us // reading.pane)))
+    return repeated
 
 
 def _visible(session: Session, looked: Looked, model: ModelSpec, near: str, as_of: int) -> str:
@@ -245,11 +247,6 @@ def _select(session: Session, outputs: list[Output], source: str, conditions: li
         yield from session.batches(Statement(tuple(outputs), f"FROM {source} WHERE {condition}"))
 
 
-def _event_time(session: Session, looked: Looked, model: ModelSpec, span: Range) -> Comparable:
-    column = str(model.predictions.column("event_time"))
-    return comparable(session, looked, column, "event_time", model.reading, near=span)
-
-
 def _time(
     session: Session, looked: Looked, model: ModelSpec, role: str, near: str | None
 ) -> Comparable | None:
@@ -265,12 +262,6 @@ def _id(looked: Looked, model: ModelSpec) -> list[str]:
     return [looked.ref(column, role) for role, column in model.predictions.id_columns]
 
 
-def _ref(looked: Looked, model: ModelSpec, role: str) -> str:
-    return looked.ref(str(model.predictions.column(role)), role)
-
-
-def _output(looked: Looked, model: ModelSpec, relation: Relation, role: str, *, of: str = "") -> Output:
-    """Column of a time, or an aggregate of it."""
-    column = str(relation.column(role))
-    ref = f"{of}({looked.ref(column, role)})" if of else looked.ref(column, role)
-    return looked.engine.output(Want.TIME, role, ref, looked.types[column], model.reading.unit(role))
+def _output(looked: Looked, model: ModelSpec, relation: Relation, role: str) -> Output:
+    """Column of a time."""
+    return looked.output(Want.TIME, role, str(relation.column(role)), unit=model.reading.unit(role))

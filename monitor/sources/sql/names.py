@@ -19,8 +19,8 @@ def title_of(relation: Relation) -> str:
     return f'query "{start[:40]}{"…" if len(start) > 40 else ""}"'
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Suggestion of the known name that looks most like it, or nothing."""
-    by_lower = {one.lower(): one for one in known}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    return f'; did you mean "{by_lower[found[0]]}"?' if found else ""
+    by_lower = {candidate.lower(): candidate for candidate in names}
+    matches = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return f'; did you mean "{by_lower[matches[0]]}"?' if matches else ""

@@ -13,20 +13,18 @@ from monitor.records.counting import Counting
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.names import text
 from monitor.sources.sql.relations import Looked
-from monitor.sources.sql.scan import feature_outputs, prediction_outputs
-from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement
-from monitor.sources.sql.time_columns import comparable
+from monitor.sources.sql.scan import MOST_FILTERS, feature_outputs, prediction_outputs
+from monitor.sources.sql.statements import INT64_MAX, ColumnKind, Output, Session, Statement
+from monitor.sources.sql.time_columns import event_time
 from monitor.sources.sql.time_ranges import FACTORS, coalesce, merge
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.grids import NumericGrid
 from monitor.states.sums import HALF, LIMIT
 
-_MOST_FILTERS = 50
 _LARGEST = 1.7976931348623157e308
 _WHOLE = 2.0**52  # from here on every double is a whole number
-_INT64_MAX = 2**63 - 1
-_PARTS = ("n", "out", "hi", "lo")
+PARTS = ("n", "out", "hi", "lo")  # of an exact sum, as the layout has them
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,6 @@ class Pushed:
     def ids(self) -> list[str]:
         """Columns of the id."""
         return [self.column[role] for role in self.column if role.partition(":")[0] == "id"]
-
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """Roles that say whether a row serves."""
-        return ("serving",) if "serving" in self.column else ()
 
     def moments(self) -> Statement:
         """When each row was, and became visible; `named` 1 if it has an id."""
@@ -108,13 +101,13 @@ class Pushed:
         named = [(sql, f"k{at}", kind) for at, (sql, kind) in enumerate(blocks.values())]
         inner = ", ".join([keys, *(f"{sql} AS {key}" for sql, key, _ in named)])
         sets = ", ".join(f"({keys}, {key})" for _, key, _ in named)
-        found, outputs = [], list(columns)
+        selected, outputs = [], list(columns)
         for name, kind in (("position", ColumnKind.EPOCH), ("text", ColumnKind.TEXT)):
             if those := [key for _, key, of in named if of is kind]:
-                found.append(f"coalesce({', '.join(those)}) AS {name}")
+                selected.append(f"coalesce({', '.join(those)}) AS {name}")
                 outputs.append(Output(name, f"f.{name}", kind))
         counted = (
-            f"SELECT {', '.join([keys, *found])}, count(*) AS n "
+            f"SELECT {', '.join([keys, *selected])}, count(*) AS n "
             f"FROM (SELECT {inner} FROM ({self._members(alone)}) AS e) AS g GROUP BY GROUPING SETS ({sets})"
         )
         outputs.append(Output("n", self._whole("f.n"), ColumnKind.EPOCH))
@@ -125,7 +118,7 @@ class Pushed:
         columns, keys = self._grouped(None)
         names = [name for name in self.counting.summed if self.value(name) is not None]
         layers: list[list[str]] = [[] for _ in range(5)]
-        found: list[str] = []
+        selected: list[str] = []
         outputs = list(columns)
         for at, name in enumerate(names):
             for layer, more in zip(layers, self._layers(at, name), strict=True):
@@ -133,17 +126,17 @@ class Pushed:
             for power in ("y", "z"):
                 key = f"{power}{at}"
                 sums = (f"sum(v{at})", f"sum(v{at}) - count(h{key})", f"sum(h{key})", f"sum(l{key})")
-                found += [f"{sql} AS {part}_{key}" for part, sql in zip(_PARTS, sums, strict=True)]
+                selected += [f"{sql} AS {part}_{key}" for part, sql in zip(PARTS, sums, strict=True)]
                 outputs += [
                     Output(f"{part}:{power}:{name}", self._whole(f"f.{part}_{key}"), ColumnKind.EPOCH)
-                    for part in _PARTS
+                    for part in PARTS
                 ]
         sql = self._members(alone)
         for depth, layer in enumerate(layers):
             sql = f"SELECT {', '.join([keys, *layer])} FROM ({sql}) AS q{depth}"
-        found.append("count(*) AS n")
+        selected.append("count(*) AS n")
         outputs.append(Output("n", self._whole("f.n"), ColumnKind.EPOCH))
-        counted = f"SELECT {', '.join([keys, *found])} FROM ({sql}) AS e GROUP BY {keys}"
+        counted = f"SELECT {', '.join([keys, *selected])} FROM ({sql}) AS e GROUP BY {keys}"
         return Statement(tuple(outputs), f"FROM ({counted}) AS f")
 
     def value(self, block: str) -> str | None:
@@ -176,7 +169,7 @@ class Pushed:
         return self._with_ids if alone else f"SELECT * FROM ({self._copied}) AS d WHERE copies = 1"
 
     def _grouped(self, role: str | None) -> tuple[tuple[Output, ...], str]:
-        roles = [*self.marks, *([role] if role is not None else [])]
+        roles = [name for name in ("serving", role) if name is not None and name in self.column]
         marks = [Output(role, f"f.{self.column[role]}", ColumnKind.TEXT) for role in roles]
         keys = ", ".join(["pane", *(self.column[role] for role in roles)])
         return (Output("pane", "f.pane", ColumnKind.EPOCH), *marks), keys
@@ -230,7 +223,10 @@ def unpushed(model: ModelSpec, looked: Looked, counting: Counting) -> str | None
     reading = model.reading
     if reading.probabilities or counting.probable:
         return "class probabilities are compared with one another"
-    outputs = {one.name: one for one in (*prediction_outputs(looked, model), *feature_outputs(looked, model))}
+    outputs = {
+        output.name: output
+        for output in (*prediction_outputs(looked, model), *feature_outputs(looked, model))
+    }
     for role in ("event_time", "logged_at"):
         if role in outputs and _micros(looked.engine, "x", outputs[role].kind, model, role) is None:
             return f'the times of column "{reading.column(role)}" are texts, or local times of {reading.zone}'
@@ -257,21 +253,19 @@ def pushed(
     reading, engine = model.reading, looked.engine
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else (0, 0)
     outputs = (*prediction_outputs(looked, model), *feature_outputs(looked, model))
-    time = comparable(
-        session, looked, str(model.predictions.column("event_time")), "event_time", reading, near=span
-    )
-    intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
+    time = event_time(session, looked, model, span)
+    intervals = time.intervals(coalesce(ranges, MOST_FILTERS))
     if not intervals:
         return None
-    found = " OR ".join(f"({time.within(one)})" for one in intervals)
-    columns = {output.name: f"r{at}" for at, output in enumerate(outputs)}
     read = ", ".join(f"{output.sql} AS r{at}" for at, output in enumerate(outputs))
-    kinds = {output.name: output.kind for output in outputs}
-    event = _micros(engine, columns["event_time"], kinds["event_time"], model, "event_time")
-    logged = event
-    if "logged_at" in columns:
-        logged = _micros(engine, columns["logged_at"], kinds["logged_at"], model, "logged_at")
-    values = ", ".join(columns.values())
+    values = ", ".join(f"r{at}" for at in range(len(outputs)))
+    micros = {
+        output.name: _micros(engine, f"r{at}", output.kind, model, output.name)
+        for at, output in enumerate(outputs)
+        if output.name in ("event_time", "logged_at")
+    }
+    event = micros["event_time"]
+    logged = micros.get("logged_at", event)
     runs = merge([(start, start + reading.pane) for start in panes.tolist()])
     within = " OR ".join(f"(us >= {lo} AND us < {hi})" for lo, hi in runs)
     width = reading.pane
@@ -279,7 +273,7 @@ def pushed(
         f"SELECT us - ((us % {width}) + {width}) % {width} AS pane, us, coalesce(logged, us) AS seen, "
         f"CASE WHEN logged IS NULL THEN 1 ELSE 0 END AS unlogged, {values} "
         f"FROM (SELECT {event} AS us, {logged} AS logged, {values} "
-        f"FROM (SELECT {read} FROM {looked.item} WHERE {found}) AS t) AS u "
+        f"FROM (SELECT {read} FROM {looked.item} WHERE {time.any_of(intervals)}) AS t) AS u "
         f"WHERE ({within}) AND us <= {as_of + reading.tolerance} AND coalesce(logged, us) <= {as_of}"
     )
     return Pushed(engine, counting, rows, outputs)
@@ -290,7 +284,7 @@ def _micros(engine: Engine, column: str, kind: ColumnKind, model: ModelSpec, rol
     reading = model.reading
     unit = reading.unit(role)
     if kind is ColumnKind.EPOCH and unit is not None:
-        most = _INT64_MAX // FACTORS[unit]
+        most = INT64_MAX // FACTORS[unit]
         return f"CASE WHEN {column} BETWEEN -{most} AND {most} THEN {column} * {FACTORS[unit]} END"
     if kind is not ColumnKind.INSTANT and not (kind is ColumnKind.NAIVE and reading.zone == "UTC"):
         return None

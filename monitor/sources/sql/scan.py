@@ -11,12 +11,13 @@ from monitor.records.values import with_one_id
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import Looked, look, same_id
 from monitor.sources.sql.statements import ColumnKind, Output, Session, Statement, Want, concat
-from monitor.sources.sql.time_columns import comparable, without_offsets
-from monitor.sources.sql.time_ranges import Comparable, Interval, Range, Shape, coalesce
+from monitor.sources.sql.time_columns import event_time, without_offsets
+from monitor.sources.sql.time_ranges import Comparable, Interval, Shape, coalesce
 from monitor.specs.model import ModelSpec, Relation
+from monitor.specs.protocols import Range
 
 _MOST_RANGES = 400  # of a statement that finds them by an index
-_MOST_FILTERS = 50  # of a statement that compares each row with them
+MOST_FILTERS = 50  # of a statement that compares each row with them
 _TIMES = ("event_time", "logged_at", "reported_at")
 _LOOKED_AT, _ENOUGH = 100, 10  # rows whose texts tell the format of times
 _AT_ONCE = 20_000  # texts that are looked at in Python's memory
@@ -52,7 +53,7 @@ def read_records(session: Session, engine: Engine, model: ModelSpec, ranges: Seq
 
 
 def read_labelled(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
-    """The same rows without features, joined (outer) with their labels."""
+    """The same rows without features, joined (outer) with their labels; with the challenger's output."""
     return _read(session, labelled_scan(session, engine, model, ranges))
 
 
@@ -66,18 +67,17 @@ def record_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequ
 def labelled_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
     """What `read_labelled` reads."""
     looked = look(session, engine, model.predictions, "p")
-    outputs = (*prediction_outputs(looked, model), *challenger_outputs(looked, model))
+    outputs = prediction_outputs(looked, model)
+    if (challenger := model.reading.challenger) is not None:
+        outputs += (looked.output(of_challenger(model.reading), "challenger", challenger.column),)
     if model.labels is None:
         return _scan(session, looked, model, ranges, outputs, "")
     labels = look_labels(session, engine, model.labels, looked)
-    join = (
-        ""
-        if labels is looked
-        else f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, looked, labels)}"
-    )
-    return _scan(
-        session, looked, model, ranges, (*outputs, *label_outputs(labels, model.labels, model.reading)), join
-    )
+    outputs += label_outputs(labels, model.labels, model.reading)
+    join = ""
+    if labels is not looked:
+        join = f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, looked, labels)}"
+    return _scan(session, looked, model, ranges, outputs, join)
 
 
 def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
@@ -103,20 +103,6 @@ def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
     return tuple(
         looked.output(want, role, column, unit=reading.unit(role)) for role, want, column in columns if column
     )
-
-
-def challenger_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
-    """The challenger's score, or class, which labels alone are counted with.
-
-    Raises
-    ------
-    SourceError
-        if its column is missing.
-    """
-    challenger = model.reading.challenger
-    if challenger is None:
-        return ()
-    return (looked.output(of_challenger(model.reading), "challenger", challenger.column),)
 
 
 def label_outputs(looked: Looked, relation: Relation, reading: Reading) -> tuple[Output, ...]:
@@ -174,9 +160,9 @@ def pieces(session: Session, looked: Looked, time: Comparable, ranges: Sequence[
     if len(intervals) == 1:
         yield Piece("", looked.item, time.within(intervals[0]))
     elif intervals and looked.engine.skips_by_bounds:
-        yield _any_of(looked, time, time.intervals(coalesce(ranges, _MOST_FILTERS)))
+        yield _any_of(looked, time, time.intervals(coalesce(ranges, MOST_FILTERS)))
     elif intervals and not looked.engine.has_index(session, looked.item, _covering(time, intervals)):
-        intervals = time.intervals(coalesce(ranges, _MOST_FILTERS))
+        intervals = time.intervals(coalesce(ranges, MOST_FILTERS))
         chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined(time)})"
         where = f"{_covering(time, intervals)} AND {chosen}"
         yield Piece(_values(looked, intervals), looked.item, where)
@@ -196,7 +182,7 @@ def _by_index(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -
 
 
 def _any_of(looked: Looked, time: Comparable, intervals: Sequence[Interval]) -> Piece:
-    return Piece("", looked.item, f"({' OR '.join(f'({time.within(one)})' for one in intervals)})")
+    return Piece("", looked.item, f"({time.any_of(intervals)})")
 
 
 def _joined(time: Comparable) -> str:
@@ -229,9 +215,8 @@ def _scan(
     outputs: tuple[Output, ...],
     join: str,
 ) -> Scan:
-    column = str(model.predictions.column("event_time"))
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else None
-    time = comparable(session, looked, column, "event_time", model.reading, near=span)
+    time = event_time(session, looked, model, span)
     if span is not None:
         time = without_offsets(session, looked, time, *span)
     statements = (
@@ -254,21 +239,21 @@ def _formats(
     So what is a time does not depend on how many panes are read at once. Cost: up to 100 rows.
     """
     texts = [
-        one
-        for one in outputs
-        if one.name in _TIMES and one.kind in (ColumnKind.TEXT, ColumnKind.MOMENT) and not one.plain
+        output
+        for output in outputs
+        if output.name in _TIMES and output.kind in (ColumnKind.TEXT, ColumnKind.MOMENT) and not output.plain
     ]
     if span is None or not texts:
         return {}
-    selected = ", ".join(f"{looked.engine.as_text(one.sql)} AS {one.name}" for one in texts)
+    selected = ", ".join(f"{looked.engine.as_text(output.sql)} AS {output.name}" for output in texts)
     near = replace(time, offsets=True).condition(*span)
     sql = f"SELECT {selected} FROM {looked.item}{join}"
     rows = session.rows(f"{sql} WHERE {near} LIMIT {_LOOKED_AT}")
     if len(rows) < _ENOUGH:
         rows += session.rows(f"{sql} LIMIT {_LOOKED_AT}")
-    found = {}
-    for one, values in zip(texts, zip(*rows, strict=True), strict=False):
+    formats = {}
+    for output, values in zip(texts, zip(*rows, strict=True), strict=False):
         counted = formats_of(pa.array([value for value in values if isinstance(value, str)], pa.string()))
         if (main := main_format(counted)) is not None:
-            found[one.name] = main
-    return found
+            formats[output.name] = main
+    return formats

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from monitor.records.rows import Batches
 from monitor.records.values import numbers
 
+INT64_MAX = 2**63 - 1
 _UNEQUAL = (  # no operator compares them, or one that compares areas
     *("json", "jsonpath", "xml", "refcursor"),
     *("point", "line", "lseg", "box", "path", "polygon", "circle"),

@@ -5,8 +5,10 @@ from dataclasses import replace
 from monitor.records.reading import Reading
 from monitor.sources.sql.relations import Looked
 from monitor.sources.sql.statements import Session
-from monitor.sources.sql.time_ranges import Comparable, Range, Shape
+from monitor.sources.sql.time_ranges import Comparable, Shape
 from monitor.sources.sql.time_shapes import TimeColumn
+from monitor.specs.model import ModelSpec
+from monitor.specs.protocols import Range
 
 
 def comparable(
@@ -32,9 +34,15 @@ def comparable(
         if the column is not there, or holds integers and no unit is configured.
     """
     ref, unit = looked.ref(column, role), reading.unit(role)
-    found = Comparable(ref, Shape.UNKNOWN, unit=unit or "us", zone=reading.zone)
+    time = Comparable(ref, Shape.UNKNOWN, unit=unit or "us", zone=reading.zone)
     asked = TimeColumn(looked.item, looked.title, column, role, looked.types[column], unit, near)
-    return looked.engine.comparable(session, asked, found)
+    return looked.engine.comparable(session, asked, time)
+
+
+def event_time(session: Session, looked: Looked, model: ModelSpec, near: Range | None) -> Comparable:
+    """Event times of the predictions, ready to be compared near a range of time."""
+    column = str(model.predictions.column("event_time"))
+    return comparable(session, looked, column, "event_time", model.reading, near=near)
 
 
 def without_offsets(session: Session, looked: Looked, time: Comparable, lo: int, hi: int) -> Comparable:

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from monitor.core.clock import DAY, MINUTE, SECOND, from_iso, to_datetime
+from monitor.specs.protocols import Range
 
-Range = tuple[int, int]
 Interval = tuple[str, str]
+T = TypeVar("T", int, str)
 
 FACTORS = {"s": SECOND, "ms": 1_000, "us": 1}  # microseconds of a unit of integers
 _TEXT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(?P<zone>Z|[+-]\d\d(:?\d\d)?)?)?")
@@ -62,7 +64,7 @@ class Comparable:
 
     def condition(self, lo: int, hi: int) -> str:
         """Condition of one range of time, widened."""
-        return "1 = 1" if self.shape is Shape.UNKNOWN else self._any(self.intervals([(lo, hi)]))
+        return "1 = 1" if self.shape is Shape.UNKNOWN else self.any_of(self.intervals([(lo, hi)]))
 
     def part(self, span: Range, piece: Range) -> str:
         """Condition of a piece of a range of time.
@@ -75,7 +77,7 @@ class Comparable:
         for first, last in self._widened([span]):
             lo = first if piece[0] <= span[0] else self._cut(piece[0], first, last)
             hi = last if piece[1] >= span[1] else self._cut(piece[1], first, last)
-            return self._any(self._literals([(lo, hi)] if lo < hi else []))
+            return self.any_of(self._literals([(lo, hi)] if lo < hi else []))
         return "1 = 0"
 
     def odd_near(self, span: Range) -> str | None:
@@ -91,14 +93,15 @@ class Comparable:
             " AND ".join([f"{self.sql} >= '{lo}'"] * bool(lo) + [f"{self.sql} < '{hi}'"] * bool(hi))
             for lo, hi in beside
         )
-        return " OR ".join(f"({one} AND {self.odd})" for one in bounds)
+        return " OR ".join(f"({bound} AND {self.odd})" for bound in bounds)
 
-    def _any(self, intervals: Sequence[Interval]) -> str:
-        return " OR ".join(f"({self.within(one)})" for one in intervals) if intervals else "1 = 0"
+    def any_of(self, intervals: Sequence[Interval]) -> str:
+        """Condition of some intervals."""
+        return " OR ".join(f"({self.within(interval)})" for interval in intervals) if intervals else "1 = 0"
 
     def _widened(self, ranges: Sequence[Range]) -> list[Range]:
         """Disjoint ranges of what the column says, as microseconds, that hold every time of the ranges."""
-        merged = merge([one for one in ranges if one[0] < one[1]])
+        merged = merge([span for span in ranges if span[0] < span[1]])
         match self.shape:
             case Shape.EPOCH:
                 unit = FACTORS[self.unit]
@@ -132,9 +135,9 @@ class Comparable:
         return min(max(us // step * step, first), last)
 
 
-def merge(ranges: Sequence[Range]) -> list[Range]:
-    """Ranges in order, those that touch made one."""
-    result: list[Range] = []
+def merge(ranges: Sequence[tuple[T, T]]) -> list[tuple[T, T]]:
+    """Ranges, or intervals of text, in order, those that touch made one."""
+    result: list[tuple[T, T]] = []
     for lo, hi in sorted(ranges):
         if result and lo <= result[-1][1]:
             result[-1] = (result[-1][0], max(hi, result[-1][1]))
@@ -169,23 +172,17 @@ def texts(ranges: Sequence[Range]) -> list[Interval]:
     whole day is bounded by its date alone, and a part of a day has an interval for each separator. Ranges
     that touch at a whole minute have intervals that touch: no text lies between them.
     """
-    found: list[Interval] = []
+    intervals: list[Interval] = []
     for lo, hi in ranges:
         first, last = max(lo, _FIRST) // MINUTE * MINUTE, -(-min(hi, _LAST) // MINUTE) * MINUTE
-        found.extend(_text_intervals(first, last))
-    result: list[Interval] = []
-    for low, high in sorted(found):
-        if result and low <= result[-1][1]:
-            result[-1] = (result[-1][0], max(high, result[-1][1]))
-        else:
-            result.append((low, high))
-    return result
+        intervals.extend(_text_intervals(first, last))
+    return merge(intervals)
 
 
 def text_zones(samples: Sequence[str]) -> set[str]:
     """How the ISO times among the samples end: "", "Z" or an offset. Empty where none is a time."""
-    found = (_TEXT.fullmatch(sample) for sample in samples)
-    return {match["zone"] or "" for match in found if match}
+    matches = (_TEXT.fullmatch(sample) for sample in samples)
+    return {match["zone"] or "" for match in matches if match}
 
 
 def _text_intervals(lo: int, hi: int) -> list[Interval]:
@@ -213,8 +210,8 @@ def _beside(window: Sequence[Interval]) -> list[Interval]:
         return []
     year = int(window[-1][1][:4])
     gaps = [("1999-A", "2000-"), (f"{year:04}-A", f"{year + 1:04}-")]
-    found = {gap for gap in gaps if not any(lo <= gap[0] < hi for lo, hi in window)}
-    return [("", min("1900-", window[0][0])), *sorted(found), (max("2100-", window[-1][1]), "")]
+    outside = {gap for gap in gaps if not any(lo <= gap[0] < hi for lo, hi in window)}
+    return [("", min("1900-", window[0][0])), *sorted(outside), (max("2100-", window[-1][1]), "")]
 
 
 def _date(us: int) -> str:

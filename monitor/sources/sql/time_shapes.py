@@ -7,7 +7,8 @@ from datetime import date, datetime
 from monitor.core.errors import SourceError
 from monitor.records.times import of_most_frequent_format
 from monitor.sources.sql.statements import Session
-from monitor.sources.sql.time_ranges import Comparable, Range, Shape, text_zones
+from monitor.sources.sql.time_ranges import Comparable, Shape, text_zones
+from monitor.specs.protocols import Range
 
 SAMPLES = 100  # values that are looked at
 
@@ -37,12 +38,12 @@ class TimeColumn:
     near: str | Range | None = None
 
 
-def utc(found: Comparable, *, zoned: bool) -> Comparable:
+def utc(time: Comparable, *, zoned: bool) -> Comparable:
     """Times of a session in UTC; those without a zone are of the configured one."""
-    return replace(found, shape=Shape.NAIVE, zone="UTC" if zoned else found.zone)
+    return replace(time, shape=Shape.NAIVE, zone="UTC" if zoned else time.zone)
 
 
-def epoch(asked: TimeColumn, found: Comparable) -> Comparable:
+def epoch(asked: TimeColumn, time: Comparable) -> Comparable:
     """Integers of a unit.
 
     Raises
@@ -55,30 +56,30 @@ def epoch(asked: TimeColumn, found: Comparable) -> Comparable:
             f'{asked.title}: column "{asked.column}" ({asked.role}) holds integers: '
             f'say their unit, as in {asked.role}_unit = "ms"'
         )
-    return replace(found, shape=Shape.EPOCH)
+    return replace(time, shape=Shape.EPOCH)
 
 
-def by_value(session: Session, asked: TimeColumn, found: Comparable) -> Comparable:
+def by_value(session: Session, asked: TimeColumn, time: Comparable) -> Comparable:
     """What a look at some values tells, where the database's types do not."""
-    values = samples(session, asked.item, found.sql)
+    values = samples(session, asked.item, time.sql)
     if not values:
-        return replace(found, shape=Shape.NOTHING)
+        return replace(time, shape=Shape.NOTHING)
     first = values[0]
     if isinstance(first, date):
         zoned = isinstance(first, datetime) and first.tzinfo is not None
-        return replace(found, shape=Shape.INSTANT if zoned else Shape.NAIVE)
+        return replace(time, shape=Shape.INSTANT if zoned else Shape.NAIVE)
     if isinstance(first, str):
-        return found if asked.unit is not None else of_texts(found, values, None)
-    return epoch(asked, found)
+        return time if asked.unit is not None else of_texts(time, values, None)
+    return epoch(asked, time)
 
 
-def texts_near(session: Session, asked: TimeColumn, found: Comparable) -> list[object]:
+def texts_near(session: Session, asked: TimeColumn, time: Comparable) -> list[object]:
     """Some texts of the rows that are asked for, to touch no others; of any, if these have none."""
     near = asked.near
     if isinstance(near, tuple):
-        near = replace(found, shape=Shape.TEXT, offsets=True).condition(*near)
-    some = samples(session, asked.item, found.sql, near) if near else []
-    return some or samples(session, asked.item, found.sql)
+        near = replace(time, shape=Shape.TEXT, offsets=True).condition(*near)
+    some = samples(session, asked.item, time.sql, near) if near else []
+    return some or samples(session, asked.item, time.sql)
 
 
 def samples(session: Session, item: str, sql: str, where: str = "1 = 1") -> list[object]:
@@ -87,7 +88,7 @@ def samples(session: Session, item: str, sql: str, where: str = "1 = 1") -> list
     return [row[0] for row in session.rows(f"SELECT {sql} AS value FROM {item} {there} LIMIT {SAMPLES}")]
 
 
-def of_texts(found: Comparable, values: Sequence[object], odd: str | None) -> Comparable:
+def of_texts(time: Comparable, values: Sequence[object], odd: str | None) -> Comparable:
     """Shape of a column of texts.
 
     Parameters
@@ -96,9 +97,9 @@ def of_texts(found: Comparable, values: Sequence[object], odd: str | None) -> Co
         condition of texts that are no times, where the engine can say one.
     """
     if not values:
-        return replace(found, shape=Shape.NOTHING)
+        return replace(time, shape=Shape.NOTHING)
     zones = text_zones(of_most_frequent_format([str(value) for value in values]))
     if not zones:
-        return replace(found, odd=odd)
-    found = replace(found, shape=Shape.TEXT, odd=odd, offsets=not zones <= {"", "Z"})
-    return found if zones == {""} else replace(found, zone="UTC")
+        return replace(time, odd=odd)
+    time = replace(time, shape=Shape.TEXT, odd=odd, offsets=not zones <= {"", "Z"})
+    return time if zones == {""} else replace(time, zone="UTC")

@@ -25,7 +25,7 @@ class Aside(StrEnum):
     HELD = "held"
 
 
-def generation_of(config: str, known: Sequence[tuple[str, int, bool]]) -> int:
+def generation_of(config: str, configurations: Sequence[tuple[str, int, bool]]) -> int:
     """Generation of a configuration that comes into use.
 
     It is the newest one, unless it was in use before one that a daemon still uses: an old file that is
@@ -40,14 +40,14 @@ def generation_of(config: str, known: Sequence[tuple[str, int, bool]]) -> int:
 
     Parameters
     ----------
-    known
+    configurations
         configuration, generation, and whether a daemon uses it now.
     """
-    own = max((generation for other, generation, _ in known if other == config), default=0)
-    newest = max((generation for _, generation, _ in known), default=0)
+    own = max((generation for other, generation, _ in configurations if other == config), default=0)
+    newest = max((generation for _, generation, _ in configurations), default=0)
     if own and own == newest:
         return own
-    if own and any(alive and generation > own for _, generation, alive in known):
+    if own and any(alive and generation > own for _, generation, alive in configurations):
         return own
     return newest + 1
 
@@ -77,12 +77,14 @@ def join(
         inherit(connection, run, owner)
         connection.execute(update(daemons).where(*others, daemons.c.expires_at > now).values(expires_at=now))
     connection.execute(delete(daemons).where(*others, daemons.c.expires_at < now - _KEPT))
-    known = connection.execute(
+    configurations = connection.execute(
         select(daemons.c.config, daemons.c.generation, daemons.c.expires_at > now).where(daemons.c.run == run)
     ).all()
-    generation = generation_of(config, [(other, number, bool(alive)) for other, number, alive in known])
-    _put(connection, run, owner, config, generation, ttl)
-    if any(number == generation for _, number, _ in known):
+    generation = generation_of(
+        config, [(other, number, bool(alive)) for other, number, alive in configurations]
+    )
+    beat(connection, run, owner, config, generation, ttl)
+    if any(number == generation for _, number, _ in configurations):
         return generation, None
     cycles = select(models.c.model, models.c.as_of).where(models.c.run == run, models.c.as_of.is_not(None))
     return generation, {row.model: row.as_of for row in connection.execute(cycles)}
@@ -103,7 +105,9 @@ def inherit(connection: Connection, run: str, owner: str) -> None:
 
 def beat(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> None:
     """Say that a daemon lives, for `ttl` microseconds more."""
-    _put(connection, run, owner, config, generation, ttl)
+    now = int(connection.execute(select(database_now(connection))).scalar_one())
+    row = {"run": run, "owner": owner, "config": config, "generation": generation, "expires_at": now + ttl}
+    put(connection, daemons, [row])
 
 
 def leave(connection: Connection, run: str, owner: str) -> None:
@@ -195,12 +199,6 @@ def require_schema(connection: Connection, schema: str) -> None:
         raise StoreError(
             f"the store was migrated to version {version}, this process knows {schema}: update it"
         )
-
-
-def _put(connection: Connection, run: str, owner: str, config: str, generation: int, ttl: int) -> None:
-    now = int(connection.execute(select(database_now(connection))).scalar_one())
-    row = {"run": run, "owner": owner, "config": config, "generation": generation, "expires_at": now + ttl}
-    put(connection, daemons, [row])
 
 
 def _serialized(connection: Connection, run: str) -> None:

@@ -21,14 +21,16 @@ _LONGEST_ERROR = 500
 _AT_A_TIME = 1_000
 
 
-def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) -> None:
+def write(connection: Connection, run: str, model: str, notices: Sequence[Notice]) -> None:
     """Put notices into the outbox, a row for each channel; what is there already stays as it is."""
-    if not told:
+    if not notices:
         return
     now = connection.scalar(select(database_now(connection)))
     rows = [
         {
-            "key": _key(run, model, notice, channel),
+            "key": content_hash(
+                [run, model, notice.rule, notice.as_of, notice.kind, notice.severity, channel]
+            ),
             "run": run,
             "model": model,
             "rule": notice.rule,
@@ -43,14 +45,10 @@ def write(connection: Connection, run: str, model: str, told: Sequence[Notice]) 
             "given_up_at": None,
             "error": "",
         }
-        for notice in told
+        for notice in notices
         for channel in notice.channels
     ]
     add(connection, outbox, rows)
-
-
-def _key(run: str, model: str, notice: Notice, channel: str) -> str:
-    return content_hash([run, model, notice.rule, notice.as_of, notice.kind, notice.severity, channel])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +63,9 @@ class SqlOutbox:
         with reading(self.engine) as connection:
             wait = (outbox.c.next_at - database_now(connection)).label("wait")
             order = outbox.c.as_of, outbox.c.model, outbox.c.rule, outbox.c.kind
-            found = connection.execute(select(outbox, wait).where(self._of(channel)).order_by(*order))
+            rows = connection.execute(select(outbox, wait).where(self._of(channel)).order_by(*order))
             with understood("table outbox"):
-                return [_waiting(row) for row in found.mappings()]
+                return [_waiting(row) for row in rows.mappings()]
 
     def claim(self, notice: WaitingNotice, wait: int) -> bool:
         """Have a notice for `wait` microseconds; False: another process has it, or it waits no more.

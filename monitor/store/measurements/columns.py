@@ -77,17 +77,17 @@ def detail_of(text: str | None) -> Detail | None:
     return Detail(columns, rows)
 
 
-def key_of(found: Sequence[Any]) -> tuple[int, str, str]:
+def key_of(values: Sequence[Any]) -> tuple[int, str, str]:
     """(end, measure, subject) of the values of COLUMNS."""
-    return found[_END], found[_MEASURE], found[_SUBJECT]
+    return values[_END], values[_MEASURE], values[_SUBJECT]
 
 
-def is_sure_or_absent(found: Sequence[Any]) -> bool:
+def is_sure_or_absent(values: Sequence[Any]) -> bool:
     """Whether the values of COLUMNS hold an interval or a reason."""
-    return found[_REASON] is not None or found[_LEVEL] is not None
+    return values[_REASON] is not None or values[_LEVEL] is not None
 
 
-def row_of(found: Sequence[Any]) -> MeasurementRow:
+def row_of(values: Sequence[Any]) -> MeasurementRow:
     """Row of the values of COLUMNS.
 
     Raises
@@ -95,35 +95,30 @@ def row_of(found: Sequence[Any]) -> MeasurementRow:
     CodecError
         if they are not those of a row.
     """
-    try:
-        return _row_of(found)
-    except DAMAGE as error:
-        window, measure = found[0], found[_MEASURE]
-        raise damaged(f'a measurement "{measure}" of the window "{window}"', repr(error)) from error
-
-
-def _row_of(found: Sequence[Any]) -> MeasurementRow:
     (
         window, end, truth, version, segment, measure, subject, against, value, reason,
         n, lower, upper, level, resolution, coverage, warning, detail,
-    ) = found  # fmt: skip
-    return MeasurementRow(
-        window=window,
-        window_end=end,
-        truth=_TRUTHS[truth],
-        version=version or None,
-        segment=segment or None,
-        measure=measure,
-        subject=subject,
-        measurement=Measurement(
-            value,
-            n,
-            None if reason is None else _REASONS[reason],
-            None if level is None else Interval(lower, upper, level),
-            resolution,
-            None if detail is None else detail_of(detail),
-        ),
-        coverage=coverage,
-        warning=warning,
-        against=against,
-    )
+    ) = values  # fmt: skip
+    try:
+        return MeasurementRow(
+            window=window,
+            window_end=end,
+            truth=_TRUTHS[truth],
+            version=version or None,
+            segment=segment or None,
+            measure=measure,
+            subject=subject,
+            measurement=Measurement(
+                value,
+                n,
+                None if reason is None else _REASONS[reason],
+                None if level is None else Interval(lower, upper, level),
+                resolution,
+                detail_of(detail),
+            ),
+            coverage=coverage,
+            warning=warning,
+            against=against,
+        )
+    except DAMAGE as error:
+        raise damaged(f'a measurement "{measure}" of the window "{window}"', repr(error)) from error

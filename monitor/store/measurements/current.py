@@ -27,8 +27,8 @@ def read(
     """(model, as of, row) of one model or of all, of some measures or of all, in the order of the key."""
     given = {"run": run, "model": model, "measures": None if measures is None else sorted(measures)}
     asked = {name: value for name, value in given.items() if value is not None}
-    found = connection.execute(_query(tuple(asked)), asked).all()
-    return [(row[0], row[1], row_of(row[2:])) for row in found]
+    rows = connection.execute(_query(tuple(asked)), asked).all()
+    return [(row[0], row[1], row_of(row[2:])) for row in rows]
 
 
 @lru_cache(maxsize=4)

@@ -1,6 +1,7 @@
 """Kept measurements: append-only, each with its provenance. The revision of a window is its rank by as of."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import (
@@ -24,6 +25,8 @@ from monitor.store.tables import alerts, provenance, snapshots
 
 Kept = tuple[str, int, MeasurementRow]
 
+_KEY = ("model", "window", "window_end", "version", "segment", "measure", "subject", "against")
+
 _WHOLE_PERFORMANCE = (
     select(*(null() if column is snapshots.c.detail else column for column in columns_of(snapshots)))
     .where(
@@ -44,26 +47,9 @@ def append(
     connection: Connection, run: str, model: str, behind: Provenance, rows: Sequence[MeasurementRow]
 ) -> None:
     """Keep rows as of `behind.as_of`, and what stood behind them; what is kept already stays as it is."""
-    newest = (behind.newest_logged_at, behind.newest_reported_at)
-    add(
-        connection,
-        provenance,
-        [
-            {
-                "run": run,
-                "model": model,
-                "as_of": int(behind.as_of),
-                "grid": behind.grid,
-                "reference": behind.reference,
-                "config": behind.config,
-                "code": behind.code,
-                "rows_read": int(behind.rows_read),
-                "newest_logged_at": newest[0],
-                "newest_reported_at": newest[1],
-            }
-        ],
-    )
-    as_of = int(behind.as_of)
+    as_of, rows_read = int(behind.as_of), int(behind.rows_read)
+    row = asdict(behind) | {"run": run, "model": model, "as_of": as_of, "rows_read": rows_read}
+    add(connection, provenance, [row])
     write_many(connection, snapshots, [values_of(run, model, as_of, row) for row in rows], keep=True)
 
 
@@ -126,24 +112,9 @@ def history(connection: Connection, run: str, filters: dict[str, str], as_of: in
         None: all revisions. Else only the newest at or before it; truth is no part of the key here,
         so that a settled row takes the place of the provisional ones before it.
     """
-    chosen = [snapshots.c.run == run, *(snapshots.c[name] == value for name, value in filters.items())]
-    query = select(snapshots.c.model, snapshots.c.as_of, *columns_of(snapshots)).where(*chosen)
-    if as_of is not None:
-        query = _newest(query, as_of)
-    key = (
-        "model",
-        "window",
-        "window_end",
-        "version",
-        "segment",
-        "measure",
-        "subject",
-        "against",
-        "as_of",
-        "truth",
-    )
-    names = query.selected_columns
-    rows = connection.execute(query.order_by(*(names[name] for name in key)))
+    query = _kept(run, filters, as_of, (None, None))
+    columns = query.selected_columns
+    rows = connection.execute(query.order_by(*(columns[name] for name in (*_KEY, "as_of", "truth"))))
     return [(model, kept, row_of(rest)) for model, kept, *rest in rows]
 
 
@@ -182,22 +153,26 @@ def stream(
     filters, as_of
         as in `history`.
     """
+    query = _kept(run, filters, as_of, ends)
+    columns = query.selected_columns
+    key = [columns[column.name] for column in snapshots.primary_key if column.name != "run"]
+    rows = connection.execution_options(yield_per=size).execute(query.order_by(*key))
+    yield from rows.partitions()
+
+
+def _kept(
+    run: str, filters: dict[str, str], as_of: int | None, ends: tuple[int | None, int | None]
+) -> Select[Any]:
+    """Query of `history` and `stream`, without an order."""
     after, until = ends
     chosen = [snapshots.c.run == run, *(snapshots.c[name] == value for name, value in filters.items())]
     chosen += [] if after is None else [snapshots.c.window_end > after]
     chosen += [] if until is None else [snapshots.c.window_end <= until]
     query = select(snapshots.c.model, snapshots.c.as_of, *columns_of(snapshots)).where(*chosen)
-    query = query if as_of is None else _newest(query, as_of)
-    names = query.selected_columns
-    key = [names[column.name] for column in snapshots.primary_key if column.name != "run"]
-    rows = connection.execution_options(yield_per=size).execute(query.order_by(*key))
-    yield from rows.partitions()
-
-
-def _newest(query: Select[tuple[object, ...]], as_of: int) -> Select[tuple[object, ...]]:
-    key = ("model", "window", "window_end", "version", "segment", "measure", "subject", "against")
+    if as_of is None:
+        return query
     rank = func.rank().over(
-        partition_by=[snapshots.c[name] for name in key], order_by=snapshots.c.as_of.desc()
+        partition_by=[snapshots.c[name] for name in _KEY], order_by=snapshots.c.as_of.desc()
     )
     ranked = query.add_columns(rank.label("revision_rank")).where(snapshots.c.as_of <= as_of).subquery()
     kept = [column for column in ranked.c if column.name != "revision_rank"]
@@ -209,20 +184,6 @@ def provenances(connection: Connection, run: str, model: str | None) -> list[tup
     query = select(provenance).where(provenance.c.run == run)
     if model is not None:
         query = query.where(provenance.c.model == model)
-    rows = connection.execute(query.order_by(provenance.c.model, provenance.c.as_of))
-    return [
-        (
-            name,
-            Provenance(
-                as_of=as_of,
-                grid=grid,
-                reference=reference,
-                config=config,
-                code=code,
-                rows_read=rows_read,
-                newest_logged_at=logged,
-                newest_reported_at=reported,
-            ),
-        )
-        for _, name, as_of, grid, reference, config, code, rows_read, logged, reported in rows
-    ]
+    rows = connection.execute(query.order_by(provenance.c.model, provenance.c.as_of)).mappings()
+    names = Provenance.__dataclass_fields__
+    return [(row["model"], Provenance(**{name: row[name] for name in names})) for row in rows]

@@ -228,7 +228,7 @@ def _libpq_uri(url: URL) -> str:
     """
     query = {"application_name": "monitor", "connect_timeout": "10", **url.query}
     values = {name: (value,) if isinstance(value, str) else value for name, value in sorted(query.items())}
-    pairs = (f"{quote(name, safe='')}={quote(one, safe='')}" for name in values for one in values[name])
+    pairs = (f"{quote(name, safe='')}={quote(value, safe='')}" for name in values for value in values[name])
     account = "" if url.username is None else quote(url.username, safe="")
     account += "" if url.password is None else f":{quote(url.password, safe='')}"
     host = f"[{url.host}]" if ":" in (url.host or "") else url.host or ""

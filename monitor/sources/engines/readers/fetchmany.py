@@ -19,11 +19,9 @@ from monitor.sources.address import Address
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import Engine
 from monitor.sources.failures import refused, unavailable
-from monitor.sources.sql.statements import ColumnKind, Statement, concat, join_numbers, join_texts
+from monitor.sources.sql.statements import INT64_MAX, ColumnKind, Statement, concat, join_numbers, join_texts
 from monitor.specs.deadlines import answered_within
 from monitor.specs.model import SourceSpec
-
-_INT64_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +179,7 @@ def _apart(
 
 def _whole(value: float | Decimal) -> int:
     """Nearest int64 towards zero, as SQLite casts."""
-    return 0 if math.isnan(value) else int(max(min(value, _INT64_MAX), -_INT64_MAX - 1))
+    return 0 if math.isnan(value) else int(max(min(value, INT64_MAX), -INT64_MAX - 1))
 
 
 def _text(value: Any) -> str:

@@ -78,7 +78,7 @@ class SparkSqlSession:
         """
         if not scan.statements:
             return COUNTED.empty_table()
-        frame = reduce(lambda one, other: one.unionAll(other), map(self._frame, scan.statements))
+        frame = reduce(lambda left, right: left.unionAll(right), map(self._frame, scan.statements))
         at = [output.name for output in scan.outputs].index("event_time")
         us = spark.micros(f"c{at}", scan.outputs[at].kind, reading.unit("event_time"), reading.zone)
         if us is None:
@@ -217,5 +217,5 @@ def _connected(builder: Any) -> Any:
 
 def _first(said: str) -> str:
     """What an error says in a line; of an error of gRPC its details."""
-    found = re.search(r'details = "([^"\n]*)', said)
-    return found[1] if found else next(iter(said.strip().splitlines()), "an error without words")
+    details = re.search(r'details = "([^"\n]*)', said)
+    return details[1] if details else next(iter(said.strip().splitlines()), "an error without words")

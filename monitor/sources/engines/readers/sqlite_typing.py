@@ -46,16 +46,16 @@ def batches(statement: Statement, fetch: Callable[[str], Iterator[pa.Table]]) ->
 def _alike(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table | None:
     """All rows, if all values are as their columns say."""
     try:
-        table = fetch(guarded(statement, mixed=False)).slice(1)
+        fetched = fetch(guarded(statement, mixed=False)).slice(1)
     except adbc_driver_manager.Error as error:
         if MIXED_TYPES.text not in str(error):
             raise
         return None
-    if [_TYPES[literal] for literal, _ in _columns(statement, mixed=False)] != table.schema.types:
+    if [_TYPES[literal] for literal, _ in _columns(statement, mixed=False)] != fetched.schema.types:
         return None
-    found = unguarded(statement, table, mixed=False)
-    times = (found[output.name] for output in statement.outputs if output.kind is ColumnKind.MOMENT)
-    return None if any(map(_marked, times)) else found
+    table = unguarded(statement, fetched, mixed=False)
+    times = (table[output.name] for output in statement.outputs if output.kind is ColumnKind.MOMENT)
+    return None if any(map(_marked, times)) else table
 
 
 def guarded(statement: Statement, *, mixed: bool = True) -> str:
