@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -177,24 +178,36 @@ class SqlSource:
         self.reader.close()
 
     def _changed(self, read_changed: ReadChanged, model: ModelSpec, wanted: Wanted) -> Batches:
-        """Changes in slices of event time: the first an hour, the next as wide as would hold 200,000 rows.
+        """Changes in slices of time: the first an hour, the next as wide as would hold 200,000 rows.
 
-        Changes of a cycle or two are one slice, and so is what was as few when it was read last. Where
-        nothing finds a slice without reading all rows, they come as one stream, which cannot be tried again
-        once a part of it has been handed on, and takes as long as its rows take to be added up.
+        Changes of a cycle or two are one slice, and so is what was as few when it was read last. Where an
+        index finds what was seen since a moment, slices are of that time, else of event time: each of those
+        would go through all that was seen. Where nothing finds a slice without reading all rows, they come
+        as one stream, which cannot be tried again once a part of it has been handed on, and takes as long as
+        its rows take to be added up.
         """
         span, engine = wanted.bounds, self.reader.engine
         key = (model.name, read_changed.__name__)
+        labels = read_changed is changes.read_changed_labels
         most = self.slice_rows or retries.ROWS
         recent = wanted.since is not None and wanted.as_of - wanted.since <= 2 * max(model.every, DAY)
+        by_seen = (
+            wanted.since is not None
+            and not recent
+            and self._retries.run(
+                lambda session: changes.finds_seen(session, engine, model, wanted, labels=labels)
+            )
+        )
+        if by_seen:
+            span = (wanted.since or 0, wanted.as_of + 1)
         width = span[1] - span[0] if recent else self._width.get(key, HOUR * most // retries.ROWS)
 
         def read(session: Session, piece: Range) -> Batches:
-            return read_changed(session, engine, model, wanted.of(piece))
+            part = replace(wanted, seen=piece) if by_seen else wanted.of(piece)
+            return read_changed(session, engine, model, part)
 
         def finds_slices(session: Session) -> bool:
-            labels = read_changed is changes.read_changed_labels
-            return changes.finds_slices(session, engine, model, span, labels=labels)
+            return by_seen or changes.finds_slices(session, engine, model, span, labels=labels)
 
         if width < span[1] - span[0] and not self._retries.run(finds_slices):
             with self.session() as session:

@@ -30,6 +30,8 @@ class Wanted:
         None: whenever they were seen.
     piece
         of the bounds: pieces that make them up hold each row once. None: all of them.
+    seen
+        piece of the time from `since` on in which rows were seen: as `piece`, which is None then.
     odd
         rows whose event times are no times come with the first piece, if all rows are asked for.
     """
@@ -38,10 +40,11 @@ class Wanted:
     as_of: int
     bounds: Range
     piece: Range | None = None
+    seen: Range | None = None
     odd: bool = True
 
     def of(self, piece: Range) -> "Wanted":
-        """The same of a piece."""
+        """The same of a piece of the bounds."""
         return self if piece == self.bounds else replace(self, piece=piece)
 
     def condition(self, event: Comparable) -> str:
@@ -52,9 +55,16 @@ class Wanted:
         odd = event.odd_near(self.bounds) if first else None
         return own if odd is None else f"{own} OR {odd}"
 
+    def recent(self, seen: Comparable) -> str:
+        """Condition of the time at which rows were seen."""
+        span = (self.since or 0, self.as_of + 1)
+        return seen.condition(*span) if self.seen is None else seen.part(span, self.seen)
+
     def unseen(self, event: Comparable) -> str:
         """Condition of the event time of rows whose own time is not known: theirs stands for it."""
         lo, hi = self.bounds
+        if self.seen is not None and self.seen[0] != self.since:
+            return "1 = 0"  # they came with the first piece
         late = event.condition(max(lo, self.since or lo), hi)
         return late if self.piece is None else f"({late}) AND ({event.part(self.bounds, self.piece)})"
 
@@ -115,8 +125,26 @@ def finds_slices(session: Session, engine: Engine, model: ModelSpec, span: Range
     if not labels or model.labels is None or not has_own_table(model.labels) or engine.hashes_joins:
         return True
     here = look_labels(session, engine, model.labels, looked)
-    ref = here.ref(str(model.labels.column("id")), "id of the labels")
-    return engine.has_index(session, here.item, f"{ref} = (SELECT {ref} FROM {here.item} LIMIT 1)")
+    return _finds_ids(session, here, str(model.labels.column("id")))
+
+
+def finds_seen(session: Session, engine: Engine, model: ModelSpec, wanted: Wanted, *, labels: bool) -> bool:
+    """Whether an index finds the rows seen within an hour, and another the predictions of labels."""
+    looked = look(session, engine, model.predictions, "p")
+    here = look_labels(session, engine, model.labels, looked) if labels and model.labels else looked
+    near = event_time(session, looked, model, wanted.bounds).condition(*wanted.bounds)
+    role = "reported_at" if labels else "logged_at"
+    seen = _time(session, here, model, role, near if here is looked else None)
+    if seen is None or not engine.has_indexes or seen.shape in (Shape.UNKNOWN, Shape.NOTHING):
+        return False
+    if not engine.has_index(session, here.item, seen.condition(wanted.as_of - HOUR, wanted.as_of)):
+        return False
+    return here is looked or _finds_ids(session, looked, str(model.predictions.column("id")))
+
+
+def _finds_ids(session: Session, looked: Looked, column: str) -> bool:
+    ref = looked.ref(column, "id")
+    return looked.engine.has_index(session, looked.item, f"{ref} = (SELECT {ref} FROM {looked.item} LIMIT 1)")
 
 
 def has_rows(session: Session, engine: Engine, model: ModelSpec, as_of: int, bounds: Range) -> bool:
@@ -232,7 +260,7 @@ def _since(
     """
     if wanted.since is None:
         return [wanted.condition(event)]
-    recent = seen.condition(wanted.since, wanted.as_of + 1)
+    recent = wanted.recent(seen)
     within, off_index = event, looked.engine.off_index(event.sql)
     if wanted.piece is None and off_index and looked.engine.has_index(session, looked.item, recent):
         within = replace(event, sql=off_index)  # else the wider range may be looked for
