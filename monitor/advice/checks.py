@@ -57,7 +57,7 @@ class CheckedModel:
 
     Parameters
     ----------
-    found
+    find_features
         the features were found by themselves.
     queries
         what a cycle and an audit run; only if it was asked for.
@@ -66,7 +66,7 @@ class CheckedModel:
     name: str
     numeric: tuple[str, ...]
     categorical: tuple[str, ...]
-    found: bool
+    find_features: bool
     rows: Rows | None
     labels: Rows | None
     newest: int | None
@@ -169,7 +169,7 @@ def _sound(
         name=model.name,
         numeric=counting.reading.numeric,
         categorical=counting.reading.categorical,
-        found=model.find_features,
+        find_features=model.find_features,
         rows=inspection.rows,
         labels=inspection.labels,
         newest=inspection.newest,

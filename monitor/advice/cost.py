@@ -149,9 +149,9 @@ def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result
     arms = (
         comparison(counting, labels, labels, options) if whole and counting.reading.arms is not None else []
     )
-    told = label_quality(counting, labels, options, delays=whole)
+    quality_of_labels = label_quality(counting, labels, options, delays=whole)
     for truth in (Truth.PROVISIONAL, Truth.SETTLED) if counting.reading.labelled else ():
-        for result in (*performance(counting, labels, options), *told, *arms):
+        for result in (*performance(counting, labels, options), *quality_of_labels, *arms):
             yield truth, result
     if counting.label is not None and whole:
         grid = counting.histogram(labels, label_shift.LABEL)

@@ -164,7 +164,7 @@ def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> Non
     if checked.faults:
         return
     for model in checked.models:
-        if model.found:
+        if model.find_features:
             numeric, categorical = (
                 ", ".join(names) or "none" for names in (model.numeric, model.categorical)
             )

@@ -17,20 +17,20 @@ def listed(
 ) -> list[ShownAlert]:
     """Alerts that are pending or firing, or, with the history, all; each with who has seen it."""
     names = set(app.names(model)) if model is None or not app.is_history(model) else {model}
-    found = app.store.alerts(model, ended=history, as_of=as_of)
+    alerts = app.store.alerts(model, ended=history, as_of=as_of)
     seen = app.store.events(model, ACKNOWLEDGED)
     return [
         ShownAlert(name, alert, _seen_by(name, alert, seen))
-        for name, alert in found
+        for name, alert in alerts
         if model is not None or name in names or history
     ]
 
 
 def _seen_by(model: str, alert: Alert, seen: Iterable[Event]) -> str:
     mine = [
-        one
-        for one in seen
-        if (one.model, one.subject) == (model, str(alert.series)) and one.detail == _since(alert)
+        event
+        for event in seen
+        if (event.model, event.subject) == (model, str(alert.series)) and event.detail == _since(alert)
     ]
     return f"{mine[-1].who}: {mine[-1].why}" if mine else ""
 
@@ -50,7 +50,7 @@ def accept(app: App, decision: Decision, until: int | None, *, model: str, **of:
             "normal: silence it in Alertmanager, or give its rule another limit"
         )
     spec, end = app.spec(model), alert.breach.window_end
-    window = next((one for one in spec.windows if one.name == alert.series.window), None)
+    window = next((window for window in spec.windows if window.name == alert.series.window), None)
     seen = app.store.state(spec.name).as_of or 0
     acceptance = accepted(alert, end if window is None else window.start(end), seen, until)
     _keep(app, model, alert, ACCEPTED, decision, acceptance.text())

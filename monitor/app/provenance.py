@@ -107,20 +107,19 @@ def as_text(moments: Sequence[Behind], events: Sequence[Event] = ()) -> str:
     return "\n\n".join(blocks)
 
 
-def _moment(one: Behind) -> str:
-    data = one.provenance
-    newest = (_iso(moment) or "none" for moment in (data.newest_logged_at, data.newest_reported_at))
-    logged, reported = newest
+def _moment(moment: Behind) -> str:
+    data = moment.provenance
+    logged, reported = (_iso(at) or "none" for at in (data.newest_logged_at, data.newest_reported_at))
     lines = [
         ("data", f"{data.rows_read:,} rows read by this cycle; newest row logged {logged}"),
         ("", f"newest label reported {reported}"),
         ("code", f"monitor {data.code}"),
         ("grids", data.grid),
-        *(line for key, reference in one.references for line in _reference(key, reference)),
+        *(line for key, reference in moment.references for line in _reference(key, reference)),
         ("configuration", data.config),
     ]
     text = [f"  {name:<15}{readable(value)}" for name, value in lines]
-    return "\n".join([f"behind {one.model} as of {to_iso(data.as_of)}", *text])
+    return "\n".join([f"behind {moment.model} as of {to_iso(data.as_of)}", *text])
 
 
 def _reference(key: str, reference: KeptReference | None) -> list[tuple[str, str]]:
@@ -151,9 +150,9 @@ def _configuration(key: str, kept: KeptConfiguration | None) -> str:
 
 
 def _event(event: Event) -> str:
-    told = [to_iso(event.at), event.model, event.kind, event.subject]
-    told += [f"by {event.who}" if event.who else "", event.why, "" if event.detail == "{}" else event.detail]
-    return readable(", ".join(part for part in told if part))
+    parts = [to_iso(event.at), event.model, event.kind, event.subject]
+    parts += [f"by {event.who}" if event.who else "", event.why, "" if event.detail == "{}" else event.detail]
+    return readable(", ".join(part for part in parts if part))
 
 
 def _iso(moment: int | None) -> str | None:

@@ -120,4 +120,4 @@ class Reloading:
 
 def limits(every: Mapping[str, int], pace: int | None) -> dict[str, float]:
     """Seconds that each model may be without a successful cycle."""
-    return {name: patience((one if pace is None else pace) / SECOND) for name, one in every.items()}
+    return {name: patience((tick if pace is None else pace) / SECOND) for name, tick in every.items()}

@@ -228,7 +228,7 @@ class App:
             spec=resolved,
             counting=counting,
             reference=reference,
-            version_references={version: found for version, (found, _) in own.items() if found is not None},
+            version_references={version: part for version, (part, _) in own.items() if part is not None},
             reference_key=" ".join(part for part in (key, *(each for _, each in own.values())) if part),
             source=source,
             store=self.store,

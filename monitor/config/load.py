@@ -152,8 +152,8 @@ def _channel_faults(document: Mapping[str, Any]) -> list[Fault]:
     return [*_repeated(_tables(notify)), *_unknown(_tables(notify), names)]
 
 
-def _tables(found: Any) -> list[tuple[int, dict[str, Any]]]:
-    entries = enumerate(found) if isinstance(found, list) else ()
+def _tables(value: Any) -> list[tuple[int, dict[str, Any]]]:
+    entries = enumerate(value) if isinstance(value, list) else ()
     return [(at, entry) for at, entry in entries if isinstance(entry, dict)]
 
 
@@ -171,8 +171,8 @@ def _unknown(tables: list[tuple[int, dict[str, Any]]], models: list[str]) -> Ite
         named = channel.get("models")
         for place, name in enumerate(named if isinstance(named, list) else []):
             if isinstance(name, str) and name not in models:
-                known = f"no such model (the models are {listed(models)})"
-                text = f"{known}: got {quoted(name)}{did_you_mean(name, models)}"
+                rule = f"no such model (the models are {listed(models)})"
+                text = f"{rule}: got {quoted(name)}{did_you_mean(name, models)}"
                 yield Fault(("notify", at, "models", place), text)
 
 

@@ -115,7 +115,7 @@ def notice_families(channels: Mapping[str, ChannelReport]) -> Iterator[Metric]:
     """Families by channel; none where there are no channels."""
     if not channels:
         return
-    told = CounterMetricFamily(
+    notices = CounterMetricFamily(
         f"{PREFIX}notices",
         "Notices since the start: delivered, tries that failed, and notices given up as too old.",
         labels=("channel", "outcome"),
@@ -130,7 +130,7 @@ def notice_families(channels: Mapping[str, ChannelReport]) -> Iterator[Metric]:
     )
     for name, report in channels.items():
         for outcome in ("delivered", "failed", "given_up"):
-            told.add_metric((name, outcome), getattr(report, outcome))
+            notices.add_metric((name, outcome), getattr(report, outcome))
         waiting.add_metric((name,), report.waiting)
         age.add_metric((name,), report.age)
-    yield from (told, waiting, age)
+    yield from (notices, waiting, age)

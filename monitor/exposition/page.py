@@ -41,7 +41,7 @@ def measurement_families(model: str, exposed: Exposed) -> Iterator[Metric]:
         by_family[series.family].append(series)
     for family in _FAMILIES:
         if family.name in by_family:
-            yield _gauge(family, [(one.labels, one.value) for one in by_family[family.name]])
+            yield _gauge(family, [(series.labels, series.value) for series in by_family[family.name]])
     as_of = MetricFamily(names.AS_OF, "Moment of which the measurements speak; Unix time.", ("model",))
     yield _gauge(as_of, [((model,), exposed.as_of / SECOND)])
     absent = MetricFamily(
@@ -87,11 +87,11 @@ def likes(header: str) -> dict[str, float]:
     >>> likes("text/plain;version=0.0.4;q=0.5, */*")
     {'text/plain': 0.5, '*/*': 1.0}
     """
-    found: dict[str, float] = {}
+    liked: dict[str, float] = {}
     for part in header.lower().split(","):
         kind, *parameters = (piece.strip() for piece in part.split(";"))
-        found[kind] = max(found.get(kind, 0.0), _quality(parameters))
-    return found
+        liked[kind] = max(liked.get(kind, 0.0), _quality(parameters))
+    return liked
 
 
 def _quality(parameters: list[str]) -> float:

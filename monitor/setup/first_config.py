@@ -47,10 +47,10 @@ def templated(url: str, name: str) -> tuple[str, dict[str, str]]:
     """
     values: dict[str, str] = {}
     base, mark, query = url.partition("?")
-    found = _PASSWORD.match(base)
-    if found and found[2] and not _PLACE.fullmatch(found[2]):
-        values[f"{name}_PASSWORD"] = unquote(found[2])
-        base = f"{found[1]}${{{name}_PASSWORD}}@{base[found.end() :]}"
+    password = _PASSWORD.match(base)
+    if password and password[2] and not _PLACE.fullmatch(password[2]):
+        values[f"{name}_PASSWORD"] = unquote(password[2])
+        base = f"{password[1]}${{{name}_PASSWORD}}@{base[password.end() :]}"
     parts = [_parameter(part, name, values) for part in query.split("&")] if mark else []
     return base + mark + "&".join(parts), values
 
@@ -272,15 +272,15 @@ def run_init(
     """
     if output is not None and output.exists():
         raise click.UsageError(f"{output} is there already and is not overwritten: name another file")
-    found = first_config(url, predictions, labels, name, environ, now, labels_where=labels_where)
+    config = first_config(url, predictions, labels, name, environ, now, labels_where=labels_where)
     if output is None:
-        say_lines(found.text)
+        say_lines(config.text)
     else:
-        _write(output, found.text)
+        _write(output, config.text)
         say(f"{output} is written", err=True)
-    for line in _left_to_do(found):
+    for line in _left_to_do(config):
         say(line, err=True)
-    return 1 if found.missing or found.faults else 0
+    return 1 if config.missing or config.faults else 0
 
 
 def _write(output: Path, text: str) -> None:
@@ -291,9 +291,9 @@ def _write(output: Path, text: str) -> None:
         raise MonitorError(f"{output} cannot be written: {error.strerror}") from error
 
 
-def _left_to_do(found: FirstConfig) -> list[str]:
-    lines = [f"fill in before use: {role} (no column looks like it)" for role in found.missing]
-    lines += [f"fault: {text}" for text in found.faults]
-    lines += [f"warning: {text}" for text in found.warnings]
-    lines += [f"set the environment variable {name} where the monitor runs" for name in found.variables]
+def _left_to_do(config: FirstConfig) -> list[str]:
+    lines = [f"fill in before use: {role} (no column looks like it)" for role in config.missing]
+    lines += [f"fault: {text}" for text in config.faults]
+    lines += [f"warning: {text}" for text in config.warnings]
+    lines += [f"set the environment variable {name} where the monitor runs" for name in config.variables]
     return lines

@@ -28,7 +28,7 @@ def guess_key(predictions: Survey, labels: Survey | None, roles: Roles) -> None:
     """Take a pair or triple of columns as the id, where no column is one, not even for each version."""
     if not _wanting(predictions, roles):
         return
-    shared = None if labels is None else [one.name for one in labels.columns]
+    shared = None if labels is None else [column.name for column in labels.columns]
     for names in _candidates(predictions, shared):
         if are_unique([predictions.column(name) for name in names]):
             types = ", ".join(described(predictions.column(name)) for name in names)
@@ -37,8 +37,8 @@ def guess_key(predictions: Survey, labels: Survey | None, roles: Roles) -> None:
             own = Guess(names[0], f"{types}: {how}", more=names[1:])
             roles.predictions["id"] = own
             if labels is not None:
-                told = roles.labels.get("reported_at")
-                if told is not None and told.column in names:
+                reported = roles.labels.get("reported_at")
+                if reported is not None and reported.column in names:
                     del roles.labels["reported_at"]
                 roles.labels["id"] = replace(own, why="the same columns name the prediction")
             return
@@ -47,7 +47,7 @@ def guess_key(predictions: Survey, labels: Survey | None, roles: Roles) -> None:
 def are_unique(columns: Sequence[Column]) -> bool:
     """No combination of values is there twice."""
     names = [str(at) for at in range(len(columns))]
-    rows = pa.table([one.texts for one in columns], names)
+    rows = pa.table([column.texts for column in columns], names)
     groups = rows.group_by(names).aggregate([])
     return 0 < int(rows.num_rows) == int(groups.num_rows)
 
@@ -63,7 +63,7 @@ def _candidates(predictions: Survey, shared: Sequence[str] | None) -> Iterator[t
     """Declared key first; then pairs and triples, ids first."""
     if len(predictions.key) > 1 and (shared is None or set(predictions.key) <= set(shared)):
         yield predictions.key
-    may_be = [one.name for one in predictions.columns if _may_be_part(one, shared)]
+    may_be = [column.name for column in predictions.columns if _may_be_part(column, shared)]
     ordered = sorted(may_be, key=lambda name: rank_or_last("id", name))[:_MOST]
     for size in (2, 3):
         yield from combinations(ordered, size)
@@ -102,20 +102,20 @@ def guess_roles(predictions: Survey, labels: Survey | None, matches: Matches) ->
     matches
         how many of some labels' ids are found, given the id columns of both tables.
     """
-    found: dict[str, Guess] = {}
+    predicted: dict[str, Guess] = {}
     truth: dict[str, Guess] = {}
     if labels is not None:
-        found, truth = _ids(predictions, labels, matches)
+        predicted, truth = _ids(predictions, labels, matches)
         truth |= _label_times(labels, truth)
         truth |= _label(labels, truth, [column.name for column in predictions.columns])
     else:
-        found = _own_id(predictions)
-    found |= _event_times(predictions, found)
+        predicted = _own_id(predictions)
+    predicted |= _event_times(predictions, predicted)
     if labels is None:
-        truth = _truth_beside(predictions, found)
+        truth = _truth_beside(predictions, predicted)
     label = _label_column(predictions, labels, truth)
-    roles = Roles(*_task(label, predictions, found))
-    roles.predictions, roles.labels = found, truth
+    roles = Roles(*_task(label, predictions, predicted))
+    roles.predictions, roles.labels = predicted, truth
     roles.own_table = None if label is None else labels is not None
     guess_version(predictions, roles)
     _id_and_version(predictions, roles)
@@ -198,7 +198,7 @@ def _event_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]
     first = min(
         named, key=lambda name: (rank_or_last("event_time", name), _median(survey.column(name), times[name]))
     )
-    found = {"event_time": _time_guess(survey, first, times[first])}
+    guesses = {"event_time": _time_guess(survey, first, times[first])}
     rest = [name for name in times if name != first]
     later = [
         name
@@ -207,8 +207,8 @@ def _event_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]
     ]
     second = clearest("logged_at", later)
     if second is not None:
-        found["logged_at"] = _time_guess(survey, second, times[second], f"never before {first}")
-    return found
+        guesses["logged_at"] = _time_guess(survey, second, times[second], f"never before {first}")
+    return guesses
 
 
 def _label_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]:
@@ -220,17 +220,17 @@ def _label_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]
 def _times(survey: Survey, taken: Mapping[str, Guess], role: str) -> dict[str, str | None]:
     """Columns of times with the unit of their epochs; whole numbers only where the name says so too."""
     used = {guess.column for guess in taken.values()}
-    found: dict[str, str | None] = {}
+    units: dict[str, str | None] = {}
     for column in survey.columns:
         if column.name in used:
             continue
         if column.is_time:
-            found[column.name] = None
+            units[column.name] = None
         elif column.unit is not None and any(
             rank(each, column.name) is not None for each in (role, "logged_at")
         ):
-            found[column.name] = column.unit
-    return found
+            units[column.name] = column.unit
+    return units
 
 
 def _time_guess(survey: Survey, name: str, unit: str | None, more: str = "") -> Guess:
@@ -252,7 +252,7 @@ def _label(survey: Survey, taken: Mapping[str, Guess], predicted: Sequence[str])
         (each for each in left if each.whole and rank("revision", each.name) is not None and len(left) > 1),
         None,
     )
-    found = {} if revision is None else {"revision": Guess(revision.name, described(revision))}
+    guesses = {} if revision is None else {"revision": Guess(revision.name, described(revision))}
     left = [each for each in left if each is not revision]
     own = [each for each in left if each.name not in predicted]  # what both tables have joins them
     few = [each for each in own if each.distinct <= MOST_CLASSES]
@@ -269,8 +269,8 @@ def _label(survey: Survey, taken: Mapping[str, Guess], predicted: Sequence[str])
         if name is not None:
             column = survey.column(name)
             why = ", ".join(part for part in (described(column), held(column), how) if part)
-            return found | {"label": Guess(name, why)}
-    return found
+            return guesses | {"label": Guess(name, why)}
+    return guesses
 
 
 def _predicted(name: str, columns: Sequence[str]) -> bool:
@@ -294,11 +294,11 @@ def _truth_beside(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess
     name = clearest("label", [column for column in named if rank("prediction", column) is None])
     if name is None:
         return {}
-    found = {"label": Guess(name, f"{described(survey.column(name))}: {held(survey.column(name))}")}
+    label = {"label": Guess(name, f"{described(survey.column(name))}: {held(survey.column(name))}")}
     times = [
         column for column in _times(survey, taken, "reported_at") if rank_or_last("reported_at", column) < 2
     ]
-    return found | ({"reported_at": _time_guess(survey, times[0], None)} if times else {})
+    return label | ({"reported_at": _time_guess(survey, times[0], None)} if times else {})
 
 
 def _label_column(predictions: Survey, labels: Survey | None, truth: Mapping[str, Guess]) -> Column | None:
@@ -307,9 +307,9 @@ def _label_column(predictions: Survey, labels: Survey | None, truth: Mapping[str
     return (predictions if labels is None else labels).column(truth["label"].column)
 
 
-def _task(label: Column | None, predictions: Survey, found: Mapping[str, Guess]) -> tuple[str, str]:
+def _task(label: Column | None, predictions: Survey, taken: Mapping[str, Guess]) -> tuple[str, str]:
     if label is None:
-        used = {guess.column for guess in found.values()}
+        used = {guess.column for guess in taken.values()}
         name = clearest("prediction", [each.name for each in predictions.columns if each.name not in used])
         column = None if name is None else predictions.column(name)
         if column is None or column.distinct == 2:
