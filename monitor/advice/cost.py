@@ -23,6 +23,14 @@ from monitor.windows.recount import Budget, RecountCandidate, ripe
 
 _STEPS = 3_000  # cycles that are walked at most
 _FEWEST = 30  # delays from which on something is said of labels
+_GROUPS = {
+    Group.WHOLE: "whole model",
+    Group.BOUND: "bounds",
+    Group.STRATUM: "strata",
+    Group.FEATURE: "features",
+}
+_MOST = 2**31  # series: none is given up
+_ANY = Interval(lower=0.0, upper=1.0)  # of a measure that has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +101,6 @@ def _per_label(
         if ripe(waiting, age, budget):
             counted, counts, last = there, counts + 1, age
     return counts * max(1.0, records) / max(1.0, records * labelled)
-
-
-_GROUPS = {
-    Group.WHOLE: "whole model",
-    Group.BOUND: "bounds",
-    Group.STRATUM: "strata",
-    Group.FEATURE: "features",
-}
-_MOST = 2**31
-_ANY = Interval(lower=0.0, upper=1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,8 +125,14 @@ def explain_model(model: ModelSpec, source: SqlSource, counting: Counting, as_of
     as_of
         the cycle's; statements of panes are shown with the newest, and with scattered ones.
     """
-    steps = [*_of_cycle(model, counting, as_of), *_of_audit(model, counting, as_of)]
-    return [query for step in steps for query in _queries(step, source)]
+    queries = []
+    for step in (*_of_cycle(model, counting, as_of), *_of_audit(model, counting, as_of)):
+        reader = _PlanReader(source.reader)
+        step.run(source.planning(reader))
+        for plan in reader.plans:
+            lines = tuple(hide(reader.engine.plan_line(row)) for row in plan.rows)
+            queries.append(Query(step.purpose, step.every, hide(plan.sql), lines))
+    return queries
 
 
 def _of_cycle(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Step]:
@@ -198,11 +204,3 @@ def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Ste
     yield _Step(
         "audit", "labels without a prediction", lambda planning: planning.orphans(model, asked.orphans)
     )
-
-
-def _queries(step: _Step, source: SqlSource) -> Iterator[Query]:
-    planning = _PlanReader(source.reader)
-    step.run(source.planning(planning))
-    for plan in planning.plans:
-        lines = tuple(hide(source.reader.engine.plan_line(row)) for row in plan.rows)
-        yield Query(step.purpose, step.every, hide(plan.sql), lines)

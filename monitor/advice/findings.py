@@ -87,7 +87,8 @@ def look_at_times(sample: Sample, model: ModelSpec, now: int, title: str, findin
             continue
         _look_at_times(parsed, rows[role], reading, role, about, findings)
         if role == "event_time":
-            findings.newest = _newest(parsed, now)
+            past = parsed.us[parsed.known & (parsed.us <= now)]
+            findings.newest = int(past.max()) if len(past) else None
             findings.warnings += _implausible(parsed, reading, now, about)
 
 
@@ -203,11 +204,6 @@ def _unparsed(parsed: Times, column: pa.ChunkedArray) -> str:
         return ""
     shape = "".join("0" if letter.isdigit() else letter for letter in str(column[int(at[0])].as_py())[:40])
     return f', as in "{shape}" (digits as 0)'
-
-
-def _newest(event: Times, now: int) -> int | None:
-    past = event.us[event.known & (event.us <= now)]
-    return int(past.max()) if len(past) else None
 
 
 def _implausible(event: Times, reading: Reading, now: int, about: str) -> Iterator[str]:

@@ -327,19 +327,17 @@ def _values(session: Session, looked: Looked, outputs: Iterable[_Asked], looking
         return
     table = session.read(Statement(chosen, f"FROM {looked.item} LIMIT {_SAMPLE}"))
     for output in chosen:
-        text = _text_in(table[output.name])
-        if text is not None:
+        values = numbers(table[output.name])
+        there = int(np.sum(~values.missing))
+        if there and not values.finite.any():
             is_feature = output.name.startswith("feature:")
             notes = looking.findings.warnings if is_feature else looking.findings.faults
             named = looking.model.reading.column(output.name).removeprefix("feature:")
             role = "feature" if is_feature else output.name
-            notes.append(f'{looked.title}: "{named}" ({role}) is configured as a number, but {text}')
-
-
-def _text_in(column: pa.ChunkedArray) -> str | None:
-    values = numbers(column)
-    there = int(np.sum(~values.missing))
-    return f"none of {there} values looked at is one" if there and not values.finite.any() else None
+            notes.append(
+                f'{looked.title}: "{named}" ({role}) is configured as a number, but none of {there} values '
+                "looked at is one"
+            )
 
 
 def _records_sample(session: Session, looking: _Looking, now: int) -> None:

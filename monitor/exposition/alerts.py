@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.rules import Accepted, Rule
 from monitor.alerts.verdicts import Outcome, index, judge, needed
+from monitor.core.clock import SECOND
 from monitor.exposition.names import ALERT_FIRING, ALERT_PENDING, ALERT_SINCE, PREFIX, RULE_SERIES
 from monitor.measures.rows import MeasurementRow
 from monitor.specs.protocols import ChannelReport
@@ -42,7 +43,6 @@ def alerting(
     rules: Iterable[Rule],
     alerts: Iterable[Alert],
     rows: Iterable[MeasurementRow],
-    second: int,
     accepted: Accepted | None = None,
 ) -> ExposedAlerts:
     """What is exposed of a model's alerts.
@@ -51,8 +51,6 @@ def alerting(
     ----------
     rows
         the current ones: each rule's outcome on them is counted, unknown where there is none.
-    second
-        of the alerts' times.
     accepted
         changes that are expected.
     """
@@ -67,7 +65,7 @@ def alerting(
     added = {rule.name: dict(rule.labels) for rule in rules}
     shown = tuple(
         AlertSeries(
-            _labels(model, alert, added.get(alert.series.rule, {})), alert.state, alert.since / second
+            _labels(model, alert, added.get(alert.series.rule, {})), alert.state, alert.since / SECOND
         )
         for alert in alerts
         if alert.state is not State.RESOLVED

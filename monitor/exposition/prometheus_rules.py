@@ -113,9 +113,11 @@ def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:
     """File of rules for Prometheus: a group for the monitor itself and all that fires, one for each model."""
     models = tuple(models)
     groups: list[Plain] = [
-        _group("model-monitor", {FIRING: _firing(how)}, [*of_daemons(how), unknown(models, how)]),
-        *(_of_model(model, how) for model in models),
+        _group("model-monitor", {FIRING: _firing(how)}, [*of_daemons(how), unknown(models, how)])
     ]
+    for model in models:
+        alerts = [*(forwarded(model, rule, how) for rule in model.rules), *of_cycles(model, how)]
+        groups.append(_group(f"model-monitor {model.name}", {JUDGED: judged(model, how)}, alerts))
     return WRITTEN + as_yaml({"groups": groups})
 
 
@@ -172,16 +174,13 @@ def _stratum(rule: Rule) -> str:
     return "".join(f" {{{{ $labels.{name} }}}}" for name in texts)
 
 
-def _of_model(model: ModelSpec, how: Forwarding) -> Mapping[str, Plain]:
-    alerts = [forwarded(model, rule, how) for rule in model.rules]
-    return _group(
-        f"model-monitor {model.name}", {JUDGED: judged(model, how)}, [*alerts, *of_cycles(model, how)]
-    )
-
-
 def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
     """What fires and has no rule here: the file is older than the configuration."""
-    selectors = [_of_rules(model) for model in models if model.rules]
+    selectors = []
+    for model in models:
+        if model.rules:
+            names = "|".join(re.escape(rule.name) for rule in model.rules)
+            selectors.append(f"{FIRING}{{{is_model(model)}, rule=~{quoted(names)}}}")
     texts = {
         "summary": "{{ $labels.model }}: {{ $labels.rule }}",
         "description": "These rules of Prometheus do not know this rule: write them again.",
@@ -189,11 +188,6 @@ def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
     }
     expr = "\nunless ".join([FIRING, *selectors])
     return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)
-
-
-def _of_rules(model: ModelSpec) -> str:
-    names = "|".join(re.escape(rule.name) for rule in model.rules)
-    return f"{FIRING}{{{is_model(model)}, rule=~{quoted(names)}}}"
 
 
 def _firing(how: Forwarding) -> str:

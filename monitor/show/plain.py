@@ -39,6 +39,10 @@ FIELDS = (
     "warning",
     "detail",
 )
+_CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}
+_FAMILIES = {family: at for at, family in enumerate(Family)}
+_SUBJECTS = ("", "score", "prediction", "label")
+_AGAINST = ("", "reference", "previous")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +111,6 @@ def flat(values: dict[str, object], table: str) -> dict[str, object]:
     """A row for a CSV: its table as JSON, its texts readable and no formulas."""
     cells = {name: csv_cell(value) for name, value in values.items()}
     return cells if values[table] is None else cells | {table: json_text(values[table])}
-
-
-_CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}
-_FAMILIES = {family: at for at, family in enumerate(Family)}
-_SUBJECTS = ("", "score", "prediction", "label")
-_AGAINST = ("", "reference", "previous")
 
 
 def _place(shown: Shown) -> tuple[object, ...]:

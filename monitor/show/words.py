@@ -49,6 +49,20 @@ def between(interval: Interval | None, text: Callable[[float], str]) -> str:
     return f"[{text(interval.lower)}, {text(interval.upper)}]" if interval else ""
 
 
+def counted(count: int, word: str) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "row"), counted(2_000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def iso(us: int | None) -> str | None:
+    """ISO-8601 UTC of a moment in microseconds; None for None."""
+    return None if us is None else to_iso(us)
+
+
 def moment(seconds: float) -> str:
     """Moment of a Unix time.
 
