@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from monitor.cli import options
-from monitor.cli.options import MomentType, exit_on_error, read_settings
-from monitor.core.clock import to_iso
+from monitor.cli.options import MomentType, exit_on_error, read_settings, refuse_empty
 from monitor.show.words import say, say_lines
 
 _OF_ONE_ALERT = (
@@ -108,8 +107,7 @@ def backtest(
     from monitor.app.backtesting import as_plain, as_report, tried
     from monitor.app.wiring import opened
 
-    if start >= end:
-        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    refuse_empty(start, end)
     with opened(read_settings(path), path.parent, run_name) as app:
         for name in app.names(model):
             summed, fired = tried(app, name, rule, (start, end))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from monitor.cli import options
-from monitor.cli.options import DurationType, MomentType, exit_on_error, progress, read_settings
+from monitor.cli.options import DurationType, MomentType, exit_on_error, progress, read_settings, refuse_empty
 from monitor.core.clock import floor_to, to_iso
 from monitor.show.words import counted, say, say_lines, tell_python
 from monitor.specs import HOST, PORT
@@ -141,8 +141,7 @@ def replay(
     from monitor.app.running import refuse_second_history, replay_model
     from monitor.app.wiring import opened
 
-    if start >= end:
-        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    refuse_empty(start, end)
     _refuse_future("--to", end, system_clock())
     settings = read_settings(path)
     failed = False
@@ -236,8 +235,7 @@ def recount(path: Path, model: str, run_name: str, start: int, end: int, **decid
     from monitor.app.model_history import recount as count_again
     from monitor.app.wiring import opened
 
-    if start >= end:
-        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    refuse_empty(start, end)
     settings = read_settings(path)
     with opened(settings, path.parent, run_name) as app:
         _, report = count_again(app, app.spec(model).name, start, end, Decision(system_clock(), **decided))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
-from monitor.core.clock import from_iso, parse_duration
+from monitor.core.clock import from_iso, parse_duration, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.core.secrets import hide
 from monitor.daemon.log import described
@@ -91,6 +91,12 @@ def read_settings(path: Path) -> "Settings":
     from monitor.config.load import settings_of
 
     return settings_of(path, os.environ)
+
+
+def refuse_empty(start: int, end: int) -> None:
+    """Refuse a span of time that ends before anything can lie in it."""
+    if start >= end:
+        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
 
 
 class MomentType(click.ParamType[int]):

@@ -73,7 +73,7 @@ def config_hash(model: ModelTable) -> str:
     return content_hash(model.model_dump(mode="json", by_alias=True))
 
 
-def config_content(model: ModelTable, hide: Hide = str) -> str:
+def config_content(model: ModelTable, hide: Hide) -> str:
     """What `config_hash` hashes, as JSON; what was filled in is hidden."""
     return json.dumps(_hidden(model.model_dump(mode="json", by_alias=True), hide), sort_keys=True)
 

@@ -97,7 +97,7 @@ def _places(model: ModelTable, alert: AlertTable) -> Faults:
         yield ("against",), f"{quoted(alert.measure)} is not compared with that: got {quoted(alert.against)}"
 
 
-def stands_on_labels(measure: Measure, subject: str = "") -> bool:
+def stands_on_labels(measure: Measure, subject: str) -> bool:
     """Whether rows of a measure say on which labels they stand: of estimates only the errors do."""
     return measure.family is Family.SHIFT if subject == LABEL else measure.needs_labels
 

@@ -43,7 +43,7 @@ def alerting(
     rules: Iterable[Rule],
     alerts: Iterable[Alert],
     rows: Iterable[MeasurementRow],
-    accepted: Accepted | None = None,
+    accepted: Accepted | None,
 ) -> ExposedAlerts:
     """What is exposed of a model's alerts.
 
