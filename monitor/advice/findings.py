@@ -1,6 +1,6 @@
 """What a look at some rows tells: times, scores, classes, ids and delays that are not as configured. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -298,7 +298,7 @@ def serving_warnings(sample: Sample, reading: Reading, title: str) -> Iterator[s
         )
 
 
-def _orphans(there: Sequence[bool] | np.ndarray, model: ModelSpec, about: str) -> Iterator[str]:
+def _orphans(there: np.ndarray, model: ModelSpec, about: str) -> Iterator[str]:
     lacking = 1.0 - float(np.mean(there))
     if lacking <= 0.05 or model.labels is None:
         return

@@ -152,8 +152,9 @@ def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> Non
         say(f"warning: {warning}", err=True)
     for fault in checked.faults:
         say(str(fault), err=True)
-    for line in (line for model in checked.models if explain for line in explained(model)):
-        say(line)
+    for model in checked.models if explain else ():
+        for line in explained(model):
+            say(line)
     if checked.faults:
         return
     for model in checked.models:

@@ -63,20 +63,16 @@ def alerting(
         ]
         verdicts.update((rule.name, outcome) for outcome in outcomes)
     added = {rule.name: dict(rule.labels) for rule in rules}
-    shown = tuple(
-        AlertSeries(
-            _labels(model, alert, added.get(alert.series.rule, {})), alert.state, alert.since / SECOND
-        )
-        for alert in alerts
-        if alert.state is not State.RESOLVED
-    )
-    return ExposedAlerts(shown, verdicts)
-
-
-def _labels(model: str, alert: Alert, added: Mapping[str, str]) -> dict[str, str]:
-    series = alert.series
-    own = (model, series.rule, series.version, series.segment, series.window, series.subject, alert.severity)
-    return dict(added) | dict(zip(LABELS, own, strict=True))
+    shown = []
+    for alert in alerts:
+        if alert.state is State.RESOLVED:
+            continue
+        series = alert.series
+        place = (series.rule, series.version, series.segment, series.window, series.subject)
+        own = zip(LABELS, (model, *place, alert.severity), strict=True)
+        labels = added.get(series.rule, {}) | dict(own)
+        shown.append(AlertSeries(labels, alert.state, alert.since / SECOND))
+    return ExposedAlerts(tuple(shown), verdicts)
 
 
 def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:

@@ -1,5 +1,6 @@
 """Which current rows become series, and which are given up when there are too many."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -97,10 +98,9 @@ def expose(
     series.sort(key=lambda exposed: (exposed.group, exposed.labels, exposed.family))
     whole = sum(exposed.group is Group.WHOLE for exposed in series)  # is never given up
     kept = series[: max(model.max_series, whole)]
-    reasons = [str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None]
-    absent = tuple((reason, reasons.count(reason)) for reason in sorted(set(reasons)))
+    absent = Counter(str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None)
     alerted = alerting(model.name, model.rules, alerts, rows, accepted)
-    return Exposed(as_of, tuple(kept), absent, len(series) - len(kept), alerted)
+    return Exposed(as_of, tuple(kept), tuple(sorted(absent.items())), len(series) - len(kept), alerted)
 
 
 def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:

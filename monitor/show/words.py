@@ -21,11 +21,9 @@ _NUMBER = re.compile(r"(-?[\d,.]*|-?\d+[dhm]( \d+[hms])?|-?[\d.]+s)")
 def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Columns of equal width, numbers to the right; every cell is readable."""
     lines = [[readable(cell) for cell in line] for line in lines]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-    right = [
-        all(_NUMBER.fullmatch(line[at]) for line in lines[1:]) and len(lines) > 1
-        for at in range(len(lines[0]))
-    ]
+    columns = list(zip(*lines, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    right = [len(lines) > 1 and all(map(_NUMBER.fullmatch, column[1:])) for column in columns]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if to_right else cell.ljust(width)
