@@ -25,25 +25,25 @@ def check_channels(settings: Settings) -> tuple[list[str], list[str]]:
 
 
 def _twice(targets: Sequence[tuple[ChannelSpec, str]], settings: Settings) -> Iterator[str]:
-    for (one, here), (other, there) in combinations(targets, 2):
-        both = [model for model in _models(one, settings) if model in _models(other, settings)]
+    for (first, here), (second, there) in combinations(targets, 2):
+        both = [model for model in _models(first, settings) if model in _models(second, settings)]
         if here == there and both:
             yield (
-                f'channels "{one.name}" and "{other.name}" go to the same receiver: '
+                f'channels "{first.name}" and "{second.name}" go to the same receiver: '
                 f"alerts of {listed(both)} arrive twice"
             )
 
 
 def _routed(settings: Settings) -> Iterator[str]:
     """Labels are there for Alertmanager: what it sends, and what a channel is sent, are two messages."""
-    told = [
+    models = [
         model.name
         for model in settings.models
         if settings.recipients(model.name) and any(rule.labels for rule in model.rules)
     ]
-    if told:
+    if models:
         yield (
-            f"alerts of {listed(told)} have labels for Alertmanager, and channels: where Prometheus knows "
+            f"alerts of {listed(models)} have labels for Alertmanager, and channels: where Prometheus knows "
             "their rules too, they arrive twice; leave one of [[notify]] and the labels out"
         )
 

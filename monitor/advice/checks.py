@@ -1,6 +1,6 @@
 """What `monitor check` looks at beyond the file: the store, the tables, the references, what it will cost."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,7 +57,7 @@ class CheckedModel:
 
     Parameters
     ----------
-    found
+    find_features
         the features were found by themselves.
     queries
         what a cycle and an audit run; only if it was asked for.
@@ -66,7 +66,7 @@ class CheckedModel:
     name: str
     numeric: tuple[str, ...]
     categorical: tuple[str, ...]
-    found: bool
+    find_features: bool
     rows: Rows | None
     labels: Rows | None
     newest: int | None
@@ -156,20 +156,26 @@ def _sound(
     *,
     explain: bool,
 ) -> tuple[Inspection, CheckedModel]:
-    counting = _counting(model, inspection)
+    if inspection.reference is None or not inspection.reference[0].num_rows:
+        counting = counting_without_reference(model.reading)
+    else:
+        counting = reference_of(*inspection.reference).counting
+    resolved = replace(model, reading=counting.reading)
     series = expected_series(model, counting, _strata(counting, inspection))
     warnings = [*inspection.warnings, *_to_come(model, inspection.reference, now)]
     warnings += silence_warnings(model, source, inspection.newest)
-    for _, version in of_versions(replace(model, reading=counting.reading)):
+    for _, version in of_versions(resolved):
         warnings += _to_come(version, load_reference(version, source, base), now)
     warnings += [*_too_many(model, series), *_reference(settings, model, base)]
-    warnings += _not_pushed(model, source, counting)
+    reason = source.not_pushed(model, counting) if isinstance(source, PushedSource) else None
+    if reason is not None:
+        warnings.append(f'engine = "sql": records are read and counted here: {reason}')
     warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
     checked = CheckedModel(
         name=model.name,
         numeric=counting.reading.numeric,
         categorical=counting.reading.categorical,
-        found=model.find_features,
+        find_features=model.find_features,
         rows=inspection.rows,
         labels=inspection.labels,
         newest=inspection.newest,
@@ -177,7 +183,6 @@ def _sound(
         max_series=model.max_series,
     )
     if explain:
-        resolved = replace(model, reading=counting.reading)
         as_of = floor_to(min(now, (inspection.newest or now) + model.every), model.every)
         checked = replace(
             checked,
@@ -185,18 +190,6 @@ def _sound(
             queries=tuple(explain_model(resolved, source, counting, as_of)),
         )
     return replace(inspection, warnings=tuple(warnings)), checked
-
-
-def _not_pushed(model: ModelSpec, source: SqlSource, counting: Counting) -> Iterator[str]:
-    reason = source.not_pushed(model, counting) if isinstance(source, PushedSource) else None
-    if reason is not None:
-        yield f'engine = "sql": records are read and counted here: {reason}'
-
-
-def _counting(model: ModelSpec, inspection: Inspection) -> Counting:
-    if inspection.reference is None or not inspection.reference[0].num_rows:
-        return counting_without_reference(model.reading)
-    return reference_of(*inspection.reference).counting
 
 
 def _to_come(model: ModelSpec, loaded: tuple[pa.Table, Reading] | None, now: int) -> list[str]:

@@ -23,6 +23,14 @@ from monitor.windows.recount import Budget, RecountCandidate, ripe
 
 _STEPS = 3_000  # cycles that are walked at most
 _FEWEST = 30  # delays from which on something is said of labels
+_GROUPS = {
+    Group.WHOLE: "whole model",
+    Group.BOUND: "bounds",
+    Group.STRATUM: "strata",
+    Group.FEATURE: "features",
+}
+_MOST = 2**31  # series: none is given up
+_ANY = Interval(lower=0.0, upper=1.0)  # of a measure that has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +103,6 @@ def _per_label(
     return counts * max(1.0, records) / max(1.0, records * labelled)
 
 
-_GROUPS = {
-    Group.WHOLE: "whole model",
-    Group.BOUND: "bounds",
-    Group.STRATUM: "strata",
-    Group.FEATURE: "features",
-}
-_MOST = 2**31
-_ANY = Interval(lower=0.0, upper=1.0)
-
-
 @dataclass(frozen=True, slots=True)
 class ExpectedSeries:
     """Series by what they belong to, before any is given up for `max_series`."""
@@ -149,9 +147,9 @@ def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result
     arms = (
         comparison(counting, labels, labels, options) if whole and counting.reading.arms is not None else []
     )
-    told = label_quality(counting, labels, options, delays=whole)
+    quality_of_labels = label_quality(counting, labels, options, delays=whole)
     for truth in (Truth.PROVISIONAL, Truth.SETTLED) if counting.reading.labelled else ():
-        for result in (*performance(counting, labels, options), *told, *arms):
+        for result in (*performance(counting, labels, options), *quality_of_labels, *arms):
             yield truth, result
     if counting.label is not None and whole:
         grid = counting.histogram(labels, label_shift.LABEL)

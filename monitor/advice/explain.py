@@ -41,7 +41,7 @@ class Planned:
 
     session: Session
     engine: Engine
-    found: list[Plan]
+    plans: list[Plan]
 
     def read(self, statement: Statement) -> pa.Table:
         """No rows."""
@@ -70,7 +70,7 @@ class Planned:
 
     def _note(self, sql: str) -> None:
         plan = self.session.rows(f"{self.engine.explain} {sql}")
-        self.found.append(Plan(sql, tuple(plan)))
+        self.plans.append(Plan(sql, tuple(plan)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class _PlanReader:
     """A reader whose sessions ask for plans."""
 
     reader: Reader
-    found: list[Plan] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
 
     @property
     def engine(self) -> Engine:
@@ -99,7 +99,7 @@ class _PlanReader:
     def session(self) -> Iterator[Planned]:
         """Session of the real reader."""
         with self.reader.session() as session:
-            yield Planned(session, self.reader.engine, self.found)
+            yield Planned(session, self.reader.engine, self.plans)
 
     def close(self) -> None:
         """Close the connections that are kept."""
@@ -125,8 +125,14 @@ def explain_model(model: ModelSpec, source: SqlSource, counting: Counting, as_of
     as_of
         the cycle's; statements of panes are shown with the newest, and with scattered ones.
     """
-    steps = [*_of_cycle(model, counting, as_of), *_of_audit(model, counting, as_of)]
-    return [query for step in steps for query in _queries(step, source)]
+    queries = []
+    for step in (*_of_cycle(model, counting, as_of), *_of_audit(model, counting, as_of)):
+        reader = _PlanReader(source.reader)
+        step.run(source.planning(reader))
+        for plan in reader.plans:
+            lines = tuple(hide(reader.engine.plan_line(row)) for row in plan.rows)
+            queries.append(Query(step.purpose, step.every, hide(plan.sql), lines))
+    return queries
 
 
 def _of_cycle(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Step]:
@@ -137,31 +143,35 @@ def _of_cycle(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Ste
     newest = list(range(first, as_of + 1, reading.pane))
     scattered = [floor_to(first - back, reading.pane) for back in (9 * DAY, 5 * DAY, 2 * DAY)]
 
-    def count(one: SqlSource, part: Part, starts: list[int]) -> object:
+    def count(planning: SqlSource, part: Part, starts: list[int]) -> object:
         ranges = counted_ranges(starts, reading, as_of)
         panes = np.asarray(starts, dtype=np.int64)
-        return one.counted(model, part, ranges, counting, panes=panes, as_of=as_of)
+        return planning.counted(model, part, ranges, counting, panes=panes, as_of=as_of)
 
-    def records(one: SqlSource) -> object:
+    def records(planning: SqlSource) -> object:
         asked = since if logged else None
-        return list(one.changed_records(model, since=asked, as_of=as_of, bounds=bounds))
+        return list(planning.changed_records(model, since=asked, as_of=as_of, bounds=bounds))
 
     yield _Step("cycle", "rows logged since the last cycle", records)
-    yield _Step("cycle", "rows of the newest panes", lambda one: count(one, Part.RECORDS, newest))
+    yield _Step("cycle", "rows of the newest panes", lambda planning: count(planning, Part.RECORDS, newest))
     if model.labels is None:
         return
 
-    def labels(one: SqlSource) -> object:
+    def labels(planning: SqlSource) -> object:
         asked = None if model.labels is None or model.labels.column("reported_at") is None else since
         reached = changed_labels_range(model, bounds, as_of)
-        return list(one.changed_labels(model, since=asked, as_of=as_of, bounds=reached))
+        return list(planning.changed_labels(model, since=asked, as_of=as_of, bounds=reached))
 
     yield _Step("cycle", "labels reported since the last cycle", labels)
     yield _Step(
-        "cycle", "outputs and labels of the newest panes", lambda one: count(one, Part.LABELS, newest)
+        "cycle",
+        "outputs and labels of the newest panes",
+        lambda planning: count(planning, Part.LABELS, newest),
     )
     yield _Step(
-        "cycle", "outputs and labels of scattered panes", lambda one: count(one, Part.LABELS, scattered)
+        "cycle",
+        "outputs and labels of scattered panes",
+        lambda planning: count(planning, Part.LABELS, scattered),
     )
 
 
@@ -171,15 +181,17 @@ def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Ste
     yield _Step(
         "audit",
         "all rows of two horizons, compared with what is stored",
-        lambda one: list(one.changed_records(model, since=None, as_of=as_of, bounds=asked.log)),
+        lambda planning: list(planning.changed_records(model, since=None, as_of=as_of, bounds=asked.log)),
     )
     yield _Step(
-        "audit", "rows without id or time", lambda one: one.strays(model, as_of=as_of, bounds=asked.log)
+        "audit",
+        "rows without id or time",
+        lambda planning: planning.strays(model, as_of=as_of, bounds=asked.log),
     )
     yield _Step(
         "audit",
         "ids in several panes",
-        lambda one: one.repeated_ids(model, as_of=as_of, bounds=asked.repeated),
+        lambda planning: planning.repeated_ids(model, as_of=as_of, bounds=asked.repeated),
     )
     if model.labels is None:
         return
@@ -187,14 +199,8 @@ def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Ste
     yield _Step(
         "audit",
         "outputs and labels of the horizon, compared with what is stored",
-        lambda one: one.labelled(model, pane_ranges(panes, reading.pane)),
+        lambda planning: planning.labelled(model, pane_ranges(panes, reading.pane)),
     )
-    yield _Step("audit", "labels without a prediction", lambda one: one.orphans(model, asked.orphans))
-
-
-def _queries(step: _Step, source: SqlSource) -> Iterator[Query]:
-    planning = _PlanReader(source.reader)
-    step.run(source.planning(planning))
-    for plan in planning.found:
-        lines = tuple(hide(source.reader.engine.plan_line(row)) for row in plan.rows)
-        yield Query(step.purpose, step.every, hide(plan.sql), lines)
+    yield _Step(
+        "audit", "labels without a prediction", lambda planning: planning.orphans(model, asked.orphans)
+    )

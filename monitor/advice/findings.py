@@ -1,6 +1,6 @@
 """What a look at some rows tells: times, scores, classes, ids and delays that are not as configured. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,30 +48,30 @@ class Findings:
     settling: int | None = None
 
 
-def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, found: Findings) -> None:
+def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, findings: Findings) -> None:
     """Note what some predictions tell."""
-    look_at_times(sample, model, now, title, found)
+    look_at_times(sample, model, now, title, findings)
     if sample.n == 0:
         return
     reading, rows = model.reading, sample.rows
     about = f"{title}: of {sample.title} rows"
-    found.warnings += load_warnings(rows, model, about)
-    found.warnings += feature_warnings(rows, model, about)
-    found.warnings += name_warnings(rows, reading, about)
-    found.warnings += _ids(rows, model, about)
-    found.warnings += _scores(rows, reading, about)
+    findings.warnings += load_warnings(rows, model, about)
+    findings.warnings += feature_warnings(rows, model, about)
+    findings.warnings += name_warnings(rows, reading, about)
+    findings.warnings += _ids(rows, model, about)
+    findings.warnings += _scores(rows, reading, about)
     if reading.task is not Task.REGRESSION:
         predicted = prediction_of(rows, reading, score_of(rows, reading))
         if isinstance(predicted, Categories) and "prediction" in rows.column_names:
-            found.warnings += _classes(predicted, reading, "prediction", about)
-    found.warnings += _arms(rows, reading, about)
-    found.warnings += serving_warnings(sample, reading, title)
-    found.strata = {
+            findings.warnings += _classes(predicted, reading, "prediction", about)
+    findings.warnings += _arms(rows, reading, about)
+    findings.warnings += serving_warnings(sample, reading, title)
+    findings.strata = {
         role: texts(rows[role]).levels for role in ("version", "arm") if role in rows.column_names
     }
 
 
-def look_at_times(sample: Sample, model: ModelSpec, now: int, title: str, found: Findings) -> None:
+def look_at_times(sample: Sample, model: ModelSpec, now: int, title: str, findings: Findings) -> None:
     """Note what the times of some predictions tell."""
     if sample.n == 0:
         return
@@ -83,16 +83,17 @@ def look_at_times(sample: Sample, model: ModelSpec, now: int, title: str, found:
         try:
             parsed = times(rows, role, reading)
         except SourceError as error:
-            found.faults.append(f"{title}: {error}")
+            findings.faults.append(f"{title}: {error}")
             continue
-        _look_at_times(parsed, rows[role], reading, role, about, found)
+        _look_at_times(parsed, rows[role], reading, role, about, findings)
         if role == "event_time":
-            found.newest = _newest(parsed, now)
-            found.warnings += _implausible(parsed, reading, now, about)
+            past = parsed.us[parsed.known & (parsed.us <= now)]
+            findings.newest = int(past.max()) if len(past) else None
+            findings.warnings += _implausible(parsed, reading, now, about)
 
 
 def look_at_odd_times(
-    sample: Sample, odd: pa.Table | None, model: ModelSpec, title: str, found: Findings
+    sample: Sample, odd: pa.Table | None, model: ModelSpec, title: str, findings: Findings
 ) -> None:
     """Note texts that are no times, and what becomes of their rows; times of another format are a fault."""
     if odd is None or not odd.num_rows:
@@ -102,45 +103,45 @@ def look_at_odd_times(
     try:
         parsed = times(together, role, model.reading)
     except SourceError as error:
-        found.faults.append(f"{title}: {error}")
+        findings.faults.append(f"{title}: {error}")
         return
     n = int((~parsed.known[sample.n :]).sum())
     if n:
         some = "1 row holds" if n == 1 else f"{n:,} rows{' or more' * (n >= LOOKED_AT)} hold"
         named = f'"{model.reading.column(role)}" ({role}){_unparsed(parsed, together[role])}'
         effect = "left out" if role == "event_time" else "taken as reported with their events"
-        found.warnings.append(f"{title}: {some} no time that is understood in {named}: {effect}")
+        findings.warnings.append(f"{title}: {some} no time that is understood in {named}: {effect}")
 
 
-def look_at_labels(sample: Sample, model: ModelSpec, title: str, found: Findings) -> None:
+def look_at_labels(sample: Sample, model: ModelSpec, title: str, findings: Findings) -> None:
     """Note what some labels tell: of their predictions, classes, delays."""
     if sample.n == 0:
         return
     reading, rows = model.reading, sample.rows
     about = f"{title}: of {sample.title} labels"
     there = np.asarray(rows["found"].combine_chunks()) > 0
-    found.warnings += _orphans(there, model, about)
+    findings.warnings += _orphans(there, model, about)
     values = categories(rows["label"])
     if reading.task is not Task.REGRESSION:
-        found.warnings += _classes(values, reading, "label", about)
+        findings.warnings += _classes(values, reading, "label", about)
     if "reported_at" not in rows.column_names:
         return
     try:
         reported, event = times(rows, "reported_at", reading), times(rows, "event_time", reading)
     except SourceError as error:
-        found.faults.append(f"{title}: {error}")
+        findings.faults.append(f"{title}: {error}")
         return
-    _look_at_times(reported, rows["reported_at"], reading, "reported_at", about, found)
-    known = reported.known & event.known & there
-    delays = (reported.us - event.us)[known]
+    _look_at_times(reported, rows["reported_at"], reading, "reported_at", about, findings)
+    dated = reported.known & event.known & there
+    delays = (reported.us - event.us)[dated]
     if len(delays) == 0:
         return
-    found.delays = np.sort(delays)
-    found.warnings += _negative(delays, about)
-    kinds = np.zeros(len(delays), np.int64) if reading.task is Task.REGRESSION else values.codes[known]
+    findings.delays = np.sort(delays)
+    findings.warnings += _negative(delays, about)
+    kinds = np.zeros(len(delays), np.int64) if reading.task is Task.REGRESSION else values.codes[dated]
     kept = delays <= reading.horizon  # what comes later is not counted
-    found.settling = settling_estimate(delays[kept], kinds[kept], model.settled_share)
-    found.warnings += horizon_warnings(delays, found.settling, model, about)
+    findings.settling = settling_estimate(delays[kept], kinds[kept], model.settled_share)
+    findings.warnings += horizon_warnings(delays, findings.settling, model, about)
 
 
 def settling_estimate(delays: Ints, kinds: Ints, share: float) -> int | None:
@@ -180,7 +181,7 @@ def needed_horizon(model: ModelSpec, age: int) -> str:
 
 
 def _look_at_times(
-    parsed: Times, column: pa.ChunkedArray, reading: Reading, role: str, about: str, found: Findings
+    parsed: Times, column: pa.ChunkedArray, reading: Reading, role: str, about: str, findings: Findings
 ) -> None:
     there = int(parsed.known.sum()) + parsed.invalid
     if parsed.invalid == 0:
@@ -189,9 +190,9 @@ def _look_at_times(
     example = _unparsed(parsed, column)
     text = f"{about} {parsed.invalid / there:.1%} hold no time that is understood in {named}{example}"
     if role == "event_time" and parsed.invalid == there:
-        found.faults.append(f"{text}: nothing can be counted")
+        findings.faults.append(f"{text}: nothing can be counted")
     else:
-        found.warnings.append(
+        findings.warnings.append(
             f"{text}: such a {'row is left out' if role == 'event_time' else 'time is unknown'}"
         )
 
@@ -205,21 +206,16 @@ def _unparsed(parsed: Times, column: pa.ChunkedArray) -> str:
     return f', as in "{shape}" (digits as 0)'
 
 
-def _newest(event: Times, now: int) -> int | None:
-    past = event.us[event.known & (event.us <= now)]
-    return int(past.max()) if len(past) else None
-
-
 def _implausible(event: Times, reading: Reading, now: int, about: str) -> Iterator[str]:
-    known = event.us[event.known]
-    if len(known) == 0:
+    moments = event.us[event.known]
+    if len(moments) == 0:
         return
     named = f'"{reading.column("event_time")}" (event_time)'
-    early, late = float(np.mean(known < _LONG_AGO)), float(np.mean(known > now + reading.tolerance))
+    early, late = float(np.mean(moments < _LONG_AGO)), float(np.mean(moments > now + reading.tolerance))
     if early > 0.5:
         yield f"{about} {early:.1%} lie before 1990 in {named}: is event_time_unit right?"
     if late > _FEW:
-        ahead = int(np.median(known[known > now + reading.tolerance])) - now
+        ahead = int(np.median(moments[moments > now + reading.tolerance])) - now
         why = "is event_time_unit right?" if ahead > 370 * DAY else "is the source's timezone right?"
         lie = f"{about} {late:.1%} lie in the future in {named}, by {_in_words(ahead)}"
         yield f"{lie}: they wait until then; {why}"
@@ -230,12 +226,12 @@ def _ids(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]:
     if "version" in rows.column_names:
         roles.append("version")
     codes = np.stack([codes_of(rows[role]) for role in roles])
-    known = codes[:, codes[0] >= 0]
+    named_rows = codes[:, codes[0] >= 0]
     named = ", ".join(f'"{column}"' for _, column in model.predictions.id_columns)
-    missing = 1.0 - known.shape[1] / rows.num_rows
+    missing = 1.0 - named_rows.shape[1] / rows.num_rows
     if missing > _FEW:
         yield f"{about} {missing:.1%} have no id ({named}): they are not counted"
-    repeated = 1.0 - np.unique(known, axis=1).shape[1] / max(known.shape[1], 1)
+    repeated = 1.0 - np.unique(named_rows, axis=1).shape[1] / max(named_rows.shape[1], 1)
     if repeated > 0.05:
         yield (
             f"{about} {repeated:.1%} repeat an id ({named}): only the first row of an id counts; does "
@@ -302,7 +298,7 @@ def serving_warnings(sample: Sample, reading: Reading, title: str) -> Iterator[s
         )
 
 
-def _orphans(there: Sequence[bool] | np.ndarray, model: ModelSpec, about: str) -> Iterator[str]:
+def _orphans(there: np.ndarray, model: ModelSpec, about: str) -> Iterator[str]:
     lacking = 1.0 - float(np.mean(there))
     if lacking <= 0.05 or model.labels is None:
         return

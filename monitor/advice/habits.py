@@ -29,8 +29,8 @@ def feature_warnings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[s
         if column.null_count == len(column):
             yield f'{about} none has a value of the feature "{name}"'
         elif name in model.reading.numeric:
-            found = numbers(column)
-            wrong = float(np.mean(~found.finite & ~found.missing))
+            values = numbers(column)
+            wrong = float(np.mean(~values.finite & ~values.missing))
             if _MANY < wrong < 1.0:
                 yield f'{about} {wrong:.1%} hold no number in the numeric feature "{name}": these are invalid'
 

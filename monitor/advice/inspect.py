@@ -90,7 +90,7 @@ class _Looking:
 
     model: ModelSpec
     source: SqlSource
-    found: Findings = field(default_factory=Findings)
+    findings: Findings = field(default_factory=Findings)
     predictions: Looked | None = None
     labels: Looked | None = None
     rows: Rows | None = None
@@ -113,7 +113,7 @@ class _Looking:
                 raise
             notes.append(f"not all was looked at: {error}")
         except SourceError as error:
-            (self.found.faults if notes is None else notes).append(str(error))
+            (self.findings.faults if notes is None else notes).append(str(error))
 
 
 def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int) -> Inspection:
@@ -130,25 +130,27 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         if the database does not answer.
     """
     looking = _Looking(model, source)
-    found = looking.found
+    findings = looking.findings
     looking.noting(lambda session: _predictions(session, looking))
     looking.noting(lambda session: _labels(session, looking))
-    if found.faults:
-        looking.noting(lambda session: _times_sample(session, looking, now), found.warnings)
+    if findings.faults:
+        looking.noting(lambda session: _times_sample(session, looking, now), findings.warnings)
     else:
-        looking.noting(lambda session: _records_sample(session, looking, now), found.warnings)
-        looking.noting(lambda session: _labels_sample(session, looking, now), found.warnings)
+        looking.noting(lambda session: _records_sample(session, looking, now), findings.warnings)
+        looking.noting(lambda session: _labels_sample(session, looking, now), findings.warnings)
     _reference(looking, base_dir)
     return Inspection(
-        faults=tuple(dict.fromkeys(found.faults)),
-        warnings=tuple(dict.fromkeys(one for one in found.warnings if one not in found.faults)),
+        faults=tuple(dict.fromkeys(findings.faults)),
+        warnings=tuple(
+            dict.fromkeys(warning for warning in findings.warnings if warning not in findings.faults)
+        ),
         columns={} if looking.predictions is None else looking.predictions.types,
         rows=looking.rows,
         labels=looking.label_rows,
-        newest=found.newest,
-        strata=found.strata,
-        delays=found.delays,
-        settling=found.settling,
+        newest=findings.newest,
+        strata=findings.strata,
+        delays=findings.delays,
+        settling=findings.settling,
         reference=looking.reference,
     )
 
@@ -166,7 +168,7 @@ def unserved(model: ModelSpec, source: SqlSource, now: int) -> tuple[str, ...]:
 
 
 def _predictions(session: Session, looking: _Looking) -> None:
-    model, found = looking.model, looking.found
+    model, findings = looking.model, looking.findings
     reading, relation = model.reading, model.predictions
     looked = looking.predictions = look(session, looking.source.reader.engine, relation, "p")
     wanted = {role: Want.TEXT for role, _ in relation.id_columns}
@@ -181,13 +183,13 @@ def _predictions(session: Session, looking: _Looking) -> None:
     outputs += _features(looked, looking)
     looking.rows = count_rows(session, looked.item)
     if looking.rows.n == 0:
-        found.warnings.append(_empty(looked, relation))
+        findings.warnings.append(_empty(looked, relation))
     _times(session, looked, relation, looking, looking.rows)
     _values(session, looked, outputs, looking)
 
 
 def _labels(session: Session, looking: _Looking) -> None:
-    relation, found, reading = looking.model.labels, looking.found, looking.model.reading
+    relation, findings, reading = looking.model.labels, looking.findings, looking.model.reading
     if relation is None:
         return
     wanted = {"label": outcome(reading), "reported_at": Want.TIME, "revision": Want.NUMBER}
@@ -202,7 +204,7 @@ def _labels(session: Session, looking: _Looking) -> None:
     own = looked is not looking.predictions
     rows = looking.label_rows = count_rows(session, looked.item) if own else None
     if rows is not None and rows.n == 0:
-        found.warnings.append(_empty(looked, relation))
+        findings.warnings.append(_empty(looked, relation))
     _times(session, looked, relation, looking, rows or Rows(0))
     _values(session, looked, outputs, looking)
     if own and looking.predictions is not None:
@@ -228,7 +230,7 @@ def _ids(
         remedy = missing_id_index(session, looked, mine, other, theirs)
         if remedy is not None:
             named = ", ".join(f'"{column}"' for _, column in mine.id_columns)
-            looking.found.warnings.append(_no_index(looked, f"{named} (id)", cost, rows, remedy))
+            looking.findings.warnings.append(_no_index(looked, f"{named} (id)", cost, rows, remedy))
 
 
 def _no_index(looked: Looked, named: str, cost: str, rows: Rows, remedy: str) -> str:
@@ -245,28 +247,28 @@ def _outputs(
                 unit = looking.model.reading.unit(role)
                 outputs.append((looked.output(want, role, column, unit=unit), want))
             except SourceError as error:
-                looking.found.faults.append(str(error))
+                looking.findings.faults.append(str(error))
     return outputs
 
 
 def _features(looked: Looked, looking: _Looking) -> list[_Asked]:
     outputs: list[_Asked] = []
-    reading, found = looking.model.reading, looking.found
+    reading, findings = looking.model.reading, looking.findings
     for column in reading.segments:
         if column not in looked.types:
             hint = nearest(column, looked.types)
-            found.warnings.append(f'{looked.title} has no column "{column}" (segment){hint}')
+            findings.warnings.append(f'{looked.title} has no column "{column}" (segment){hint}')
     for names, want in ((reading.numeric, Want.NUMBER), (reading.categorical, Want.TEXT)):
         for name in names:
             column = feature_column(looking.model, name)
             if column not in looked.types:
                 hint = nearest(column, looked.types)
-                found.warnings.append(f'{looked.title} has no column "{column}" (feature){hint}')
+                findings.warnings.append(f'{looked.title} has no column "{column}" (feature){hint}')
                 continue
             try:
                 outputs.append((looked.output(want, f"feature:{name}", column), want))
             except SourceError as error:
-                found.faults.append(str(error))
+                findings.faults.append(str(error))
     return outputs
 
 
@@ -275,21 +277,21 @@ def _times(session: Session, looked: Looked, relation: Relation, looking: _Looki
         column = relation.column(role)
         if column is None or column not in looked.types:
             continue
-        named, found = f'"{column}" ({role})', looking.found
+        named, findings = f'"{column}" ({role})', looking.findings
         try:
             time = comparable(session, looked, column, role, looking.model.reading)
         except SourceError as error:
-            found.faults.append(str(error))
+            findings.faults.append(str(error))
             continue
         if time.shape is Shape.UNKNOWN:
-            found.warnings.append(
+            findings.warnings.append(
                 f"{looked.title}: {named} holds no time that is understood: every row is read"
                 f"{_unit_hint(role, looking)}"
             )
         elif time.shape is Shape.NOTHING and rows.n:
-            found.warnings.append(f"{looked.title}: {named} has no value in any row")
+            findings.warnings.append(f"{looked.title}: {named} has no value in any row")
         elif rows.n >= MANY:
-            found.warnings += _time_index(session, looked, relation, (column, role), time, rows)
+            findings.warnings += _time_index(session, looked, relation, (column, role), time, rows)
 
 
 def _unit_hint(role: str, looking: _Looking) -> str:
@@ -325,28 +327,26 @@ def _values(session: Session, looked: Looked, outputs: Iterable[_Asked], looking
         return
     table = session.read(Statement(chosen, f"FROM {looked.item} LIMIT {_SAMPLE}"))
     for output in chosen:
-        text = _text_in(table[output.name])
-        if text is not None:
+        values = numbers(table[output.name])
+        there = int(np.sum(~values.missing))
+        if there and not values.finite.any():
             is_feature = output.name.startswith("feature:")
-            notes = looking.found.warnings if is_feature else looking.found.faults
+            notes = looking.findings.warnings if is_feature else looking.findings.faults
             named = looking.model.reading.column(output.name).removeprefix("feature:")
             role = "feature" if is_feature else output.name
-            notes.append(f'{looked.title}: "{named}" ({role}) is configured as a number, but {text}')
-
-
-def _text_in(column: pa.ChunkedArray) -> str | None:
-    values = numbers(column)
-    there = int(np.sum(~values.missing))
-    return f"none of {there} values looked at is one" if there and not values.finite.any() else None
+            notes.append(
+                f'{looked.title}: "{named}" ({role}) is configured as a number, but none of {there} values '
+                "looked at is one"
+            )
 
 
 def _records_sample(session: Session, looking: _Looking, now: int) -> None:
     engine, looked = looking.source.reader.engine, looking.predictions
     if looked is not None:
         sample = sample_records(session, engine, looking.model, now)
-        look_at_records(sample, looking.model, now, looked.title, looking.found)
+        look_at_records(sample, looking.model, now, looked.title, looking.findings)
         odd = odd_times(session, engine, looking.model, "event_time", now) if sample.newest else None
-        look_at_odd_times(sample, odd, looking.model, looked.title, looking.found)
+        look_at_odd_times(sample, odd, looking.model, looked.title, looking.findings)
 
 
 def _times_sample(session: Session, looking: _Looking, now: int) -> None:
@@ -356,7 +356,7 @@ def _times_sample(session: Session, looking: _Looking, now: int) -> None:
         return
     sample = sample_times(session, looking.source.reader.engine, looking.model, now)
     if sample is not None:
-        look_at_times(sample, looking.model, now, looked.title, looking.found)
+        look_at_times(sample, looking.model, now, looked.title, looking.findings)
 
 
 def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
@@ -364,26 +364,26 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
         return
     sample = sample_labels(session, looking.source.reader.engine, looking.model, now)
     if sample is None:
-        looking.found.warnings.append(
+        looking.findings.warnings.append(
             f"{looking.labels.title}: delays and stale labels were not looked at: without an index on the "
             "predictions' id that would read them all"
         )
     else:
-        look_at_labels(sample, looking.model, looking.labels.title, looking.found)
+        look_at_labels(sample, looking.model, looking.labels.title, looking.findings)
         dated = sample.newest and "reported_at" in sample.rows.column_names
         engine = looking.source.reader.engine
         odd = odd_times(session, engine, looking.model, "reported_at", now) if dated else None
-        look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.found)
+        look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.findings)
 
 
 def _reference(looking: _Looking, base_dir: Path) -> None:
     given = looking.model.reference
     of_the_log = given is not None and given.file is None and given.relation is None
-    if given is None or (of_the_log and looking.found.faults):  # whose faults are known
+    if given is None or (of_the_log and looking.findings.faults):  # whose faults are known
         return
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)
     except SourceUnavailable:
         raise
     except SourceError as error:
-        looking.found.faults.append(str(error))
+        looking.findings.faults.append(str(error))

@@ -8,14 +8,13 @@ from typing import Any
 
 from monitor.advice.channels import check_channels
 from monitor.advice.checks import CheckedModel, CheckResult, Finding, check_tables
-from monitor.advice.explain import Query
 from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
 from monitor.core.clock import to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
 from monitor.core.text import json_text
-from monitor.show.words import say, say_lines
+from monitor.show.words import counted, iso, say, say_lines
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.specs.urls import filled, has_short_password
 from monitor.web.files import certificate, secrets
@@ -102,7 +101,8 @@ def explained(model: CheckedModel) -> Iterator[str]:
     yield f"  series: about {model.series.total:,} of max_series {model.max_series:,} ({held})"
     for query in model.queries:
         yield f"  -- each {query.every}: {query.purpose}"
-        yield from _indented(query)
+        yield from (f"     {line}" for line in query.sql.split("\n"))
+        yield from (f"       plan: {line}" for line in query.plan)
 
 
 def _of_rules(settings: Settings) -> Iterator[Finding]:
@@ -147,35 +147,24 @@ def _reads(model: CheckedModel) -> Iterator[str]:
         yield f"  reads: about {model.reads.per_label:,.1f} rows again for each new label"
 
 
-def _indented(query: Query) -> Iterator[str]:
-    for line in query.sql.split("\n"):
-        yield f"     {line}"
-    for line in query.plan:
-        yield f"       plan: {line}"
-
-
 def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> None:
     for warning in checked.warnings:
         say(f"warning: {warning}", err=True)
     for fault in checked.faults:
         say(str(fault), err=True)
-    for line in (line for model in checked.models if explain for line in explained(model)):
-        say(line)
+    for model in checked.models if explain else ():
+        for line in explained(model):
+            say(line)
     if checked.faults:
         return
     for model in checked.models:
-        if model.found:
+        if model.find_features:
             numeric, categorical = (
                 ", ".join(names) or "none" for names in (model.numeric, model.categorical)
             )
             say(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
     warned = counted(len(checked.warnings), "warning")
     say(f"{path}: {counted(models, 'model')}, no faults, {warned}")
-
-
-def counted(count: int, word: str) -> str:
-    """A number and its noun."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _object(model: CheckedModel) -> dict[str, Any]:
@@ -187,7 +176,7 @@ def _object(model: CheckedModel) -> dict[str, Any]:
         "rows": None if model.rows is None else model.rows.n,
         "rows_are_more": model.rows is not None and model.rows.more,
         "labels": None if model.labels is None else model.labels.n,
-        "newest": None if model.newest is None else to_iso(model.newest),
+        "newest": iso(model.newest),
         "series": dict(model.series.by_group),
         "max_series": model.max_series,
         "rows_per_hour": None if reads is None else reads.per_hour,

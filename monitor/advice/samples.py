@@ -164,8 +164,8 @@ def _joined(looked: Looked, model: ModelSpec) -> Sequence[Output]:
     column = str(model.predictions.column("event_time"))
     time = looked.output(Want.TIME, "event_time", column, unit=model.reading.unit("event_time"))
     there = f"CASE WHEN {looked.ref(str(model.predictions.column('id')), 'id')} IS NULL THEN 0 ELSE 1 END"
-    found = looked.engine.output(Want.NUMBER, "found", f"({there})", looked.engine.integer)
-    return (time, found)
+    is_found = looked.engine.output(Want.NUMBER, "found", f"({there})", looked.engine.integer)
+    return (time, is_found)
 
 
 def _newest_first(session: Session, looked: Looked, time: Comparable, now: int) -> str | None:

@@ -42,7 +42,8 @@ def silence_warnings(model: ModelSpec, source: SqlSource, newest: int | None) ->
             yield (
                 f"the log was silent for {format_duration(silent)} or longer within its last {_DAYS} days: "
                 f'rule "{name}" fires after {format_duration(limit)}; if that is as it should be, write '
-                f"default_alerts = true, and {_written(name, (silent // DAY + 2) * DAY)}"
+                f'default_alerts = true, and a rule of your own: name = "{name}", measure = "log_age", '
+                f'above = {(silent // DAY + 2) * DAY // SECOND}, severity = "critical"'
             )
 
 
@@ -68,10 +69,3 @@ def longest_silence(session: Session, source: SqlSource, model: ModelSpec, newes
     held = [bool(count) for count in session.rows(f"SELECT {', '.join(asked)}")[0]]
     runs = [(there, len(list(slots))) for there, slots in groupby([True, *held])]
     return max((length for there, length in runs[:-1] if not there), default=0)
-
-
-def _written(name: str, limit: int) -> str:
-    return (
-        f'a rule of your own: name = "{name}", measure = "log_age", above = {limit // SECOND}, '
-        'severity = "critical"'
-    )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from monitor.alerts.lifecycle import Alert, State, accepted
-from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, Rule
+from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED
 from monitor.app.model_history import Decision
 from monitor.app.wiring import App
 from monitor.core.clock import to_iso
@@ -17,20 +17,20 @@ def listed(
 ) -> list[ShownAlert]:
     """Alerts that are pending or firing, or, with the history, all; each with who has seen it."""
     names = set(app.names(model)) if model is None or not app.is_history(model) else {model}
-    found = app.store.alerts(model, ended=history, as_of=as_of)
+    alerts = app.store.alerts(model, ended=history, as_of=as_of)
     seen = app.store.events(model, ACKNOWLEDGED)
     return [
         ShownAlert(name, alert, _seen_by(name, alert, seen))
-        for name, alert in found
+        for name, alert in alerts
         if model is not None or name in names or history
     ]
 
 
 def _seen_by(model: str, alert: Alert, seen: Iterable[Event]) -> str:
     mine = [
-        one
-        for one in seen
-        if (one.model, one.subject) == (model, str(alert.series)) and one.detail == _since(alert)
+        event
+        for event in seen
+        if (event.model, event.subject) == (model, str(alert.series)) and event.detail == _since(alert)
     ]
     return f"{mine[-1].who}: {mine[-1].why}" if mine else ""
 
@@ -50,18 +50,16 @@ def accept(app: App, decision: Decision, until: int | None, *, model: str, **of:
             "normal: silence it in Alertmanager, or give its rule another limit"
         )
     spec, end = app.spec(model), alert.breach.window_end
-    window = next((one for one in spec.windows if one.name == alert.series.window), None)
+    window = next((window for window in spec.windows if window.name == alert.series.window), None)
     seen = app.store.state(spec.name).as_of or 0
     acceptance = accepted(alert, end if window is None else window.start(end), seen, until)
-    _keep(app, model, alert, ACCEPTED, decision, acceptance.text())
+    event = decision.event(model, ACCEPTED, subject=str(alert.series), detail=acceptance.text())
+    app.store.record([event])
     then = "for ever" if until is None else f"until {to_iso(until)}"
     judged = "no breach" if window is None else f"judged against the window that ends {to_iso(end)}"
-    return f"{model}: {alert.series} is {judged} {then}, {_from(spec.rules, alert)}"
-
-
-def _from(rules: Iterable[Rule], alert: Alert) -> str:
-    settled = any(rule.name == alert.series.rule and rule.truth == "settled" for rule in rules)
-    return "from the next window on that settles or is revised" if settled else "from the next cycle on"
+    settled = any(rule.name == alert.series.rule and rule.truth == "settled" for rule in spec.rules)
+    begins = "from the next window on that settles or is revised" if settled else "from the next cycle on"
+    return f"{model}: {alert.series} is {judged} {then}, {begins}"
 
 
 def acknowledge(app: App, decision: Decision, *, model: str, **of: str | None) -> str:
@@ -73,7 +71,8 @@ def acknowledge(app: App, decision: Decision, *, model: str, **of: str | None) -
         as `accept`.
     """
     alert = _one(app, model, **of)
-    _keep(app, model, alert, ACKNOWLEDGED, decision, _since(alert))
+    event = decision.event(model, ACKNOWLEDGED, subject=str(alert.series), detail=_since(alert))
+    app.store.record([event])
     return (
         f"{model}: {alert.series}, {alert.state} since {to_iso(alert.since)}: {decision.who} looks after it"
     )
@@ -94,19 +93,6 @@ def _one(app: App, model: str, **of: str | None) -> Alert:
     if wanted:
         raise MonitorError(f"{len(wanted)} alerts are meant, say which by --subject, --segment: {names}")
     raise MonitorError(f'no alert of the rule "{of["rule"]}" is pending or firing; those that are: {names}')
-
-
-def _keep(app: App, model: str, alert: Alert, kind: str, decision: Decision, detail: str) -> None:
-    event = Event(
-        model=model,
-        at=decision.at,
-        kind=kind,
-        subject=str(alert.series),
-        who=decision.who,
-        why=decision.why,
-        detail=detail,
-    )
-    app.store.record([event])
 
 
 def _since(alert: Alert) -> str:

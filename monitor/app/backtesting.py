@@ -2,7 +2,6 @@
 
 from monitor.alerts.backtest import Summary, backtest, newest, summaries
 from monitor.alerts.lifecycle import Alert
-from monitor.alerts.rules import Rule
 from monitor.alerts.verdicts import needed
 from monitor.app.wiring import App
 from monitor.config.messages import did_you_mean
@@ -23,19 +22,15 @@ def tried(app: App, model: str, rule: str | None, span: tuple[int, int]) -> tupl
     ConfigurationError
         if the model has no such rule.
     """
-    rules = _chosen(app.spec(model).rules, rule)
+    rules = app.spec(model).rules
+    if rule is not None:
+        names = [each.name for each in rules]
+        if rule not in names:
+            raise ConfigurationError([f'there is no rule "{rule}"{did_you_mean(rule, names)}'])
+        rules = tuple(each for each in rules if each.name == rule)
     kept = app.store.kept_of(model, needed(rules), span)
     alerts, judged = backtest(rules, newest(kept))
     return summaries(rules, alerts, judged, span), alerts
-
-
-def _chosen(rules: tuple[Rule, ...], name: str | None) -> tuple[Rule, ...]:
-    if name is None:
-        return rules
-    names = [rule.name for rule in rules]
-    if name not in names:
-        raise ConfigurationError([f'there is no rule "{name}"{did_you_mean(name, names)}'])
-    return tuple(rule for rule in rules if rule.name == name)
 
 
 def as_report(model: str, summed: list[Summary], alerts: list[Alert]) -> str:

@@ -11,7 +11,7 @@ from monitor.app.clocks import paced_clock, standing_clock
 from monitor.app.run_lock import Held
 from monitor.app.running import chosen_rows, replay_model
 from monitor.app.serving import serve
-from monitor.app.wiring import App, opened
+from monitor.app.wiring import opened
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
@@ -59,7 +59,10 @@ def run_demo(
     settings = replace(settings, http=replace(settings.http, host=host, port=port))
     with opened(settings, directory) as app, Held(app) as held:
         stop = min(until or END, END)
-        _replay(app, stop, progress)
+        moments, reports = replay_model(app, MODEL, START, stop)
+        for report in progress(reports, len(moments), "replay, day by day"):
+            if report.error is not None:
+                raise MonitorError(f"the demo stopped: {report.error}")
         say_lines(months(chosen_rows(app, model=MODEL, window="month", history=True)))
         say(f"ask on: {_further(config, source_url, store_url)}", err=True)
         if leave:
@@ -99,10 +102,3 @@ def _further(config: Path, *given: str | None) -> str:
     needed = [f"{name}=… " for name, url in zip(names, given, strict=True) if url is not None]
     command = [program, "show", "--config", str(config), "--history", "--window", "month"]
     return "".join(needed) + shlex.join(command)
-
-
-def _replay(app: App, stop: int, progress: Progress) -> None:
-    moments, reports = replay_model(app, MODEL, START, stop)
-    for report in progress(reports, len(moments), "replay, day by day"):
-        if report.error is not None:
-            raise MonitorError(f"the demo stopped: {report.error}")

@@ -209,7 +209,7 @@ def _cells(field: pa.Field, column: pa.Array) -> pa.Array:
         return column
     write = _exact if field.name == "detail" else csv_cell
     encoded = column.dictionary_encode()
-    words = [None if one is None else write(one) for one in encoded.dictionary.to_pylist()]
+    words = [None if text is None else write(text) for text in encoded.dictionary.to_pylist()]
     return pc.take(pa.array(words, _TEXT), encoded.indices)
 
 

@@ -30,6 +30,12 @@ class Decision:
     who: str
     why: str = ""
 
+    def event(self, model: str, kind: str, *, subject: str = "", detail: str = "{}") -> Event:
+        """What the store keeps of it."""
+        return Event(
+            model=model, at=self.at, kind=kind, subject=subject, who=self.who, why=self.why, detail=detail
+        )
+
 
 def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
     """Hand over the histories of models that were renamed, all or none; the new names of those that had one.
@@ -112,7 +118,8 @@ def recount(app: App, name: str, start: int, end: int, decision: Decision) -> tu
         if not starts:
             span = f"{to_iso(start)} to {to_iso(end)}"
             raise MonitorError(f'model "{name}": no pane from {span} is stored or within the horizon')
-        _record(app, name, "recounted", decision, panes=len(starts), start=to_iso(start), end=to_iso(end))
+        detail = json.dumps({"panes": len(starts), "start": to_iso(start), "end": to_iso(end)})
+        app.store.record([decision.event(name, "recounted", detail=detail)])
         waiting = [WaitingPane(start=pane, part=Part.RECORDS, since=state.as_of) for pane in starts]
         app.store.note_waiting(name, state, waiting, token=lease.token)
         whole = replace(model, spec=replace(model.spec, recount_rows=_ALL_ROWS))
@@ -135,9 +142,7 @@ def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
     if not app.store.runs(name):
         raise MonitorError(f'nothing is kept of a model "{name}"')
     with _held_everywhere(app, name):
-        gone = app.store.forget(
-            Event(model=name, at=decision.at, kind="forgotten", who=decision.who, why=decision.why)
-        )
+        gone = app.store.forget(decision.event(name, "forgotten"))
     app.forget(name)
     return gone
 
@@ -163,15 +168,3 @@ def _panes(model: Model, start: int, end: int, as_of: int) -> list[int]:
     first, last = floor_to(start, pane), min(end, as_of + model.reading.tolerance + 1)
     stored = {facts.start for facts in model.store.facts(model.name, first) if facts.start < last}
     return sorted(stored.union(range(max(first, model.oldest_pane(as_of)), last, pane)))
-
-
-def _record(app: App, name: str, kind: str, decision: Decision, **detail: object) -> None:
-    event = Event(
-        model=name,
-        at=decision.at,
-        kind=kind,
-        who=decision.who,
-        why=decision.why,
-        detail=json.dumps(detail),
-    )
-    app.store.record([event])

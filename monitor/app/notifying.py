@@ -36,15 +36,15 @@ class Unusable:
 
 def channels_of(specs: Iterable[ChannelSpec]) -> Mapping[str, Channel]:
     """Channels by name; one that cannot be used is told of, and stops nothing."""
-    found: dict[str, Channel] = {}
+    channels: dict[str, Channel] = {}
     for spec in specs:
         try:
-            found[spec.name] = open_channel(spec.url)
+            channels[spec.name] = open_channel(spec.url)
         except NotificationError as error:
             log = structlog.stdlib.get_logger(__name__)
             log.error("channel cannot be used", channel=spec.name, reason=str(error))  # noqa: TRY400
-            found[spec.name] = Unusable(str(error))
-    return found
+            channels[spec.name] = Unusable(str(error))
+    return channels
 
 
 def outbox_of(app: App) -> SqlOutbox:

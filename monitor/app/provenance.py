@@ -8,6 +8,7 @@ from monitor.core.clock import to_iso
 from monitor.core.text import readable
 from monitor.show.plain import Further, Shown, as_csv, as_json
 from monitor.show.table import as_table
+from monitor.show.words import iso
 from monitor.specs.rows import Event, KeptConfiguration, KeptReference, Provenance
 from monitor.store.adapter import SqlStore
 
@@ -88,8 +89,8 @@ def plain(moment: Behind) -> dict[str, object]:
 def _data(provenance: Provenance) -> dict[str, object]:
     return {
         "rows_read": provenance.rows_read,
-        "newest_logged_at": _iso(provenance.newest_logged_at),
-        "newest_reported_at": _iso(provenance.newest_reported_at),
+        "newest_logged_at": iso(provenance.newest_logged_at),
+        "newest_reported_at": iso(provenance.newest_reported_at),
         "code": provenance.code,
         "grid": provenance.grid,
         "reference": provenance.reference,
@@ -107,20 +108,19 @@ def as_text(moments: Sequence[Behind], events: Sequence[Event] = ()) -> str:
     return "\n\n".join(blocks)
 
 
-def _moment(one: Behind) -> str:
-    data = one.provenance
-    newest = (_iso(moment) or "none" for moment in (data.newest_logged_at, data.newest_reported_at))
-    logged, reported = newest
+def _moment(moment: Behind) -> str:
+    data = moment.provenance
+    logged, reported = (iso(at) or "none" for at in (data.newest_logged_at, data.newest_reported_at))
     lines = [
         ("data", f"{data.rows_read:,} rows read by this cycle; newest row logged {logged}"),
         ("", f"newest label reported {reported}"),
         ("code", f"monitor {data.code}"),
         ("grids", data.grid),
-        *(line for key, reference in one.references for line in _reference(key, reference)),
+        *(line for key, reference in moment.references for line in _reference(key, reference)),
         ("configuration", data.config),
     ]
     text = [f"  {name:<15}{readable(value)}" for name, value in lines]
-    return "\n".join([f"behind {one.model} as of {to_iso(data.as_of)}", *text])
+    return "\n".join([f"behind {moment.model} as of {to_iso(data.as_of)}", *text])
 
 
 def _reference(key: str, reference: KeptReference | None) -> list[tuple[str, str]]:
@@ -151,10 +151,6 @@ def _configuration(key: str, kept: KeptConfiguration | None) -> str:
 
 
 def _event(event: Event) -> str:
-    told = [to_iso(event.at), event.model, event.kind, event.subject]
-    told += [f"by {event.who}" if event.who else "", event.why, "" if event.detail == "{}" else event.detail]
-    return readable(", ".join(part for part in told if part))
-
-
-def _iso(moment: int | None) -> str | None:
-    return None if moment is None else to_iso(moment)
+    parts = [to_iso(event.at), event.model, event.kind, event.subject]
+    parts += [f"by {event.who}" if event.who else "", event.why, "" if event.detail == "{}" else event.detail]
+    return readable(", ".join(part for part in parts if part))

@@ -95,29 +95,22 @@ class Reloading:
         }
         self.exposition.reloaded(settings.models, at=time.time())
         for name in sorted(changed):
-            self._show(name)
+            try:
+                self.publish(name)
+            except MonitorError as error:
+                log = structlog.stdlib.get_logger(_LOG)
+                log.warning("not shown before its next cycle", model=name, reason=described(error))
         self.changed(changed)
-        self._retime(settings, changed)
+        every = self.ticks(settings)
+        self.health.replace(limits(every, self.pace))
+        self.schedule.replace(every, changed=changed)
         return {
             "added": sorted({*after} - {*before}),
             "removed": sorted({*before} - {*after}),
             "changed": sorted(changed & {*before}),
         }
 
-    def _show(self, name: str) -> None:
-        try:
-            self.publish(name)
-        except MonitorError as error:
-            log = structlog.stdlib.get_logger(_LOG)
-            log.warning("not shown before its next cycle", model=name, reason=described(error))
-
-    def _retime(self, settings: Settings, changed: set[str]) -> None:
-        every = self.ticks(settings)
-        waits = limits(every, self.pace)
-        self.health.replace(waits)
-        self.schedule.replace(every, changed=changed)
-
 
 def limits(every: Mapping[str, int], pace: int | None) -> dict[str, float]:
     """Seconds that each model may be without a successful cycle."""
-    return {name: patience((one if pace is None else pace) / SECOND) for name, one in every.items()}
+    return {name: patience((tick if pace is None else pace) / SECOND) for name, tick in every.items()}

@@ -36,7 +36,6 @@ def cycle_once(
     name: str,
     as_of: int,
     *,
-    stopping: Callable[[], bool] = lambda: False,
     shown: bool = True,
     notices: NoticeScope = NoticeScope.NEWS,
 ) -> CycleReport:
@@ -49,7 +48,7 @@ def cycle_once(
     """
     try:
         with app.leased(name) as lease:
-            return _under(lease, app, name, as_of, stopping=stopping, shown=shown, notices=notices)
+            return _under(lease, app, name, as_of, shown=shown, notices=notices)
     except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
         return CycleReport(model=name, as_of=as_of, error=described(error))
 
@@ -81,7 +80,7 @@ def _under(
     name: str,
     as_of: int,
     *,
-    stopping: Callable[[], bool],
+    stopping: Callable[[], bool] = lambda: False,
     shown: bool = True,
     notices: NoticeScope = NoticeScope.NEWS,
 ) -> CycleReport:

@@ -84,20 +84,39 @@ def _service(
     ticking: bool,
     pace: int | None,
 ) -> Service:
-    settings, stopping = app.settings, threading.Event()
-    ticks = _ticks if ticking else _no_ticks
-    every = ticks(settings)
-    own = SelfMetrics(version("monitor"), time.time(), partial(_used, app))
-    exposition = Exposition(settings.models, own)
+    stopping = threading.Event()
+
+    def ticks(settings: Settings) -> dict[str, int]:
+        return {model.name: model.every for model in settings.models} if ticking else {}
+
+    every = ticks(app.settings)
+    own = SelfMetrics(version("monitor"), time.time(), partial(_usage, app))
+    exposition = Exposition(app.settings.models, own)
     watch = StoreWatch(app, partial(_publish, app, exposition))
     health = Health(limits(every, pace), now=time.monotonic, silent=app.silent, store=watch.fault)
-    watch.followed = partial(_followed, health, exposition)
     notifying = Notifying(app, clock, exposition.notified, lambda: joined is None or joined.why is None)
     owed = Owed(app, last_ticks(app, app.names()) if joined is None else joined.before or {})
-    shown = partial(_shown, watch, notifying)
-    cycles = _cycles(owed, shown, health, exposition, joined, stopping)
+
+    def follow(name: str) -> None:
+        health.idle(name)
+        exposition.followed(name, at=time.time())
+
+    def publish(name: str) -> None:
+        watch.show(name)
+        notifying.wake()
+
+    def restore() -> None:
+        watch.restore()
+        notifying.renew()
+
+    def stop() -> None:
+        stopping.set()  # first: cycles come to their end while the channels do
+        watch.stop()
+        notifying.stop()
+
+    watch.followed = follow
+    cycles = _cycles(owed, publish, health, exposition, joined, stopping)
     schedule = _schedule(every, cycles, clock, stopping, pace)
-    server = _server(app, exposition, health, schedule, joined)
     reloading = Reloading(
         app,
         reread or (lambda: app.settings),
@@ -112,31 +131,35 @@ def _service(
     )
     return Service(
         schedule=schedule,
-        server=server,
+        server=_server(app, exposition, health, schedule, joined),
         health=health,
-        restore=partial(_restored, watch, notifying),
+        restore=restore,
         reload=reloading,
-        stopped=partial(_stopped, stopping, watch, notifying),
+        stopped=stop,
     )
 
 
 def _cycles(
     owed: Owed,
-    shown: Callable[[str], None],
+    publish: Callable[[str], None],
     health: Health,
     exposition: Exposition,
     joined: Joined | None,
     stopping: threading.Event,
 ) -> Cycles:
+    def source(name: str) -> str:
+        configured = owed.app.configured(name)
+        return "" if configured is None else configured[0].source
+
     return Cycles(
         cycle=partial(owed.cycle, stopping=stopping.is_set),
-        publish=shown,
+        publish=publish,
         newest_logged_at=lambda name: owed.app.store.state(name).logged_cursor,
         health=health,
         exposition=exposition,
         owed=owed,
         aside=(lambda: False) if joined is None else (lambda: joined.aside() is not None),
-        source=partial(_source, owed.app),
+        source=source,
         stopping=stopping.is_set,
     )
 
@@ -165,36 +188,26 @@ def _server(
     if warning := exposed(http):
         structlog.stdlib.get_logger("monitor.web").warning(warning)
     if joined is not None:
-        joined.listen(partial(_stands_aside, exposition))
+        joined.listen(
+            lambda aside: exposition.stands_aside({reason.value: reason is aside for reason in Aside})
+        )
+
+    def noted() -> str | None:
+        notes = (None if joined is None else joined.why, health.note())
+        return "\n".join(note for note in notes if note) or None
+
     web = make_app(
         exposition,
         healthy=lambda: health.fault(ticking=schedule.alive),
         ready=health.unready,
-        noted=partial(_noted, health, joined),
+        noted=noted,
         secrets=secrets(http, app.base),
     )
     return Server(web, host=http.host, port=http.port, tls=certificate(http, app.base))
 
 
-def _ticks(settings: Settings) -> dict[str, int]:
-    return {model.name: model.every for model in settings.models}
-
-
-def _no_ticks(_settings: Settings) -> dict[str, int]:
-    return {}
-
-
-def _source(app: App, name: str) -> str:
-    return next((model.source for model in app.settings.models if model.name == name), "")
-
-
-def _used(app: App) -> dict[str, tuple[float, int, float]]:
+def _usage(app: App) -> dict[str, tuple[float, int, float]]:
     return {name: (used.seconds, used.rows, used.silent) for name, used in app.usage().items()}
-
-
-def _noted(health: Health, joined: Joined | None) -> str | None:
-    notes = (None if joined is None else joined.why, health.note())
-    return "\n".join(note for note in notes if note) or None
 
 
 def _publish(app: App, exposition: Exposition, name: str) -> None:
@@ -208,31 +221,6 @@ def _publish(app: App, exposition: Exposition, name: str) -> None:
         alerts = [alert for _, alert in app.store.alerts(name)]
         accepted = accepted_changes(app.store, spec, as_of)
         exposition.publish(name, as_of, [row for _, _, row in rows], alerts, accepted)
-
-
-def _shown(watch: StoreWatch, notifying: Notifying, name: str) -> None:
-    watch.show(name)
-    notifying.wake()
-
-
-def _restored(watch: StoreWatch, notifying: Notifying) -> None:
-    watch.restore()
-    notifying.renew()
-
-
-def _stopped(stopping: threading.Event, watch: StoreWatch, notifying: Notifying) -> None:
-    stopping.set()  # first: cycles come to their end while the channels do
-    watch.stop()
-    notifying.stop()
-
-
-def _followed(health: Health, exposition: Exposition, name: str) -> None:
-    health.idle(name)
-    exposition.followed(name, at=time.time())
-
-
-def _stands_aside(exposition: Exposition, aside: Aside | None) -> None:
-    exposition.stands_aside({reason.value: reason is aside for reason in Aside})
 
 
 def _changed(owed: Owed, joined: Joined | None, notifying: Notifying, models: set[str]) -> None:

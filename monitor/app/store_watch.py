@@ -64,9 +64,9 @@ class StoreWatch:
 
     def look(self) -> None:
         """Publish what is new."""
-        found = self.app.store.progress()
+        progress = self.app.store.progress()
         for name in self.app.names():
-            now, before = found.get(name), self._seen.get(name)
+            now, before = progress.get(name), self._seen.get(name)
             if now is None:
                 continue
             others = now != before and now[1] != self.app.owner

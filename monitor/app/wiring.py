@@ -214,7 +214,11 @@ class App:
         if self.keeps:
             self.store.save_configuration(spec.config_hash, spec.name, spec.config)
         source = self._opened(of_source)
-        reference, key = self._reference(spec, source, at)
+        reference, key = None, ""
+        if spec.reference is not None:
+            reference, key = self._kept(
+                spec, lambda: reference_of(*load_reference(spec, source, self.base)), at
+            )
         counting = reference.counting if reference else counting_without_reference(spec.reading)
         counting = replace(counting, reading=_resolved(spec.reading, counting.reading))
         if reference is not None:
@@ -228,7 +232,7 @@ class App:
             spec=resolved,
             counting=counting,
             reference=reference,
-            version_references={version: found for version, (found, _) in own.items() if found is not None},
+            version_references={version: part for version, (part, _) in own.items() if part is not None},
             reference_key=" ".join(part for part in (key, *(each for _, each in own.values())) if part),
             source=source,
             store=self.store,
@@ -237,11 +241,6 @@ class App:
             audit_every=of_source.audit,
             retention=self.settings.retention,
         )
-
-    def _reference(self, spec: ModelSpec, source: Source, at: int) -> tuple[Reference | None, str]:
-        if spec.reference is None:
-            return None, ""
-        return self._kept(spec, lambda: reference_of(*load_reference(spec, source, self.base)), at)
 
     def _version_reference(
         self, spec: ModelSpec, source: Source, counting: Counting, at: int

@@ -6,9 +6,20 @@ from typing import Any
 import click
 
 from monitor.cli import options
-from monitor.cli.options import MomentType, exit_on_error, read_settings
-from monitor.core.clock import to_iso
+from monitor.cli.options import MomentType, exit_on_error, read_settings, refuse_empty
 from monitor.show.words import say, say_lines
+
+_OF_ONE_ALERT = (
+    options.config,
+    click.option("--model", required=True, help="Name of the model."),
+    click.option("--rule", required=True, help="Name of the rule."),
+    click.option("--subject", help="Of several alerts of the rule the one of this subject."),
+    click.option("--segment", help="The one of this segment."),
+    click.option("--model-version", "version", help="The one of this version."),
+    options.run,
+    click.option("--by", "who", required=True, help="Who decided."),
+    click.option("--why", required=True, help="Kept with the decision."),
+)
 
 
 @click.group(invoke_without_command=True)
@@ -32,35 +43,19 @@ def alerts(
     from monitor.show.alerts import alerts_as_csv, alerts_as_json, alerts_as_table
 
     with opened(read_settings(path), path.parent, run_name) as app:
-        found = listed(app, **asked)
+        listing = listed(app, **asked)
     match form:
         case "json":
-            text = alerts_as_json(found)
+            text = alerts_as_json(listing)
         case "csv":
-            text = alerts_as_csv(found)
+            text = alerts_as_csv(listing)
         case _:
-            text = alerts_as_table(found, explain=explain)
+            text = alerts_as_table(listing, explain=explain)
     say_lines(text)
 
 
-_rule = click.option("--rule", required=True, help="Name of the rule.")
-_by = click.option("--by", "who", required=True, help="Who decided.")
-_why = click.option("--why", required=True, help="Kept with the decision.")
-_one = (
-    options.config,
-    click.option("--model", required=True, help="Name of the model."),
-    _rule,
-    click.option("--subject", help="Of several alerts of the rule the one of this subject."),
-    click.option("--segment", help="The one of this segment."),
-    click.option("--model-version", "version", help="The one of this version."),
-    options.run,
-    _by,
-    _why,
-)
-
-
 def _on_one_alert(command: Any) -> Any:
-    for option in reversed(_one):
+    for option in reversed(_OF_ONE_ALERT):
         command = option(command)
     return command
 
@@ -112,8 +107,7 @@ def backtest(
     from monitor.app.backtesting import as_plain, as_report, tried
     from monitor.app.wiring import opened
 
-    if start >= end:
-        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    refuse_empty(start, end)
     with opened(read_settings(path), path.parent, run_name) as app:
         for name in app.names(model):
             summed, fired = tried(app, name, rule, (start, end))

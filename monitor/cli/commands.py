@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from monitor.cli import options
-from monitor.cli.options import DurationType, MomentType, exit_on_error, progress, read_settings
+from monitor.cli.options import DurationType, MomentType, exit_on_error, progress, read_settings, refuse_empty
 from monitor.core.clock import floor_to, to_iso
-from monitor.show.words import say, say_lines, tell_python
+from monitor.show.words import counted, say, say_lines, tell_python
 from monitor.specs import HOST, PORT
 from monitor.store import LIVE
 
@@ -119,7 +119,7 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
             configure(LogFormat(settings.log.format), settings.log.level)
             for channel, waiting in deliver_once(app, system_clock).items():
                 failed = True
-                say(f"channel {channel}: {_counted(waiting, 'notice')} not delivered", err=True)
+                say(f"channel {channel}: {counted(waiting, 'notice')} not delivered", err=True)
     sys.exit(1 if failed else 0)
 
 
@@ -141,8 +141,7 @@ def replay(
     from monitor.app.running import refuse_second_history, replay_model
     from monitor.app.wiring import opened
 
-    if start >= end:
-        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    refuse_empty(start, end)
     _refuse_future("--to", end, system_clock())
     settings = read_settings(path)
     failed = False
@@ -217,7 +216,7 @@ def export(path: Path, file: Path, run_name: str, **chosen: Any) -> None:
     with opened(read_settings(path), path.parent, run_name) as app:
         refuse_unknown(app, chosen["model"], chosen["window"], chosen["measure"])
         rows = write(app.store, file, Chosen(**chosen))
-    say(f"{file}: {_counted(rows, 'row')}")
+    say(f"{file}: {counted(rows, 'row')}")
 
 
 @main.command()
@@ -236,8 +235,7 @@ def recount(path: Path, model: str, run_name: str, start: int, end: int, **decid
     from monitor.app.model_history import recount as count_again
     from monitor.app.wiring import opened
 
-    if start >= end:
-        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
+    refuse_empty(start, end)
     settings = read_settings(path)
     with opened(settings, path.parent, run_name) as app:
         _, report = count_again(app, app.spec(model).name, start, end, Decision(system_clock(), **decided))
@@ -263,7 +261,7 @@ def forget(path: Path, model: str, *, yes: bool, **decided: str) -> None:
     with opened(settings, path.parent) as app:
         gone = forget_model(app, model, Decision(system_clock(), **decided))
         still = model in app.names()
-    rows = _counted(sum(gone.values()), "row")
+    rows = counted(sum(gone.values()), "row")
     say(f"{model}: {rows} deleted; its configurations, references and events are kept")
     if still:
         say(f"{model} is still configured: its next cycle begins anew, with its references", err=True)
@@ -328,8 +326,8 @@ def as_done(report: "CycleReport") -> str:
     missing = f"; columns missing: {', '.join(report.missing_columns)}" if report.missing_columns else ""
     return (
         f"{report.model} as of {to_iso(report.as_of)}: {report.rows_read:,} rows and"
-        f" {report.label_rows_read:,} label rows read, {_counted(report.panes_counted, 'pane')} counted,"
-        f" {report.panes_waiting:,} waiting, {_counted(report.measurements, 'measurement')},"
+        f" {report.label_rows_read:,} label rows read, {counted(report.panes_counted, 'pane')} counted,"
+        f" {report.panes_waiting:,} waiting, {counted(report.measurements, 'measurement')},"
         f" {report.snapshots:,} kept{missing}"
     )
 
@@ -339,8 +337,8 @@ def as_planned(report: "CycleReport") -> str:
     if report.error is not None:
         return failure(report)
     return (
-        f"{report.model} as of {to_iso(report.as_of)}: {_counted(report.panes_waiting, 'pane')} to count,"
-        f" {_counted(report.rows_read, 'changed row')}; nothing was written"
+        f"{report.model} as of {to_iso(report.as_of)}: {counted(report.panes_waiting, 'pane')} to count,"
+        f" {counted(report.rows_read, 'changed row')}; nothing was written"
     )
 
 
@@ -355,14 +353,10 @@ def _last(reports: "Iterator[CycleReport]", name: str, length: int) -> bool:
     if not last:
         say(f"{name}: nothing to do, the run has passed these ticks", err=True)
         return False
-    say(failure(last[0]) if last[0].error else f"{name}: {_counted(length, 'cycle')} done", err=True)
+    say(failure(last[0]) if last[0].error else f"{name}: {counted(length, 'cycle')} done", err=True)
     return last[0].error is not None
 
 
 def _refuse_future(option: str, moment: int | None, now: int) -> None:
     if moment is not None and moment > now:
         raise click.UsageError(f"{option} must not lie in the future: got {to_iso(moment)}")
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

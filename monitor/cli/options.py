@@ -4,14 +4,17 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import wraps
 from getpass import getuser
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
+from monitor.core.clock import from_iso, parse_duration, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.core.secrets import hide
 from monitor.daemon.log import described
@@ -20,19 +23,15 @@ from monitor.store import LIVE
 
 if TYPE_CHECKING:
     from monitor.specs.settings import Settings
-from collections.abc import Iterator
-from datetime import timedelta
-from time import monotonic
-from typing import Any
-
-from monitor.core.clock import from_iso, parse_duration
 
 _OF_CLICK = (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError)
 _UNEXPECTED = "a fault of this program"
 _HOW = "`monitor --debug` and the same command print where: please report it"
+_TELL = 30.0  # seconds between lines of a log
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Hiding(logging.Formatter):
@@ -83,8 +82,6 @@ config = click.option(
 )
 model = click.option("--model", help="Only this model.")
 run = click.option("--run", "run_name", default=LIVE, show_default=True, help="History in the store.")
-
-
 who = click.option("--by", "--who", "who", default=getuser, show_default="the user", help="Who decided.")
 why = click.option("--why", default="", help="Kept with the decision.")
 
@@ -94,6 +91,12 @@ def read_settings(path: Path) -> "Settings":
     from monitor.config.load import settings_of
 
     return settings_of(path, os.environ)
+
+
+def refuse_empty(start: int, end: int) -> None:
+    """Refuse a span of time that ends before anything can lie in it."""
+    if start >= end:
+        raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")
 
 
 class MomentType(click.ParamType[int]):
@@ -129,15 +132,11 @@ class DurationType(click.ParamType[int]):
         return us
 
 
-T = TypeVar("T")
-_TELL = 30.0  # seconds between lines of a log
-
-
 def progress(
     items: Iterator[T], length: int, label: str, *, now: Callable[[], float] = monotonic
 ) -> Iterator[T]:
     """Pass items through, and tell on standard error how many there are, how fast, how long it will take."""
-    began = told = now()
+    began = line_at = now()
     is_terminal = sys.stderr.isatty()
 
     def rate(at: int | None) -> str:
@@ -149,7 +148,7 @@ def progress(
         for at, item in enumerate(items, start=1):
             yield item
             bar.update(1, at)
-            if not is_terminal and now() - told >= _TELL:
-                told = now()
-                left = timedelta(seconds=round((length - at) * (told - began) / at))
+            if not is_terminal and now() - line_at >= _TELL:
+                line_at = now()
+                left = timedelta(seconds=round((length - at) * (line_at - began) / at))
                 say(f"{label}: {at:,} of {length:,}, {rate(at)}, {left} left", err=True)

@@ -73,7 +73,7 @@ def config_hash(model: ModelTable) -> str:
     return content_hash(model.model_dump(mode="json", by_alias=True))
 
 
-def config_content(model: ModelTable, hide: Hide = str) -> str:
+def config_content(model: ModelTable, hide: Hide) -> str:
     """What `config_hash` hashes, as JSON; what was filled in is hidden."""
     return json.dumps(_hidden(model.model_dump(mode="json", by_alias=True), hide), sort_keys=True)
 
@@ -91,24 +91,26 @@ def _hidden(value: Any, hide: Hide) -> Any:
 
 
 def _model(model: ModelTable, zone: str, hide: Hide) -> ModelSpec:
-    again, features = model.reading, model.features
+    reread, features = model.reading, model.features
+    predictions = _predictions(model)
+    labels = None if model.labels is None else _labels(model.labels, model.predictions)
     return ModelSpec(
         name=model.name,
         formerly=model.formerly,
         source=model.source,
-        reading=_reading(model, zone),
-        predictions=_predictions(model),
-        labels=None if model.labels is None else _labels(model.labels, model.predictions),
+        reading=_reading(model, zone, predictions, labels),
+        predictions=predictions,
+        labels=labels,
         reference=None if model.reference is None else _reference(model, model.reference),
         find_features=model.reference is not None and _NAMED.isdisjoint(features.model_fields_set),
         exclude=tuple(features.exclude),
         windows=windows_of(model),
         every=model.every,
-        overlap=again.overlap,
-        lookback=again.lookback,
-        recount_rows=again.recount_rows,
-        ready_after=again.overlap if again.ready_after is None else again.ready_after,
-        revise_every=again.revise_every,
+        overlap=reread.overlap,
+        lookback=reread.lookback,
+        recount_rows=reread.recount_rows,
+        ready_after=reread.overlap if reread.ready_after is None else reread.ready_after,
+        revise_every=reread.revise_every,
         settled_share=model.settled_share,
         settle_after=model.settle_after,
         profit=_profit(model),
@@ -128,7 +130,7 @@ def _model(model: ModelTable, zone: str, hide: Hide) -> ModelSpec:
     )
 
 
-def _reading(model: ModelTable, zone: str) -> Reading:
+def _reading(model: ModelTable, zone: str, predictions: Relation, labels: Relation | None) -> Reading:
     columns, probabilities = model.predictions, probabilities_of(model)
     control, serving = model.control, model.serving
     return Reading(
@@ -154,7 +156,7 @@ def _reading(model: ModelTable, zone: str) -> Reading:
         labelled=model.labels is not None,
         zone=zone,
         time_units=_time_units(columns, model.labels),
-        names=_names(model),
+        names=tuple((dict(() if labels is None else labels.columns) | dict(predictions.columns)).items()),
         scale=model.scale,
         pane=model.pane,
         tolerance=model.reading.tolerance,
@@ -172,11 +174,6 @@ def _challenger(model: ModelTable) -> records.Challenger | None:
         return None
     threshold = own if challenger.threshold is None else challenger.threshold
     return None if threshold is None else records.Challenger(column=challenger.score, threshold=threshold)
-
-
-def _challengers_column(model: ModelTable) -> str | None:
-    challenger = model.challenger
-    return None if challenger is None else challenger.score or challenger.prediction
 
 
 def _compared(model: ModelTable) -> ComparedSpec:
@@ -203,13 +200,8 @@ def _time_units(predictions: Predictions, labels: LabelsTable | None) -> tuple[t
     return tuple((role, unit) for role, unit in units if unit is not None and unit != "none")
 
 
-def _names(model: ModelTable) -> tuple[tuple[str, str], ...]:
-    labels = () if model.labels is None else _labels(model.labels, model.predictions).columns
-    return tuple((dict(labels) | dict(_predictions(model).columns)).items())
-
-
 def _predictions(model: ModelTable) -> Relation:
-    table = model.predictions
+    table, challenger = model.predictions, model.challenger
     return Relation(
         table=table.table,
         query=table.query,
@@ -221,7 +213,7 @@ def _predictions(model: ModelTable) -> Relation:
             ("version", table.version),
             ("arm", None if model.control is None else model.control.arm_column),
             ("serving", None if model.serving is None else model.serving.column),
-            ("challenger", _challengers_column(model)),
+            ("challenger", None if challenger is None else challenger.score or challenger.prediction),
             *_outputs(model),
         ),
     )

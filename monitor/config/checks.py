@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from monitor.config.faults import Fault
 from monitor.config.messages import did_you_mean, listed, quoted
@@ -65,14 +66,12 @@ def model_faults(models: Sequence[CheckableModel], sources: Sequence[str]) -> li
             pair for keys, check in _CHECKS if entry.unsound.isdisjoint(keys) for pair in check(entry.model)
         ]
         if "source" not in entry.unsound and entry.model.source not in sources:
-            of_model.append((("source",), _no_source(entry.model.source, sources)))
+            name = entry.model.source
+            others = f"the sources are {listed(sources)}" if sources else "there is no [sources.NAME]"
+            text = f"no such source ({others}): got {quoted(name)}{did_you_mean(name, sources)}"
+            of_model.append((("source",), text))
         faults += [Fault(("models", entry.at, *loc), text) for loc, text in of_model]
     return faults + _repeated_names(models) + _former_names(models)
-
-
-def _no_source(name: str, sources: Sequence[str]) -> str:
-    others = f"the sources are {listed(sources)}" if sources else "there is no [sources.NAME]"
-    return f"no such source ({others}): got {quoted(name)}{did_you_mean(name, sources)}"
 
 
 def _repeated_names(models: Sequence[CheckableModel]) -> list[Fault]:
@@ -233,16 +232,10 @@ def _named_probabilities(model: ModelTable, columns: dict[str, str]) -> Faults:
         yield loc, f"give a column for each of at least two classes: got {listed(columns) or 'none'}"
 
 
-def _pane(model: ModelTable) -> Faults:
-    if DAY % model.pane and model.pane % DAY:
-        got = format_duration(model.pane)
-        yield ("pane",), f'must divide a day or be a multiple of one: got "{got}"'
-
-
-def _every(model: ModelTable) -> Faults:
-    if DAY % model.every and model.every % DAY:
-        got = format_duration(model.every)
-        yield ("every",), f'must divide a day or be a multiple of one: got "{got}"'
+def _fits_days(key: str, model: ModelTable) -> Faults:
+    duration = getattr(model, key)
+    if DAY % duration and duration % DAY:
+        yield (key,), f'must divide a day or be a multiple of one: got "{format_duration(duration)}"'
 
 
 def _windows(model: ModelTable) -> Faults:
@@ -343,8 +336,8 @@ def _profit(model: ModelTable) -> Faults:
 
 
 _CHECKS: tuple[tuple[frozenset[str], Callable[[ModelTable], Faults]], ...] = (
-    (frozenset({"every"}), _every),
-    (frozenset({"pane"}), _pane),
+    (frozenset({"every"}), partial(_fits_days, "every")),
+    (frozenset({"pane"}), partial(_fits_days, "pane")),
     (frozenset({"pane", "windows", "timezone"}), _windows),
     (frozenset({"pane", "windows", "timezone", "against"}), _against),
     (frozenset({"pane", "windows", "timezone", "horizon", "settle_after"}), _horizon),

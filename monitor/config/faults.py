@@ -83,8 +83,8 @@ def as_meant(loc: Loc, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _known(table: Loc) -> Iterable[str]:
-    found = table_at(table)
-    return () if found is None else keys_of(found)
+    schema = table_at(table)
+    return () if schema is None else keys_of(schema)
 
 
 def _sentence(error: ErrorDetails, tree: Mapping[str, Any]) -> str:
@@ -113,5 +113,5 @@ def _hint(loc: Loc) -> str:
     if near:
         return near
     section = tuple(table[:1])  # a key of [http] is no hint for a model
-    places = [path for path, found in tables() if key in keys_of(found) and path[: len(section)] == section]
+    places = [path for path, schema in tables() if key in keys_of(schema) and path[: len(section)] == section]
     return f"; it belongs in {header(places[0])}" if len(places) == 1 and places[0] else ""

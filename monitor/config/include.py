@@ -41,9 +41,9 @@ class Included:
             return f"{self.sources[str(loc[1])]}: {line}"
         return _MODEL.sub(self._place, line)
 
-    def _place(self, found: re.Match[str]) -> str:
-        file, at = self.models.get(int(found[1]), ("", int(found[1])))
-        return f"{file}: models[{at}]" if file else found[0]
+    def _place(self, match: re.Match[str]) -> str:
+        file, at = self.models.get(int(match[1]), ("", int(match[1])))
+        return f"{file}: models[{at}]" if file else match[0]
 
 
 def with_included(path: Path, document: Mapping[str, Any], patterns: object) -> Included:

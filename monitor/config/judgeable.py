@@ -29,7 +29,7 @@ def _interval(_: ModelSpec, rule: Rule) -> str:
 
 
 def _volume(model: ModelSpec, rule: Rule) -> str:
-    window = next((one for one in model.windows if one.name == rule.window), None)
+    window = next((window for window in model.windows if window.name == rule.window), None)
     if rule.measure != "volume_ratio" or window is None:
         return ""
     weeks = 1 if rule.condition.bound is Bound.POINT else 2  # there is an interval from two on

@@ -120,10 +120,9 @@ def _validated(merged: Mapping[str, Any]) -> Configuration | list[Fault]:
 
 
 def _semantic_faults(merged: Mapping[str, Any], unfilled: Sequence[Fault]) -> list[Fault]:
-    models, sources = merged.get("models"), merged.get("sources")
+    sources = merged.get("sources")
     failed = [fault.loc for fault in unfilled]
-    tables = enumerate(models) if isinstance(models, list) else ()
-    checked = [_sound(at, model, failed) for at, model in tables if isinstance(model, dict)]
+    checked = [_sound(at, model, failed) for at, model in _tables(merged.get("models"))]
     return model_faults(checked, list(sources) if isinstance(sources, dict) else [])
 
 
@@ -145,35 +144,25 @@ def _sound(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> Checkabl
     return CheckableModel(at, model, frozenset(unsound))
 
 
-def _channel_faults(document: Mapping[str, Any]) -> list[Fault]:
+def _channel_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Faults of channels: names that are there twice, models that are not there."""
-    notify, models = document.get("notify"), document.get("models")
-    names = [str(model.get("name")) for _, model in _tables(models)]
-    return [*_repeated(_tables(notify)), *_unknown(_tables(notify), names)]
-
-
-def _tables(found: Any) -> list[tuple[int, dict[str, Any]]]:
-    entries = enumerate(found) if isinstance(found, list) else ()
-    return [(at, entry) for at, entry in entries if isinstance(entry, dict)]
-
-
-def _repeated(tables: list[tuple[int, dict[str, Any]]]) -> Iterator[Fault]:
+    models = [str(model.get("name")) for _, model in _tables(document.get("models"))]
     first: dict[str, int] = {}
-    for at, channel in tables:
-        name = channel.get("name")
+    for at, channel in _tables(document.get("notify")):
+        name, named = channel.get("name"), channel.get("models")
         if isinstance(name, str) and (other := first.setdefault(name, at)) != at:
             text = f"every channel has a name of its own: notify[{other}] has the same"
             yield Fault(("notify", at, "name"), text)
-
-
-def _unknown(tables: list[tuple[int, dict[str, Any]]], models: list[str]) -> Iterator[Fault]:
-    for at, channel in tables:
-        named = channel.get("models")
-        for place, name in enumerate(named if isinstance(named, list) else []):
-            if isinstance(name, str) and name not in models:
-                known = f"no such model (the models are {listed(models)})"
-                text = f"{known}: got {quoted(name)}{did_you_mean(name, models)}"
+        for place, model in enumerate(named if isinstance(named, list) else []):
+            if isinstance(model, str) and model not in models:
+                rule = f"no such model (the models are {listed(models)})"
+                text = f"{rule}: got {quoted(model)}{did_you_mean(model, models)}"
                 yield Fault(("notify", at, "models", place), text)
+
+
+def _tables(value: Any) -> list[tuple[int, dict[str, Any]]]:
+    entries = enumerate(value) if isinstance(value, list) else ()
+    return [(at, entry) for at, entry in entries if isinstance(entry, dict)]
 
 
 def _lines(

@@ -36,22 +36,22 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(quoted(name) for name in names)
 
 
-def suggestion(word: str, known: Iterable[str]) -> str | None:
+def suggestion(word: str, words: Iterable[str]) -> str | None:
     """Find the known word that was most likely meant; None rather than a far-fetched one.
 
     >>> suggestion("scroe", ["score", "prediction"]), suggestion("measures", ["features"])
     ('score', None)
     """
     cutoff = 0.75 if len(word) <= len("scale") else 0.8  # two letters exchanged in a short word
-    options = list(known)
-    same_letters = (one for one in options if sorted(one) == sorted(word.lower()))
-    found = get_close_matches(word.lower(), options, n=1, cutoff=cutoff)
-    return next(same_letters, found[0] if found else None)
+    options = list(words)
+    same_letters = (option for option in options if sorted(option) == sorted(word.lower()))
+    nearest = get_close_matches(word.lower(), options, n=1, cutoff=cutoff)
+    return next(same_letters, nearest[0] if nearest else None)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, words: Iterable[str]) -> str:
     """End of a message: the suggestion, or nothing."""
-    meant = suggestion(word, known)
+    meant = suggestion(word, words)
     return "" if meant is None else f'; did you mean "{meant}"?'
 
 

@@ -41,12 +41,12 @@ def traced(loc: Loc, tree: object) -> Loc:
     >>> traced(("windows", 0, "length"), {"windows": ["7x"]})
     ('windows', 0)
     """
-    found: list[str | int] = []
+    place: list[str | int] = []
     for step in loc:
-        if step == "[key]" or not isinstance(value_at(tuple(found), tree), dict | list):
+        if step == "[key]" or not isinstance(value_at(tuple(place), tree), dict | list):
             break
-        found.append(step)
-    return tuple(found)
+        place.append(step)
+    return tuple(place)
 
 
 def printed(loc: Loc, document: Mapping[str, Any]) -> str:
@@ -137,7 +137,8 @@ def _below(
 ) -> Iterator[tuple[tuple[str, ...], type[BaseModel]]]:
     yield path, table
     for key, info in keys_of(table).items():
-        below = next((found for part in (*info.metadata, info.annotation) if (found := _nested(part))), None)
+        parts = (*info.metadata, info.annotation)
+        below = next((nested for part in parts if (nested := _nested(part))), None)
         if below is not None:
             yield from _below((*path, key, "NAME") if (*path, key) in _NAMED else (*path, key), below)
 
@@ -147,4 +148,4 @@ def _nested(annotation: Any) -> type[BaseModel] | None:
         return annotation.table
     if isclass(annotation) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _nested(part)) is not None), None)
+    return next((table for part in get_args(annotation) if (table := _nested(part)) is not None), None)

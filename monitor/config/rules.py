@@ -59,15 +59,8 @@ def rule_faults(model: ModelTable) -> Faults:
             hint = did_you_mean(alert.measure, BY_NAME)
             yield (*place, "measure"), f"there is no such measure: got {quoted(alert.measure)}{hint}"
             continue
-        for loc, text in _faults(model, alert):
-            yield (*place, *loc), text
-
-
-def _faults(model: ModelTable, alert: AlertTable) -> Faults:
-    yield from _measured(model, alert)
-    yield from _places(model, alert)
-    yield from _limits(alert)
-    yield from _slices(model, alert)
+        for faults in (_measured(model, alert), _places(model, alert), _limits(alert), _slices(model, alert)):
+            yield from (((*place, *loc), text) for loc, text in faults)
 
 
 def _measured(model: ModelTable, alert: AlertTable) -> Faults:
@@ -104,7 +97,7 @@ def _places(model: ModelTable, alert: AlertTable) -> Faults:
         yield ("against",), f"{quoted(alert.measure)} is not compared with that: got {quoted(alert.against)}"
 
 
-def stands_on_labels(measure: Measure, subject: str = "") -> bool:
+def stands_on_labels(measure: Measure, subject: str) -> bool:
     """Whether rows of a measure say on which labels they stand: of estimates only the errors do."""
     return measure.family is Family.SHIFT if subject == LABEL else measure.needs_labels
 

@@ -245,9 +245,9 @@ class Keys:
 
     def __init__(self, name: str, title: str, spec: type, /, **types: Any) -> None:
         keys: dict[str, Any] = {
-            one.name: (types[one.name], ... if one.default is MISSING else one.default)
-            for one in fields(spec)
-            if one.name in types
+            key.name: (types[key.name], ... if key.default is MISSING else key.default)
+            for key in fields(spec)
+            if key.name in types
         }
         self.table: type[BaseModel] = create_model(name, __config__=STRICT, __doc__=title, **keys)
 

@@ -146,7 +146,11 @@ class Delivery:
         with self._lock:
             self._reports = {name: self._reports.get(name, ChannelReport()) for name in channels}
         self._threads = {  # whole at once: cycles walk it to wake them
-            name: _Thread(self._deliverer(name, channel), self._reported, self._may)
+            name: _Thread(
+                Deliverer(name, channel, self._outbox, self._clock, report=self._reports[name]),
+                self._reported,
+                self._may,
+            )
             for name, channel in channels.items()
         }
         for thread in self._threads.values():
@@ -166,9 +170,6 @@ class Delivery:
         until = time.monotonic() + timeout
         for thread in self._threads.values():
             thread.join(until - time.monotonic())
-
-    def _deliverer(self, name: str, channel: Channel) -> Deliverer:
-        return Deliverer(name, channel, self._outbox, self._clock, report=self._reports[name])
 
     def _reported(self, name: str, report: ChannelReport) -> None:
         with self._lock:

@@ -246,12 +246,9 @@ class Schedule:
         if later is None:
             self._last[model] = as_of
         elif not self._stopping.is_set():
-            self._try_again(model, later)
-
-    def _try_again(self, model: str, after: float) -> None:
-        with self._changing:
-            if model in self._every:
-                self._add_again(model, after)
+            with self._changing:
+                if model in self._every:
+                    self._add_again(model, later)
 
     def _add_again(self, model: str, after: float) -> None:
         self._add_job(

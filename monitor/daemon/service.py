@@ -61,13 +61,11 @@ class Service:
     grace: float = 8.0
     abandon: Callable[[int], None] = os._exit
 
-    def run_until_signal(self) -> int:
-        """Serve until SIGTERM or SIGINT; the exit code. On SIGHUP the configuration is read again."""
-        with signals(signal.SIGHUP) as received:
-            return self.run_until(received)
-
     def run_until(self, received: SimpleQueue[int]) -> int:
-        """Serve until one of the signals that are received, or were before, is no SIGHUP; the exit code."""
+        """Serve until a signal is received, or was before, that is no SIGHUP; the exit code.
+
+        On SIGHUP the configuration is read again.
+        """
         log = structlog.stdlib.get_logger(_LOG)
         self.server.start()
         try:

@@ -21,26 +21,26 @@ def months(rows: Iterable[Shown]) -> str:
         "accuracy (majority)", "profit", "SI score (critical)", "most shifted features (SI)",
         "late: control / treatment", "truth",
     )  # fmt: skip
-    return aligned([header, *(_month(end, found) for end, found in sorted(latest.items()))])
+    return aligned([header, *(_month(end, measured) for end, measured in sorted(latest.items()))])
 
 
-def _month(end: int, found: dict[tuple[str, str], MeasurementRow]) -> tuple[str, ...]:
+def _month(end: int, measured: dict[tuple[str, str], MeasurementRow]) -> tuple[str, ...]:
     def show(measure: str, subject: str = "") -> str:
-        row = found.get((measure, subject))
+        row = measured.get((measure, subject))
         return "-" if row is None or row.measurement.value is None else number(row.measurement.value)
 
     def bounds(measure: str) -> str:
-        row = found.get((measure, ""))
+        row = measured.get((measure, ""))
         interval = row.measurement.interval if row else None
         return f" [{interval.lower:.3f}, {interval.upper:.3f}]" if interval else ""
 
-    auc = found.get(("roc_auc", ""))
+    auc = measured.get(("roc_auc", ""))
     truth = auc.truth if auc else Truth.NONE
     coverage = f"{auc.coverage:.1%}" if auc and auc.coverage is not None else "-"
     shifted = sorted(
         (
             (row.measurement.value, subject.removeprefix("feature:"))
-            for (measure, subject), row in found.items()
+            for (measure, subject), row in measured.items()
             if measure == "stability_index" and subject.startswith("feature:") and row.measurement.value
         ),
         reverse=True,

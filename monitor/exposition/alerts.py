@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.rules import Accepted, Rule
 from monitor.alerts.verdicts import Outcome, index, judge, needed
+from monitor.core.clock import SECOND
 from monitor.exposition.names import ALERT_FIRING, ALERT_PENDING, ALERT_SINCE, PREFIX, RULE_SERIES
 from monitor.measures.rows import MeasurementRow
 from monitor.specs.protocols import ChannelReport
@@ -42,8 +43,7 @@ def alerting(
     rules: Iterable[Rule],
     alerts: Iterable[Alert],
     rows: Iterable[MeasurementRow],
-    second: int,
-    accepted: Accepted | None = None,
+    accepted: Accepted | None,
 ) -> ExposedAlerts:
     """What is exposed of a model's alerts.
 
@@ -51,8 +51,6 @@ def alerting(
     ----------
     rows
         the current ones: each rule's outcome on them is counted, unknown where there is none.
-    second
-        of the alerts' times.
     accepted
         changes that are expected.
     """
@@ -65,20 +63,16 @@ def alerting(
         ]
         verdicts.update((rule.name, outcome) for outcome in outcomes)
     added = {rule.name: dict(rule.labels) for rule in rules}
-    shown = tuple(
-        AlertSeries(
-            _labels(model, alert, added.get(alert.series.rule, {})), alert.state, alert.since / second
-        )
-        for alert in alerts
-        if alert.state is not State.RESOLVED
-    )
-    return ExposedAlerts(shown, verdicts)
-
-
-def _labels(model: str, alert: Alert, added: Mapping[str, str]) -> dict[str, str]:
-    series = alert.series
-    own = (model, series.rule, series.version, series.segment, series.window, series.subject, alert.severity)
-    return dict(added) | dict(zip(LABELS, own, strict=True))
+    shown = []
+    for alert in alerts:
+        if alert.state is State.RESOLVED:
+            continue
+        series = alert.series
+        place = (series.rule, series.version, series.segment, series.window, series.subject)
+        own = zip(LABELS, (model, *place, alert.severity), strict=True)
+        labels = added.get(series.rule, {}) | dict(own)
+        shown.append(AlertSeries(labels, alert.state, alert.since / SECOND))
+    return ExposedAlerts(tuple(shown), verdicts)
 
 
 def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
@@ -115,7 +109,7 @@ def notice_families(channels: Mapping[str, ChannelReport]) -> Iterator[Metric]:
     """Families by channel; none where there are no channels."""
     if not channels:
         return
-    told = CounterMetricFamily(
+    notices = CounterMetricFamily(
         f"{PREFIX}notices",
         "Notices since the start: delivered, tries that failed, and notices given up as too old.",
         labels=("channel", "outcome"),
@@ -130,7 +124,7 @@ def notice_families(channels: Mapping[str, ChannelReport]) -> Iterator[Metric]:
     )
     for name, report in channels.items():
         for outcome in ("delivered", "failed", "given_up"):
-            told.add_metric((name, outcome), getattr(report, outcome))
+            notices.add_metric((name, outcome), getattr(report, outcome))
         waiting.add_metric((name,), report.waiting)
         age.add_metric((name,), report.age)
-    yield from (told, waiting, age)
+    yield from (notices, waiting, age)

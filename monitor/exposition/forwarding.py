@@ -57,14 +57,14 @@ class AlertingRule:
 
     def plain(self) -> Mapping[str, Plain]:
         """As it stands in the file."""
-        told: dict[str, Plain] = {"alert": self.name, "expr": self.expr}
+        fields: dict[str, Plain] = {"alert": self.name, "expr": self.expr}
         if self.hold:
-            told["for"] = format_duration(self.hold)
+            fields["for"] = format_duration(self.hold)
         if self.keep:
-            told["keep_firing_for"] = format_duration(self.keep)
+            fields["keep_firing_for"] = format_duration(self.keep)
         if self.labels:
-            told["labels"] = self.labels
-        return told | {"annotations": self.annotations}
+            fields["labels"] = self.labels
+        return fields | {"annotations": self.annotations}
 
 
 def literal(text: str) -> str:

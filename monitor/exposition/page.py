@@ -5,6 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeAlias
 
 from prometheus_client import Metric, generate_latest
@@ -19,10 +20,15 @@ from monitor.exposition.alerts import alert_families, rule_family
 from monitor.exposition.selection import Exposed, ExposedSeries, expose
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.catalogue.measure import Exposure
+from monitor.measures.catalogue.measure import Exposure, Measure
 from monitor.measures.rows import MeasurementRow
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import ChannelReport, CycleReport
+
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+_Families: TypeAlias = list[tuple[bytes, bytes]]  # head (help and type), and series
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +45,9 @@ def measurement_families(model: str, exposed: Exposed) -> Iterator[Metric]:
     by_family: dict[str, list[ExposedSeries]] = defaultdict(list)
     for series in exposed.series:
         by_family[series.family].append(series)
-    for family in _FAMILIES:
+    for family in families():
         if family.name in by_family:
-            yield _gauge(family, [(one.labels, one.value) for one in by_family[family.name]])
+            yield _gauge(family, [(series.labels, series.value) for series in by_family[family.name]])
     as_of = MetricFamily(names.AS_OF, "Moment of which the measurements speak; Unix time.", ("model",))
     yield _gauge(as_of, [((model,), exposed.as_of / SECOND)])
     absent = MetricFamily(
@@ -53,25 +59,28 @@ def measurement_families(model: str, exposed: Exposed) -> Iterator[Metric]:
     yield rule_family(model, exposed.alerting)
 
 
-def families() -> Iterator[MetricFamily]:
+@cache
+def families() -> tuple[MetricFamily, ...]:
     """Families of measurements, in the order of the page: windows, then measures with their bounds."""
     labels = (*names.LABELS, names.TRUTH)
-    yield MetricFamily(names.WINDOW_END, "End of the window; Unix time.", labels)
-    yield MetricFamily(names.WINDOW_RECORDS, "Records of the window.", labels)
-    yield MetricFamily(names.WINDOW_COVERAGE, "Labelled share of the window's records.", labels)
-    for measure in CATALOGUE:
-        if Exposure.WINDOW in measure.exposed:
-            continue
-        name = names.family_name(measure)
-        own = labels if names.has_truth(measure) else names.LABELS
-        yield MetricFamily(name, names.family_help(measure), own)
-        for bound in ("lower", "upper"):
-            yield MetricFamily(f"{name}_{bound}", names.family_help(measure, bound), own)
-        if names.has_reference(measure):
-            yield MetricFamily(f"{name}_{names.REFERENCE}", names.family_help(measure, names.REFERENCE), own)
+    return (
+        MetricFamily(names.WINDOW_END, "End of the window; Unix time.", labels),
+        MetricFamily(names.WINDOW_RECORDS, "Records of the window.", labels),
+        MetricFamily(names.WINDOW_COVERAGE, "Labelled share of the window's records.", labels),
+        *(family for measure in CATALOGUE for family in _families_of(measure)),
+    )
 
 
-_FAMILIES = tuple(families())
+def _families_of(measure: Measure) -> Iterator[MetricFamily]:
+    if Exposure.WINDOW in measure.exposed:
+        return
+    name = names.family_name(measure)
+    labels = (*names.LABELS, names.TRUTH) if names.has_truth(measure) else names.LABELS
+    yield MetricFamily(name, names.family_help(measure), labels)
+    for bound in ("lower", "upper"):
+        yield MetricFamily(f"{name}_{bound}", names.family_help(measure, bound), labels)
+    if names.has_reference(measure):
+        yield MetricFamily(f"{name}_{names.REFERENCE}", names.family_help(measure, names.REFERENCE), labels)
 
 
 def _gauge(family: MetricFamily, samples: list[tuple[tuple[str, ...], float]]) -> Metric:
@@ -87,11 +96,11 @@ def likes(header: str) -> dict[str, float]:
     >>> likes("text/plain;version=0.0.4;q=0.5, */*")
     {'text/plain': 0.5, '*/*': 1.0}
     """
-    found: dict[str, float] = {}
+    liked: dict[str, float] = {}
     for part in header.lower().split(","):
         kind, *parameters = (piece.strip() for piece in part.split(";"))
-        found[kind] = max(found.get(kind, 0.0), _quality(parameters))
-    return found
+        liked[kind] = max(liked.get(kind, 0.0), _quality(parameters))
+    return liked
 
 
 def _quality(parameters: list[str]) -> float:
@@ -102,12 +111,6 @@ def _quality(parameters: list[str]) -> float:
             except ValueError:
                 return 0.0
     return 1.0
-
-
-TEXT = "text/plain; version=0.0.4; charset=utf-8"
-OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-
-_Families: TypeAlias = list[tuple[bytes, bytes]]  # head (help and type), and series
 
 
 @dataclass(slots=True)

@@ -30,8 +30,8 @@ def as_yaml(value: Mapping[str, Plain]) -> str:
 
 
 def _mapping(value: Mapping[str, Plain]) -> Iterator[str]:
-    for key, one in value.items():
-        yield from _entry(f"{_text(key)}:", one)
+    for key, entry in value.items():
+        yield from _entry(f"{_text(key)}:", entry)
 
 
 def _entry(head: str, value: Plain) -> Iterator[str]:
@@ -46,8 +46,8 @@ def _entry(head: str, value: Plain) -> Iterator[str]:
             yield from (f"  {line}" for line in _mapping(value))
         case _:
             yield head if value else f"{head} []"
-            for one in value:
-                yield from (f"  {line}" for line in _item(one))
+            for entry in value:
+                yield from (f"  {line}" for line in _item(entry))
 
 
 def _item(value: Plain) -> Iterator[str]:

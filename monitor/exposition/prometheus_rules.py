@@ -54,12 +54,12 @@ def of_daemons(how: Forwarding) -> Iterator[AlertingRule]:
     yield _own(
         how, DOWN, none, f"absent({how.of('up')} == 1)", _CRITICAL | {"job": literal(how.job)}, how.down_after
     )
-    one = "The monitor {{ $labels.instance }} "
-    yield _own(how, REPLICA_DOWN, f"{one}does not answer.", f"{how.of('up')} == 0", _WARNING, later)
-    refused = f"{one}refused its new configuration and runs on with the old one."
+    daemon = "The monitor {{ $labels.instance }} "
+    yield _own(how, REPLICA_DOWN, f"{daemon}does not answer.", f"{how.of('up')} == 0", _WARNING, later)
+    refused = f"{daemon}refused its new configuration and runs on with the old one."
     accepted = how.of(f"{PREFIX}config_last_reload_successful")
     yield _own(how, RELOAD_FAILED, refused, f"{accepted} == 0", _WARNING, later)
-    aside = f"{one}stands aside ({{{{ $labels.reason }}}}): it runs no cycles."
+    aside = f"{daemon}stands aside ({{{{ $labels.reason }}}}): it runs no cycles."
     yield _own(how, ASIDE, aside, f"{how.of(f'{PREFIX}daemon_aside')} == 1", _WARNING, later)
     waits = f"max by (job, channel) ({how.of(f'{PREFIX}notice_age_seconds')}) > {later // SECOND}"
     stuck = "The channel {{ $labels.channel }} takes no notices: they wait."
@@ -87,8 +87,8 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
     lacking = f"max by (job, model) ({how.of(f'{PREFIX}missing_columns', mine)}) > 0"
     columns = f"{model.name}: the source lacks columns that are configured."
     yield _own(how, MISSING_COLUMNS, columns, lacking, warning, later)
-    known = how.of(RULE_SERIES, mine, 'verdict!="unknown"')
-    lost = f"{how.of(JUDGED, mine)}\nunless on (job, model, rule) {known}"
+    decided = how.of(RULE_SERIES, mine, 'verdict!="unknown"')
+    lost = f"{how.of(JUDGED, mine)}\nunless on (job, model, rule) {decided}"
     rule = f"{model.name}: {{{{ $labels.rule }}}} was judged before and cannot be now: no data."
     yield _own(how, NO_DATA, rule, lost, warning, unjudged_after(model))
 
@@ -96,8 +96,8 @@ def of_cycles(model: ModelSpec, how: Forwarding) -> Iterator[AlertingRule]:
 def judged(model: ModelSpec, how: Forwarding) -> str:
     """1 for each rule that has been judged once: from then on it is missed where it is not."""
     mine = is_model(model)
-    known, series = how.of(RULE_SERIES, mine, 'verdict!="unknown"'), how.of(RULE_SERIES, mine)
-    return f"""group by (job, model, rule) ({known})
+    decided, series = how.of(RULE_SERIES, mine, 'verdict!="unknown"'), how.of(RULE_SERIES, mine)
+    return f"""group by (job, model, rule) ({decided})
 or
 (last_over_time({how.of(JUDGED, mine)}[1d]) and on (job, model, rule) {series})"""
 
@@ -105,17 +105,19 @@ or
 def _own(
     how: Forwarding, name: str, summary: str, expr: str, labels: dict[str, str], hold: int = 0
 ) -> AlertingRule:
-    told = {"summary": summary, "runbook_url": literal(f"{how.runbook}#{name.lower()}")}
-    return AlertingRule(name=name, expr=expr, labels=labels, annotations=told, hold=hold)
+    annotations = {"summary": summary, "runbook_url": literal(f"{how.runbook}#{name.lower()}")}
+    return AlertingRule(name=name, expr=expr, labels=labels, annotations=annotations, hold=hold)
 
 
 def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:
     """File of rules for Prometheus: a group for the monitor itself and all that fires, one for each model."""
     models = tuple(models)
     groups: list[Plain] = [
-        _group("model-monitor", {FIRING: _firing(how)}, [*of_daemons(how), unknown(models, how)]),
-        *(_of_model(model, how) for model in models),
+        _group("model-monitor", {FIRING: _firing(how)}, [*of_daemons(how), unknown(models, how)])
     ]
+    for model in models:
+        alerts = [*(forwarded(model, rule, how) for rule in model.rules), *of_cycles(model, how)]
+        groups.append(_group(f"model-monitor {model.name}", {JUDGED: judged(model, how)}, alerts))
     return WRITTEN + as_yaml({"groups": groups})
 
 
@@ -172,28 +174,20 @@ def _stratum(rule: Rule) -> str:
     return "".join(f" {{{{ $labels.{name} }}}}" for name in texts)
 
 
-def _of_model(model: ModelSpec, how: Forwarding) -> Mapping[str, Plain]:
-    alerts = [forwarded(model, rule, how) for rule in model.rules]
-    return _group(
-        f"model-monitor {model.name}", {JUDGED: judged(model, how)}, [*alerts, *of_cycles(model, how)]
-    )
-
-
 def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
     """What fires and has no rule here: the file is older than the configuration."""
-    known = [_of_rules(model) for model in models if model.rules]
+    selectors = []
+    for model in models:
+        if model.rules:
+            names = "|".join(re.escape(rule.name) for rule in model.rules)
+            selectors.append(f"{FIRING}{{{is_model(model)}, rule=~{quoted(names)}}}")
     texts = {
         "summary": "{{ $labels.model }}: {{ $labels.rule }}",
         "description": "These rules of Prometheus do not know this rule: write them again.",
         "runbook_url": literal(f"{how.runbook}#{OWN_RULE}"),
     }
-    expr = "\nunless ".join([FIRING, *known])
+    expr = "\nunless ".join([FIRING, *selectors])
     return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)
-
-
-def _of_rules(model: ModelSpec) -> str:
-    names = "|".join(re.escape(rule.name) for rule in model.rules)
-    return f"{FIRING}{{{is_model(model)}, rule=~{quoted(names)}}}"
 
 
 def _firing(how: Forwarding) -> str:

@@ -1,5 +1,6 @@
 """Which current rows become series, and which are given up when there are too many."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -19,6 +20,16 @@ from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.model import ModelSpec
 
 _Key: TypeAlias = tuple[str, str, str, Truth]
+
+_SHOWN = frozenset(
+    measure.name
+    for measure in CATALOGUE
+    if measure.of_whole
+    or measure.exposed
+    or measure.name in MAIN.values()
+    or measure.family is Family.COMPARISON  # all of a sequential test tell how many records there are
+)
+_OF_WINDOWS = frozenset(measure.name for measure in CATALOGUE if Exposure.WINDOW in measure.exposed)
 
 
 class Group(IntEnum):
@@ -87,10 +98,9 @@ def expose(
     series.sort(key=lambda exposed: (exposed.group, exposed.labels, exposed.family))
     whole = sum(exposed.group is Group.WHOLE for exposed in series)  # is never given up
     kept = series[: max(model.max_series, whole)]
-    reasons = [str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None]
-    absent = tuple((reason, reasons.count(reason)) for reason in sorted(set(reasons)))
-    alerted = alerting(model.name, model.rules, alerts, rows, SECOND, accepted)
-    return Exposed(as_of, tuple(kept), absent, len(series) - len(kept), alerted)
+    absent = Counter(str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None)
+    alerted = alerting(model.name, model.rules, alerts, rows, accepted)
+    return Exposed(as_of, tuple(kept), tuple(sorted(absent.items())), len(series) - len(kept), alerted)
 
 
 def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
@@ -99,7 +109,9 @@ def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
     if measure is None or row.against or Exposure.WINDOW in measure.exposed:
         return None
     if row.subject.startswith(FEATURE):
-        return Group.FEATURE if _is_feature_series(model, row, measure) else None
+        is_shown = row.of_whole and Exposure.FEATURES in measure.exposed
+        window = main_window([window.name for window in model.windows])
+        return Group.FEATURE if is_shown and row.window == window else None
     if row.of_whole:
         return Group.WHOLE if measure.of_whole else None
     wanted = Exposure.STRATA in measure.exposed or row.measure == MAIN[model.reading.task]
@@ -109,24 +121,6 @@ def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
 def exposed_as(measure: Measure) -> str:
     """Name of the family that shows a measure, by default for the whole model; empty: none does."""
     return names.family_name(measure) if measure.of_whole else ""
-
-
-_SHOWN = frozenset(
-    measure.name
-    for measure in CATALOGUE
-    if measure.of_whole
-    or measure.exposed
-    or measure.name in MAIN.values()
-    or measure.family is Family.COMPARISON  # where they go on, all of them tell how many records there are
-)
-
-
-_OF_WINDOWS = frozenset(measure.name for measure in CATALOGUE if Exposure.WINDOW in measure.exposed)
-
-
-def _is_feature_series(model: ModelSpec, row: MeasurementRow, measure: Measure) -> bool:
-    window = main_window([window.name for window in model.windows])
-    return row.of_whole and Exposure.FEATURES in measure.exposed and row.window == window
 
 
 def _newest(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementRow]:
@@ -166,12 +160,9 @@ def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[Expose
         yield ExposedSeries(f"{family}_{names.REFERENCE}", labels, value, Group.BOUND)
 
 
-def _labels(model: str, row: MeasurementRow) -> tuple[str, ...]:
-    return (model, row.version or "", row.segment or "", row.window, row.subject)
-
-
 def _measure_labels(model: str, row: MeasurementRow, measure: Measure) -> tuple[str, ...]:
-    return (*_labels(model, row), row.truth) if names.has_truth(measure) else _labels(model, row)
+    labels = (model, row.version or "", row.segment or "", row.window, row.subject)
+    return (*labels, row.truth) if names.has_truth(measure) else labels
 
 
 def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[ExposedSeries]:

@@ -231,7 +231,7 @@ class SelfMetrics:
 
     def _filled(self, family: GaugeMetricFamily | CounterMetricFamily, value: _Value) -> Metric:
         for model, tally in self._tallies.items():
-            found = value(tally)
-            if found is not None:
-                family.add_metric((model,), found)
+            figure = value(tally)
+            if figure is not None:
+                family.add_metric((model,), figure)
         return family

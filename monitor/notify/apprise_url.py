@@ -39,7 +39,7 @@ def as_is(text: str) -> str:
 
 def mail(text: str) -> str:
     """Text for a mail: no address in it becomes a link. Apprise escapes it where it sends HTML."""
-    return _ADDRESS.sub(lambda found: re.sub("[:.]", lambda sign: _WIDE[sign[0]], found[0]), text)
+    return _ADDRESS.sub(lambda address: re.sub("[:.]", lambda sign: _WIDE[sign[0]], address[0]), text)
 
 
 def chat(text: str) -> str:
@@ -128,8 +128,8 @@ class AppriseUrl:
             except Exception as error:  # noqa: BLE001 -- a plug-in's text may quote the URL
                 raise NotificationError(f"Apprise failed: {type(error).__name__}") from None
         if not taken:
-            told = warned[-1] if warned else "Apprise did not send it"
-            raise NotificationError(without_channel(told, self.url)[:200])
+            reason = warned[-1] if warned else "Apprise did not send it"
+            raise NotificationError(without_channel(reason, self.url)[:200])
 
 
 def known_service(url: str) -> str | None:

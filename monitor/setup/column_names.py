@@ -66,17 +66,16 @@ def rank(role: str, name: str) -> int | None:
     """
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     plain = re.sub(r"\W+", "_", parts).strip("_")
-    found = (at for at, pattern in enumerate(WORDS[role]) if re.fullmatch(pattern, plain))
-    return next(found, None)
+    return next((at for at, pattern in enumerate(WORDS[role]) if re.fullmatch(pattern, plain)), None)
 
 
 def clearest(role: str, names: Iterable[str]) -> str | None:
     """Name that says a role most clearly, the first of equals; None if none does."""
-    ranked = [(found, name) for name in names if (found := rank(role, name)) is not None]
+    ranked = [(place, name) for name in names if (place := rank(role, name)) is not None]
     return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 
 def rank_or_last(role: str, name: str) -> int:
     """How clearly a name says a role, as a key to sort by."""
-    found = rank(role, name)
-    return 99 if found is None else found
+    place = rank(role, name)
+    return 99 if place is None else place

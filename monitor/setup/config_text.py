@@ -107,24 +107,26 @@ def _model(draft: Draft) -> Iterator[str]:
 
 
 def _predictions(draft: Draft) -> Iterator[str]:
-    roles, found = draft.roles, draft.roles.predictions
+    roles, guesses = draft.roles, draft.roles.predictions
     yield "[models.predictions]"
     yield f"table = {quoted(draft.predictions)}"
-    yield from _guess("id", found.get("id"), "the column, or list of columns, that names a prediction")
-    yield from _guess("event_time", found.get("event_time"), "when the prediction was made")
-    first = found.get("event_time")
+    yield from _guess("id", guesses.get("id"), "the column, or list of columns, that names a prediction")
+    yield from _guess("event_time", guesses.get("event_time"), "when the prediction was made")
+    first = guesses.get("event_time")
     yield from _guess(
-        "logged_at", found.get("logged_at"), "when a row became visible, if it is logged", first
+        "logged_at", guesses.get("logged_at"), "when a row became visible, if it is logged", first
     )
     if roles.task == "binary":
-        yield from _guess("score", found.get("score"), "the column of the score, high for the positive class")
+        yield from _guess(
+            "score", guesses.get("score"), "the column of the score, high for the positive class"
+        )
     if roles.score_range is not None:
         low, high = roles.score_range
         yield _line(
             "score_range", f"[{low:g}, {high:g}]", "FILL IN: valid scores, guessed from those looked at"
         )
     yield from _decision(roles)
-    yield from _guess("version", found.get("version"), "the column of the model's version, if it is logged")
+    yield from _guess("version", guesses.get("version"), "the column of the model's version, if it is logged")
     if draft.refused:
         yield f"# not read, cast them in a view or in `query`: {', '.join(draft.refused)}"
     if draft.nested:
@@ -134,22 +136,22 @@ def _predictions(draft: Draft) -> Iterator[str]:
 
 
 def _decision(roles: Roles) -> Iterator[str]:
-    found = roles.predictions
+    guesses = roles.predictions
     if roles.probabilities:
         columns = ", ".join(
             f"{_key(name)} = {quoted(column)}" for name, column in roles.probabilities.items()
         )
         yield _line("probabilities", f"{{ {columns} }}", "one column a class, by their names")
-    if "prediction" in found or "score" not in found:
-        if not roles.probabilities or "prediction" in found:
-            yield from _guess("prediction", found.get("prediction"), "the column of the predicted value")
+    if "prediction" in guesses or "score" not in guesses:
+        if not roles.probabilities or "prediction" in guesses:
+            yield from _guess("prediction", guesses.get("prediction"), "the column of the predicted value")
     else:
         low, high = roles.score_range or (0.0, 1.0)
         yield _line("threshold", f"{(low + high) / 2:g}", "FILL IN: positive from this score on; a guess")
 
 
 def _labels(draft: Draft) -> Iterator[str]:
-    roles, found = draft.roles, draft.roles.labels
+    roles, guesses = draft.roles, draft.roles.labels
     if roles.own_table is None:
         yield "# [models.labels]           # FILL IN the table of the truth: without it no performance"
         yield '# table = "labels"'
@@ -161,12 +163,12 @@ def _labels(draft: Draft) -> Iterator[str]:
         yield f"table = {quoted(draft.labels)}"
         if draft.labels_where is not None:
             yield f"where = {quoted(draft.labels_where)}"
-        yield from _guess("id", found.get("id"), "the column that names the prediction")
-    yield from _guess("label", found.get("label"), "the column of the truth")
+        yield from _guess("id", guesses.get("id"), "the column that names the prediction")
+    yield from _guess("label", guesses.get("label"), "the column of the truth")
     first = roles.predictions.get("event_time")
-    yield from _guess("reported_at", found.get("reported_at"), "when a label became known", first)
-    if "revision" in found:
-        yield from _guess("revision", found.get("revision"), "")
+    yield from _guess("reported_at", guesses.get("reported_at"), "when a label became known", first)
+    if "revision" in guesses:
+        yield from _guess("revision", guesses.get("revision"), "")
     yield ""
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from monitor.advice.findings import ENOUGH, needed_horizon
 from monitor.advice.inspect import Inspection, inspect_model
-from monitor.advice.report import counted
 from monitor.advice.silence import silence_warnings
 from monitor.config.fill import Filling
 from monitor.config.load import settings_of
@@ -22,7 +21,7 @@ from monitor.setup.config_text import Draft, config_text, missing_roles
 from monitor.setup.guess import Guess, Roles
 from monitor.setup.roles import guess_roles
 from monitor.setup.survey import Survey, found_ids, span_of, survey
-from monitor.show.words import say, say_lines
+from monitor.show.words import counted, say, say_lines
 from monitor.sources import SqlSource, open_source
 from monitor.specs.model import ModelSpec, Relation, SourceSpec
 from monitor.specs.urls import is_secret
@@ -47,11 +46,19 @@ def templated(url: str, name: str) -> tuple[str, dict[str, str]]:
     """
     values: dict[str, str] = {}
     base, mark, query = url.partition("?")
-    found = _PASSWORD.match(base)
-    if found and found[2] and not _PLACE.fullmatch(found[2]):
-        values[f"{name}_PASSWORD"] = unquote(found[2])
-        base = f"{found[1]}${{{name}_PASSWORD}}@{base[found.end() :]}"
-    parts = [_parameter(part, name, values) for part in query.split("&")] if mark else []
+    password = _PASSWORD.match(base)
+    if password and password[2] and not _PLACE.fullmatch(password[2]):
+        values[f"{name}_PASSWORD"] = unquote(password[2])
+        base = f"{password[1]}${{{name}_PASSWORD}}@{base[password.end() :]}"
+    parts = []
+    for part in query.split("&"):
+        key, equals, value = part.partition("=")
+        if equals and is_secret(key) and not _PLACE.fullmatch(value):
+            place = f"{name}_{re.sub(r'[^A-Za-z0-9]+', '_', key).upper()}"
+            values[place] = unquote_plus(value)
+            parts.append(f"{key}=${{{place}}}")
+        else:
+            parts.append(part)
     return base + mark + "&".join(parts), values
 
 
@@ -72,15 +79,6 @@ def source_name(url: str) -> str:
 
 def _word(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_") or "source"
-
-
-def _parameter(text: str, name: str, values: dict[str, str]) -> str:
-    key, mark, value = text.partition("=")
-    if not mark or not is_secret(key) or _PLACE.fullmatch(value):
-        return text
-    place = f"{name}_{re.sub(r'[^A-Za-z0-9]+', '_', key).upper()}"
-    values[place] = unquote_plus(value)
-    return f"{key}=${{{place}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +171,8 @@ def _draft(
         second,
         lambda own, theirs: None if second is None else found_ids(source, first, second, own, theirs),
     )
+    event_time = roles.predictions.get("event_time")
+    naive = event_time is not None and event_time.unit is None and first.column(event_time.column).naive
     return Draft(
         source=of,
         url=url,
@@ -185,17 +185,12 @@ def _draft(
             for table in (first, second)
             if table is not None
         ),
-        naive=_naive(first, roles),
+        naive=naive,
         reference=_reference_range(source, first, roles),
         refused=first.refused,
         nested=tuple(column.name for column in first.columns if column.type in _NESTED),
         labels_where=None if of_labels is None else of_labels.where,
     )
-
-
-def _naive(log: Survey, roles: Roles) -> bool:
-    guess = roles.predictions.get("event_time")
-    return guess is not None and guess.unit is None and log.column(guess.column).naive
 
 
 def _reference_range(source: SqlSource, log: Survey, roles: Roles) -> tuple[int, int] | None:
@@ -272,28 +267,24 @@ def run_init(
     """
     if output is not None and output.exists():
         raise click.UsageError(f"{output} is there already and is not overwritten: name another file")
-    found = first_config(url, predictions, labels, name, environ, now, labels_where=labels_where)
+    config = first_config(url, predictions, labels, name, environ, now, labels_where=labels_where)
     if output is None:
-        say_lines(found.text)
+        say_lines(config.text)
     else:
-        _write(output, found.text)
+        try:
+            with output.open("x", encoding="utf-8") as file:
+                file.write(config.text)
+        except OSError as error:
+            raise MonitorError(f"{output} cannot be written: {error.strerror}") from error
         say(f"{output} is written", err=True)
-    for line in _left_to_do(found):
+    for line in _left_to_do(config):
         say(line, err=True)
-    return 1 if found.missing or found.faults else 0
+    return 1 if config.missing or config.faults else 0
 
 
-def _write(output: Path, text: str) -> None:
-    try:
-        with output.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise MonitorError(f"{output} cannot be written: {error.strerror}") from error
-
-
-def _left_to_do(found: FirstConfig) -> list[str]:
-    lines = [f"fill in before use: {role} (no column looks like it)" for role in found.missing]
-    lines += [f"fault: {text}" for text in found.faults]
-    lines += [f"warning: {text}" for text in found.warnings]
-    lines += [f"set the environment variable {name} where the monitor runs" for name in found.variables]
+def _left_to_do(config: FirstConfig) -> list[str]:
+    lines = [f"fill in before use: {role} (no column looks like it)" for role in config.missing]
+    lines += [f"fault: {text}" for text in config.faults]
+    lines += [f"warning: {text}" for text in config.warnings]
+    lines += [f"set the environment variable {name} where the monitor runs" for name in config.variables]
     return lines

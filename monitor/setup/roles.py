@@ -1,14 +1,11 @@
 """Which column has which role? Guessed from names, types and values; each guess says why. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import combinations
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
 
-from monitor.core.clock import DAY
 from monitor.setup.column_names import clearest, rank, rank_or_last
+from monitor.setup.composite_id import are_unique, guess_key
 from monitor.setup.guess import MOST_CLASSES, Guess, Roles, described, held
 from monitor.setup.outputs import (
     guess_arm,
@@ -20,74 +17,6 @@ from monitor.setup.outputs import (
 )
 from monitor.setup.survey import Column, Survey
 from monitor.sources.sql.statements import has_equality
-
-_MOST = 6  # columns of which pairs and triples are tried
-
-
-def guess_key(predictions: Survey, labels: Survey | None, roles: Roles) -> None:
-    """Take a pair or triple of columns as the id, where no column is one, not even for each version."""
-    if not _wanting(predictions, roles):
-        return
-    shared = None if labels is None else [one.name for one in labels.columns]
-    for names in _candidates(predictions, shared):
-        if are_unique([predictions.column(name) for name in names]):
-            types = ", ".join(described(predictions.column(name)) for name in names)
-            together = f"unique together in {predictions.looked:,} rows, none is alone"
-            how = "the primary key" if names == predictions.key else together
-            own = Guess(names[0], f"{types}: {how}", more=names[1:])
-            roles.predictions["id"] = own
-            if labels is not None:
-                told = roles.labels.get("reported_at")
-                if told is not None and told.column in names:
-                    del roles.labels["reported_at"]
-                roles.labels["id"] = replace(own, why="the same columns name the prediction")
-            return
-
-
-def are_unique(columns: Sequence[Column]) -> bool:
-    """No combination of values is there twice."""
-    names = [str(at) for at in range(len(columns))]
-    rows = pa.table([one.texts for one in columns], names)
-    groups = rows.group_by(names).aggregate([])
-    return 0 < int(rows.num_rows) == int(groups.num_rows)
-
-
-def _wanting(predictions: Survey, roles: Roles) -> bool:
-    """Whether the id that was guessed repeats."""
-    guesses = [roles.predictions[role] for role in ("id", "version") if role in roles.predictions]
-    known = "id" in roles.predictions
-    return not known or not are_unique([predictions.column(guess.column) for guess in guesses])
-
-
-def _candidates(predictions: Survey, shared: Sequence[str] | None) -> Iterator[tuple[str, ...]]:
-    """Declared key first; then pairs and triples, ids first."""
-    if len(predictions.key) > 1 and (shared is None or set(predictions.key) <= set(shared)):
-        yield predictions.key
-    may_be = [one.name for one in predictions.columns if _may_be_part(one, shared)]
-    ordered = sorted(may_be, key=lambda name: rank_or_last("id", name))[:_MOST]
-    for size in (2, 3):
-        yield from combinations(ordered, size)
-
-
-def _may_be_part(column: Column, shared: Sequence[str] | None) -> bool:
-    """Whether a column may be a part of a key: both tables have it; without labels, by its name."""
-    named = rank("id", column.name) is not None or rank("part", column.name) is not None
-    return (
-        (named if shared is None else column.name in shared)
-        and has_equality(column.type)
-        and 0 < column.there == len(column.texts)
-        and column.distinct > 1
-        and (column.numbers is None or column.whole)
-        and rank("version", column.name) is None
-        and not (column.is_time and _has_time_of_day(column))
-    )
-
-
-def _has_time_of_day(column: Column) -> bool:
-    """Whether times are moments: a repeated row has another one, so they name nothing."""
-    times = column.moments(None)
-    return times is None or bool((times.us[times.known] % DAY != 0).any())
-
 
 Matches = Callable[[str, str], tuple[int, int] | None]
 
@@ -102,20 +31,19 @@ def guess_roles(predictions: Survey, labels: Survey | None, matches: Matches) ->
     matches
         how many of some labels' ids are found, given the id columns of both tables.
     """
-    found: dict[str, Guess] = {}
-    truth: dict[str, Guess] = {}
-    if labels is not None:
-        found, truth = _ids(predictions, labels, matches)
+    if labels is None:
+        predicted = _own_id(predictions)
+        predicted |= _event_times(predictions, predicted)
+        truth = _truth_beside(predictions, predicted)
+    else:
+        predicted, truth = _ids(predictions, labels, matches)
+        predicted |= _event_times(predictions, predicted)
         truth |= _label_times(labels, truth)
         truth |= _label(labels, truth, [column.name for column in predictions.columns])
-    else:
-        found = _own_id(predictions)
-    found |= _event_times(predictions, found)
-    if labels is None:
-        truth = _truth_beside(predictions, found)
-    label = _label_column(predictions, labels, truth)
-    roles = Roles(*_task(label, predictions, found))
-    roles.predictions, roles.labels = found, truth
+    holder = predictions if labels is None else labels
+    label = holder.column(truth["label"].column) if "label" in truth else None
+    roles = Roles(*_task(label, predictions, predicted))
+    roles.predictions, roles.labels = predicted, truth
     roles.own_table = None if label is None else labels is not None
     guess_version(predictions, roles)
     _id_and_version(predictions, roles)
@@ -198,7 +126,7 @@ def _event_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]
     first = min(
         named, key=lambda name: (rank_or_last("event_time", name), _median(survey.column(name), times[name]))
     )
-    found = {"event_time": _time_guess(survey, first, times[first])}
+    guesses = {"event_time": _time_guess(survey, first, times[first])}
     rest = [name for name in times if name != first]
     later = [
         name
@@ -207,8 +135,8 @@ def _event_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]
     ]
     second = clearest("logged_at", later)
     if second is not None:
-        found["logged_at"] = _time_guess(survey, second, times[second], f"never before {first}")
-    return found
+        guesses["logged_at"] = _time_guess(survey, second, times[second], f"never before {first}")
+    return guesses
 
 
 def _label_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]:
@@ -220,17 +148,17 @@ def _label_times(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess]
 def _times(survey: Survey, taken: Mapping[str, Guess], role: str) -> dict[str, str | None]:
     """Columns of times with the unit of their epochs; whole numbers only where the name says so too."""
     used = {guess.column for guess in taken.values()}
-    found: dict[str, str | None] = {}
+    units: dict[str, str | None] = {}
     for column in survey.columns:
         if column.name in used:
             continue
         if column.is_time:
-            found[column.name] = None
+            units[column.name] = None
         elif column.unit is not None and any(
             rank(each, column.name) is not None for each in (role, "logged_at")
         ):
-            found[column.name] = column.unit
-    return found
+            units[column.name] = column.unit
+    return units
 
 
 def _time_guess(survey: Survey, name: str, unit: str | None, more: str = "") -> Guess:
@@ -252,7 +180,7 @@ def _label(survey: Survey, taken: Mapping[str, Guess], predicted: Sequence[str])
         (each for each in left if each.whole and rank("revision", each.name) is not None and len(left) > 1),
         None,
     )
-    found = {} if revision is None else {"revision": Guess(revision.name, described(revision))}
+    guesses = {} if revision is None else {"revision": Guess(revision.name, described(revision))}
     left = [each for each in left if each is not revision]
     own = [each for each in left if each.name not in predicted]  # what both tables have joins them
     few = [each for each in own if each.distinct <= MOST_CLASSES]
@@ -269,8 +197,8 @@ def _label(survey: Survey, taken: Mapping[str, Guess], predicted: Sequence[str])
         if name is not None:
             column = survey.column(name)
             why = ", ".join(part for part in (described(column), held(column), how) if part)
-            return found | {"label": Guess(name, why)}
-    return found
+            return guesses | {"label": Guess(name, why)}
+    return guesses
 
 
 def _predicted(name: str, columns: Sequence[str]) -> bool:
@@ -294,22 +222,16 @@ def _truth_beside(survey: Survey, taken: Mapping[str, Guess]) -> dict[str, Guess
     name = clearest("label", [column for column in named if rank("prediction", column) is None])
     if name is None:
         return {}
-    found = {"label": Guess(name, f"{described(survey.column(name))}: {held(survey.column(name))}")}
+    label = {"label": Guess(name, f"{described(survey.column(name))}: {held(survey.column(name))}")}
     times = [
         column for column in _times(survey, taken, "reported_at") if rank_or_last("reported_at", column) < 2
     ]
-    return found | ({"reported_at": _time_guess(survey, times[0], None)} if times else {})
+    return label | ({"reported_at": _time_guess(survey, times[0], None)} if times else {})
 
 
-def _label_column(predictions: Survey, labels: Survey | None, truth: Mapping[str, Guess]) -> Column | None:
-    if "label" not in truth:
-        return None
-    return (predictions if labels is None else labels).column(truth["label"].column)
-
-
-def _task(label: Column | None, predictions: Survey, found: Mapping[str, Guess]) -> tuple[str, str]:
+def _task(label: Column | None, predictions: Survey, taken: Mapping[str, Guess]) -> tuple[str, str]:
     if label is None:
-        used = {guess.column for guess in found.values()}
+        used = {guess.column for guess in taken.values()}
         name = clearest("prediction", [each.name for each in predictions.columns if each.name not in used])
         column = None if name is None else predictions.column(name)
         if column is None or column.distinct == 2:

@@ -79,9 +79,9 @@ class Column:
     @cached_property
     def numbers(self) -> Floats | None:
         """Values, if all of them are finite numbers; None else."""
-        found = numbers(self.values)
-        known = found.values[~found.missing]
-        return known if len(known) and np.isfinite(known).all() else None
+        parsed = numbers(self.values)
+        present = parsed.values[~parsed.missing]
+        return present if len(present) and np.isfinite(present).all() else None
 
     @property
     def whole(self) -> bool:
@@ -177,9 +177,7 @@ def survey(source: SqlSource, relation: Relation) -> Survey:
         relation=relation,
         rows=rows,
         looked=len(columns[0].texts) if columns else 0,
-        columns=tuple(
-            Column(one.name, one.type, one.values, one.texts, one.name in indexed) for one in columns
-        ),
+        columns=tuple(replace(column, indexed=column.name in indexed) for column in columns),
         refused=tuple(f"{name} ({looked.types[name]})" for name in looked.types if name not in read),
         key=key if set(key) <= set(read) else (),
     )
@@ -200,8 +198,8 @@ def found_ids(
         some = f"(SELECT DISTINCT {ref} FROM {here.item} WHERE {ref} IS NOT NULL LIMIT {_FOUND_OF}) AS l"
         of = int(session.rows(f"SELECT count(*) AS n FROM {some}")[0][0])
         exists = f"EXISTS (SELECT 1 FROM {there.item} WHERE {same_id(first, second, there, here)})"
-        found = int(session.rows(f"SELECT count(*) AS n FROM {some} WHERE {exists}")[0][0])
-    return found, of
+        matched = int(session.rows(f"SELECT count(*) AS n FROM {some} WHERE {exists}")[0][0])
+    return matched, of
 
 
 def span_of(source: SqlSource, predictions: Survey, column: Column, unit: str | None) -> Ints | None:
@@ -213,11 +211,11 @@ def span_of(source: SqlSource, predictions: Survey, column: Column, unit: str | 
             ref = looked.ref(column.name, "time")
             read = {column.name: looked.types[column.name]}
             for order in ("ASC", "DESC"):
-                one = f"WHERE {ref} IS NOT NULL ORDER BY {ref} {order} LIMIT 1"
-                ends += _sample(session, looked, read, one)
-    parsed = [times for one in ends if (times := one.moments(unit)) is not None]
-    known = np.concatenate([np.zeros(0, np.int64), *(times.us[times.known] for times in parsed)])
-    return np.asarray([known.min(), known.max()]) if len(known) else None
+                last = f"WHERE {ref} IS NOT NULL ORDER BY {ref} {order} LIMIT 1"
+                ends += _sample(session, looked, read, last)
+    parsed = [times for end in ends if (times := end.moments(unit)) is not None]
+    moments = np.concatenate([np.zeros(0, np.int64), *(times.us[times.known] for times in parsed)])
+    return np.asarray([moments.min(), moments.max()]) if len(moments) else None
 
 
 def _readable(looked: Looked) -> Iterator[tuple[str, str]]:
@@ -233,7 +231,7 @@ def _sample(session: Session, looked: Looked, read: dict[str, str], chosen: str)
     """Columns of the chosen rows; of a table with many columns a part of them at a time."""
     every = list(read.items())
     parts = (dict(every[first : first + _AT_ONCE]) for first in range(0, len(every), _AT_ONCE))
-    return [one for part in parts for one in _sampled(session, looked, part, chosen)]
+    return [column for part in parts for column in _sampled(session, looked, part, chosen)]
 
 
 def _sampled(session: Session, looked: Looked, read: dict[str, str], chosen: str) -> Sequence[Column]:

@@ -2,18 +2,23 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.rules import Severity
 from monitor.core.clock import to_iso
-from monitor.core.measurement import Interval
+from monitor.core.measurement import Detail, Interval
 from monitor.core.text import json_text, number, readable
 from monitor.show.plain import flat, records_of
-from monitor.show.words import aligned, between
+from monitor.show.words import aligned, between, iso
 
 _HEAD = ("severity", "state", "model", "rule", "of", "window", "value", "interval", "limit", "n", "since", "")
+_COLUMNS = (
+    "model", "rule", "version", "segment", "window", "subject", "severity", "state", "since", "fired_at",
+    "resolved_at", "reason", "value", "lower", "upper", "limit", "n", "window_end", "as_of", "verdict",
+    "cause", "acknowledged",
+)  # fmt: skip
 _SEVERITIES = tuple(Severity)
 _STATES = (State.FIRING, State.PENDING, State.RESOLVED)
 _ENDED = {
@@ -48,8 +53,8 @@ def plain_alert(shown: ShownAlert) -> dict[str, object]:
         "severity": alert.severity.value,
         "state": alert.state.value,
         "since": to_iso(alert.since),
-        "fired_at": _iso(alert.fired_at),
-        "resolved_at": _iso(alert.resolved_at),
+        "fired_at": iso(alert.fired_at),
+        "resolved_at": iso(alert.resolved_at),
         "reason": None if alert.ended is None else alert.ended.value,
         "value": breach.value,
         "lower": breach.lower,
@@ -72,8 +77,7 @@ def alerts_as_json(alerts: Iterable[ShownAlert]) -> str:
 def alerts_as_csv(alerts: Iterable[ShownAlert]) -> str:
     """CSV with a header; what is behind an alert as JSON."""
     out = io.StringIO()
-    names = [*_COLUMNS]
-    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(flat(plain_alert(shown), "cause") for shown in _ordered(alerts))
     return out.getvalue()
@@ -85,10 +89,8 @@ def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False) -> s
     if not ordered:
         return "no alert is pending or firing"
     text = aligned([_HEAD, *(_line(shown) for shown in ordered)])
-    causes = (
-        [_explained(shown) for shown in ordered if shown.alert.breach.cause is not None] if explain else []
-    )
-    return "\n\n".join([text, *causes])
+    causes = [(shown, cause) for shown in ordered if (cause := shown.alert.breach.cause) is not None]
+    return "\n\n".join([text, *(_explained(*pair) for pair in causes if explain)])
 
 
 def _line(shown: ShownAlert) -> tuple[str, ...]:
@@ -96,7 +98,7 @@ def _line(shown: ShownAlert) -> tuple[str, ...]:
     series, breach = alert.series, alert.breach
     of = ", ".join(part for part in (series.version, series.segment, series.subject) if part)
     bounds = None if breach.lower is None or breach.upper is None else Interval(breach.lower, breach.upper)
-    over = "" if alert.ended is None else f"{_iso(alert.resolved_at)}: {_ENDED[alert.ended]}"
+    over = "" if alert.ended is None else f"{iso(alert.resolved_at)}: {_ENDED[alert.ended]}"
     return (
         alert.severity.value,
         alert.state.value,
@@ -113,16 +115,9 @@ def _line(shown: ShownAlert) -> tuple[str, ...]:
     )
 
 
-def _explained(shown: ShownAlert) -> str:
-    cause = shown.alert.breach.cause
-    rows: Sequence[tuple[float | str | None, ...]] = () if cause is None else cause.rows
-    columns = () if cause is None else cause.columns
-    body = [tuple(value if isinstance(value, str) else number(value) for value in row) for row in rows]
-    return f"{readable(f'{shown.model}, {shown.alert.series}')}:\n{aligned([columns, *body])}"
-
-
-def _iso(moment: int | None) -> str | None:
-    return None if moment is None else to_iso(moment)
+def _explained(shown: ShownAlert, cause: Detail) -> str:
+    rows = [tuple(value if isinstance(value, str) else number(value) for value in row) for row in cause.rows]
+    return f"{readable(f'{shown.model}, {shown.alert.series}')}:\n{aligned([cause.columns, *rows])}"
 
 
 def _ordered(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:
@@ -136,10 +131,3 @@ def _ordered(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:
             shown.alert.series,
         ),
     )
-
-
-_COLUMNS = (
-    "model", "rule", "version", "segment", "window", "subject", "severity", "state", "since", "fired_at",
-    "resolved_at", "reason", "value", "lower", "upper", "limit", "n", "window_end", "as_of", "verdict",
-    "cause", "acknowledged",
-)  # fmt: skip

@@ -39,6 +39,10 @@ FIELDS = (
     "warning",
     "detail",
 )
+_CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}
+_FAMILIES = {family: at for at, family in enumerate(Family)}
+_SUBJECTS = ("", "score", "prediction", "label")
+_AGAINST = ("", "reference", "previous")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,8 @@ def ordered(rows: Iterable[Shown]) -> list[Shown]:
 
 def as_json(rows: Iterable[Shown], further: Further = NOTHING) -> str:
     """JSON list of rows."""
-    found = [plain(*row) | further.values(row[0], row[1]) for row in ordered(rows)]
-    return json_text(found, indent=1)
+    records = [plain(*row) | further.values(row[0], row[1]) for row in ordered(rows)]
+    return json_text(records, indent=1)
 
 
 def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
@@ -105,14 +109,8 @@ def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:
 
 def flat(values: dict[str, object], table: str) -> dict[str, object]:
     """A row for a CSV: its table as JSON, its texts readable and no formulas."""
-    found = {name: csv_cell(value) for name, value in values.items()}
-    return found if values[table] is None else found | {table: json_text(values[table])}
-
-
-_CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}
-_FAMILIES = {family: at for at, family in enumerate(Family)}
-_SUBJECTS = ("", "score", "prediction", "label")
-_AGAINST = ("", "reference", "previous")
+    cells = {name: csv_cell(value) for name, value in values.items()}
+    return cells if values[table] is None else cells | {table: json_text(values[table])}
 
 
 def _place(shown: Shown) -> tuple[object, ...]:

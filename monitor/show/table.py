@@ -93,16 +93,16 @@ def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:
         False: headline measures of the whole model, and of its few most shifted features and most frequent
         classes; how many lines are left out is said.
     """
-    found = lines_of(rows)
-    if not found:
+    measured = lines_of(rows)
+    if not measured:
         return "nothing has been measured yet"
-    if len(found) > 1 and len({(line.row.measure, line.row.subject) for line in found}) == 1:
-        return _one_measure(found)
-    shown = found if everything else _overview(found)
+    if len(measured) > 1 and len({(line.row.measure, line.row.subject) for line in measured}) == 1:
+        return _one_measure(measured)
+    shown = measured if everything else _overview(measured)
     indent = "    " if len({line.family for line in shown}) > 1 else "  "
     header = (f"{indent}measure", "subject", "value", "interval", "n", "note")
     texts = iter(aligned([header, *(_cells(line, indent) for line in shown)]).split("\n"))
-    text, left = [next(texts)], Counter(line.heading for line in found)
+    text, left = [next(texts)], Counter(line.heading for line in measured)
     for heading, group in groupby(shown, key=lambda line: line.heading):
         lines = list(group)
         more = left.pop(heading) - len(lines)
@@ -152,15 +152,18 @@ def _few(lines: Iterable[Line], kind: str) -> list[str]:
     return sorted(leading, key=lambda subject: -leading[subject])[:_FEW]
 
 
-def _one_measure(found: Sequence[Line]) -> str:
+def _one_measure(lines: Sequence[Line]) -> str:
     """A line for each row under a title that says what all of them have in common."""
-    lines = [_place_in_words(line) for line in found]
-    common = [name for name in lines[0] if name not in _MOMENTS and len({line[name] for line in lines}) == 1]
-    title = readable(", ".join(lines[0][name] for name in common if lines[0][name]))
-    rest = [name for name in lines[0] if name not in common]
+    places = [_place_in_words(line) for line in lines]
+    common = [
+        name for name in places[0] if name not in _MOMENTS and len({line[name] for line in places}) == 1
+    ]
+    title = readable(", ".join(places[0][name] for name in common if places[0][name]))
+    rest = [name for name in places[0] if name not in common]
     header = [*rest, "value", "interval", "n", "note"]
     texts = [
-        (*(words[name] for name in rest), *_cells(line)[2:]) for words, line in zip(lines, found, strict=True)
+        (*(words[name] for name in rest), *_cells(line)[2:])
+        for words, line in zip(places, lines, strict=True)
     ]
     return f"{title}\n\n{aligned([header, *texts])}" if title else aligned([header, *texts])
 

@@ -21,11 +21,9 @@ _NUMBER = re.compile(r"(-?[\d,.]*|-?\d+[dhm]( \d+[hms])?|-?[\d.]+s)")
 def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Columns of equal width, numbers to the right; every cell is readable."""
     lines = [[readable(cell) for cell in line] for line in lines]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-    right = [
-        all(_NUMBER.fullmatch(line[at]) for line in lines[1:]) and len(lines) > 1
-        for at in range(len(lines[0]))
-    ]
+    columns = list(zip(*lines, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    right = [len(lines) > 1 and all(map(_NUMBER.fullmatch, column[1:])) for column in columns]
     return "\n".join(
         "  ".join(
             cell.rjust(width) if to_right else cell.ljust(width)
@@ -47,6 +45,20 @@ def signed(value: float | None) -> str:
 def between(interval: Interval | None, text: Callable[[float], str]) -> str:
     """Bounds of an interval; empty for None."""
     return f"[{text(interval.lower)}, {text(interval.upper)}]" if interval else ""
+
+
+def counted(count: int, word: str) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "row"), counted(2_000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def iso(us: int | None) -> str | None:
+    """ISO-8601 UTC of a moment in microseconds; None for None."""
+    return None if us is None else to_iso(us)
 
 
 def moment(seconds: float) -> str:

@@ -114,20 +114,20 @@ def _digests(file: Path) -> tuple[bytes, ...]:
         lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
     except UnicodeDecodeError:
         raise ValueError(f"{file}: it is not UTF-8 text") from None
-    found = [line for line in lines if line]
-    if not found or min(map(len, found)) < _SHORTEST:
+    secrets = [line for line in lines if line]
+    if not secrets or min(map(len, secrets)) < _SHORTEST:
         raise ValueError(
             f"{file}: a secret a line, each of at least {_SHORTEST} characters, as of `openssl rand -hex 32`"
         )
-    return tuple(hashlib.sha256(line.encode()).digest() for line in found)
+    return tuple(hashlib.sha256(line.encode()).digest() for line in secrets)
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
-        found = file.stat()
+        facts = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
 
 def _in_words(error: OSError | ValueError) -> str:

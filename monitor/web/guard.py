@@ -17,7 +17,7 @@ from monitor.specs.settings import HttpSpec
 
 PROBES = frozenset({"/healthz", "/readyz"})
 """Paths that answer those without credentials too, but with "ok" or "not ok" alone."""
-_KNOWN = "monitor.known"
+_TRUSTED = "monitor.trusted"
 _METHODS = ("GET", "HEAD")
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -46,21 +46,21 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or let the application answer."""
-        known = self._secrets is None or _accepted(Headers(scope=scope), self._secrets())
-        scope[_KNOWN] = known
+        trusted = self._secrets is None or _accepted(Headers(scope=scope), self._secrets())
+        scope[_TRUSTED] = trusted
 
         async def careful(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        refusal = _refusal(scope["path"], scope["method"], known=known)
+        refusal = _refusal(scope["path"], scope["method"], trusted=trusted)
         await (self._app if refusal is None else refusal)(scope, receive, careful)
 
 
-def is_known(request: Request) -> bool:
+def is_trusted(request: Request) -> bool:
     """Whether the client may know everything."""
-    return bool(request.scope.get(_KNOWN))
+    return bool(request.scope.get(_TRUSTED))
 
 
 def exposed(http: HttpSpec) -> str | None:
@@ -75,8 +75,8 @@ def exposed(http: HttpSpec) -> str | None:
     return f'http.host: "{http.host}" is reached from other machines: {", ".join(lacking)}'
 
 
-def _refusal(path: str, method: str, *, known: bool) -> Response | None:
-    if not known and path not in PROBES:
+def _refusal(path: str, method: str, *, trusted: bool) -> Response | None:
+    if not trusted and path not in PROBES:
         refusal = PlainTextResponse("credentials needed\n", status_code=401)
         refusal.headers.append("WWW-Authenticate", 'Bearer realm="monitor"')
         refusal.headers.append("WWW-Authenticate", 'Basic realm="monitor", charset="UTF-8"')
@@ -92,7 +92,7 @@ def _accepted(headers: Headers, secrets: tuple[bytes, ...]) -> bool:
     given = headers.getlist("authorization")
     secret = _secret(given[0]) if len(given) == 1 else None
     digest = hashlib.sha256(b"" if secret is None else secret).digest()
-    equal = [hmac.compare_digest(digest, one) for one in secrets]
+    equal = [hmac.compare_digest(digest, accepted) for accepted in secrets]
     return secret is not None and any(equal)
 
 
@@ -114,7 +114,7 @@ def _secret(authorization: str) -> bytes | None:
 
 def _is_loopback(host: str) -> bool:
     try:
-        found = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}
+        addresses = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}
     except OSError:
         return True  # it cannot be listened on
-    return all(ip_address(address).is_loopback for address in found)
+    return all(ip_address(address).is_loopback for address in addresses)

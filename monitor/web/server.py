@@ -19,7 +19,7 @@ from monitor.core.errors import ConfigurationError
 from monitor.core.text import readable_lines
 from monitor.exposition.page import likes
 from monitor.web.connections import MOST, ServerConfig
-from monitor.web.guard import Guard, Secrets, is_known
+from monitor.web.guard import Guard, Secrets, is_trusted
 
 _INDEX = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>monitor</title></head><body>
@@ -80,10 +80,10 @@ def make_app(
         return Response(body, headers=headers | {"Content-Type": content_type})
 
     async def show_health(request: Request) -> Response:
-        return _verdict(healthy(), noted(), known=is_known(request))
+        return _verdict(healthy(), noted(), trusted=is_trusted(request))
 
     async def show_readiness(request: Request) -> Response:
-        return _verdict(ready(), None, known=is_known(request))
+        return _verdict(ready(), None, trusted=is_trusted(request))
 
     async def show_index(_request: Request) -> Response:
         return HTMLResponse(_INDEX)
@@ -111,10 +111,10 @@ def accepts_gzip(accept_encoding: str) -> bool:
     return liked.get("gzip", liked.get("*", 0.0)) > 0
 
 
-def _verdict(fault: str | None, note: str | None, *, known: bool) -> Response:
+def _verdict(fault: str | None, note: str | None, *, trusted: bool) -> Response:
     if fault is not None:
-        return PlainTextResponse(f"{readable_lines(fault)}\n" if known else "not ok\n", status_code=503)
-    return PlainTextResponse(f"ok\n{readable_lines(note)}\n" if known and note is not None else "ok\n")
+        return PlainTextResponse(f"{readable_lines(fault)}\n" if trusted else "not ok\n", status_code=503)
+    return PlainTextResponse(f"ok\n{readable_lines(note)}\n" if trusted and note is not None else "ok\n")
 
 
 class Server:

@@ -1,5 +1,6 @@
 """A service with a cycle that does as told: idle, patient (it notices the end) or deaf. Run by the tests."""
 
+import signal
 import sys
 import threading
 import time
@@ -9,7 +10,7 @@ from monitor.daemon.cycles import Cycles
 from monitor.daemon.health import Health
 from monitor.daemon.log import LogFormat, configure
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Service
+from monitor.daemon.service import Service, signals
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport
@@ -41,7 +42,8 @@ def main(manner: str) -> int:
     app = make_app(exposition, healthy=lambda: health.fault(ticking=schedule.alive), ready=health.unready)
     server = Server(app, port=0)
     service = Service(schedule, server, health, restore=lambda: say(f"port {server.port}"), grace=1.0)
-    return service.run_until_signal()
+    with signals(signal.SIGHUP) as received:
+        return service.run_until(received)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from monitor.daemon.cycles import Cycles
 from monitor.daemon.health import Health
 from monitor.daemon.log import described
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Service, next_signal
+from monitor.daemon.service import Service, next_signal, signals
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport
@@ -181,8 +181,8 @@ def test_the_exposition_is_restored_before_readiness_and_after_serving() -> None
         events.append(f"restoring: {health.unready()}")
         os.kill(os.getpid(), signal.SIGTERM)
 
-    with capture_logs() as logs:
-        code = Service(schedule, Recorder(events), health, restore).run_until_signal()
+    with capture_logs() as logs, signals(signal.SIGHUP) as received:
+        code = Service(schedule, Recorder(events), health, restore).run_until(received)
 
     assert events == ["serving", "restoring: the last measurements are not restored yet", "closed"]
     assert [line["event"] for line in logs] == ["ready", "stopping", "stopped"]
@@ -216,8 +216,8 @@ def test_a_failing_restore_ends_the_service_and_closes_the_server() -> None:
     def restore() -> None:
         raise StoreError("the store does not answer")
 
-    with pytest.raises(StoreError):
-        Service(schedule, Recorder(events), Health({}, now=lambda: 0.0), restore).run_until_signal()
+    with pytest.raises(StoreError), signals(signal.SIGHUP) as received:
+        Service(schedule, Recorder(events), Health({}, now=lambda: 0.0), restore).run_until(received)
 
     assert events == ["serving", "closed"]
     assert signal.getsignal(signal.SIGTERM) is before
@@ -236,8 +236,8 @@ def test_a_cycle_that_does_not_end_in_time_is_given_up() -> None:
     health = Health({}, now=lambda: 0.0)
     service = Service(schedule, Recorder([]), health, lambda: None, grace=0.1, abandon=codes.append)
 
-    with capture_logs() as logs:
-        service.run_until_signal()
+    with capture_logs() as logs, signals(signal.SIGHUP) as received:
+        service.run_until(received)
     release.set()
 
     assert began.is_set()
