@@ -1,7 +1,8 @@
-"""Waiting for what another thread or process does."""
+"""Waiting for what other threads and processes do."""
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 
 def wait_for(condition: Callable[[], bool], timeout: float = 20.0) -> None:
@@ -10,3 +11,12 @@ def wait_for(condition: Callable[[], bool], timeout: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < until, "waited in vain"
         time.sleep(0.01)
+
+
+def at_once(calls: Iterable[Callable[[], object]]) -> None:
+    """Make all calls at the same time, each in a thread of its own, and wait for them."""
+    threads = [threading.Thread(target=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
