@@ -149,6 +149,13 @@ class _WatchedSession:
         self.watched.before(len(self.watched.read) - 1)
 
 
+def recorded(database: Database) -> tuple[SqlSource, list[str]]:
+    """A source that fetches rows, and the list to which it adds every SELECT that it runs."""
+    source = open_source(SourceSpec(name="source", url=database.url), reader="fetchmany")
+    reader = WatchedReader(source.reader)
+    return SqlSource(reader), reader.seen
+
+
 def ended_by(troubles: list[Trouble | None]) -> Callable[[int], None]:
     """Ends a statement by the first of these that is left, if that is any, and takes it off."""
 

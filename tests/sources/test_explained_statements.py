@@ -10,7 +10,7 @@ from flight_models import COLUMNS, LABEL_COLUMNS, PREDICTIONS, READING, counting
 from flight_models import START as FIRST
 from serving import bench_in, fill_tables, model, predictions
 from source_databases import Database as Log
-from test_partitions import recorded
+from source_databases import recorded
 
 from monitor.advice.explain import Query, explain_model
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, from_iso

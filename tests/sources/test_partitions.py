@@ -8,14 +8,12 @@ import psycopg
 import pytest
 from flight_models import COLUMNS, LABEL_COLUMNS, PREDICTIONS, READING, START, iso, model_of, rows_of
 from servers import PostgresServer
-from source_databases import Database, WatchedReader, whole
+from source_databases import Database, recorded, whole
 
 from monitor.core.clock import DAY, HOUR
-from monitor.sources import SqlSource, retries
-from monitor.sources.engines.readers.fetchmany import FetchmanyReader
+from monitor.sources import retries
 from monitor.sources.history import read_history
-from monitor.sources.opening import address_of
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.model import ModelSpec, Relation
 
 DAYS = 30
 HORIZON = 3 * DAY
@@ -91,13 +89,6 @@ def planned(server: psycopg.Connection[Any], sql: str) -> set[str]:
     lines = server.execute(f"EXPLAIN {sql}".encode()).fetchall()
     words = {word for (line,) in lines for word in line.split()}
     return {word for word in words if word.startswith("p") and word[1:].isdigit()}
-
-
-def recorded(database: Database) -> tuple[SqlSource, list[str]]:
-    """A source, and the list to which it adds every SELECT that it runs."""
-    spec = SourceSpec(name="source", url=database.url)
-    reader = WatchedReader(FetchmanyReader(spec, address_of(database.url, reader="fetchmany")))
-    return SqlSource(reader), reader.seen
 
 
 ASKED = {
