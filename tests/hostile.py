@@ -92,6 +92,18 @@ def spawned(directory: Path, *arguments: str) -> Answer:
     return answered(done.returncode, done.stderr.decode(), done.stdout.decode())
 
 
+def attacked(
+    seed: int, cases: int, attack: Callable[[random.Random], Sequence[str]], codes: set[int]
+) -> list[tuple[int, Sequence[str], Answer]]:
+    """Answers that are not right, of so many cases; an attack does harm and says which command follows."""
+    answers = []
+    for case in range(cases):
+        command = attack(random.Random(f"{seed}/{case}"))  # noqa: S311 -- not for secrets
+        answers.append((case, command, invoke(*command)))
+    assert codes <= {answer.code for _, _, answer in answers}
+    return [told for told in answers if told[-1].wrong]
+
+
 def mutated(text: bytes, rng: random.Random) -> bytes:
     """A configuration after one to four of the changes that people, editors and disks make."""
     for _ in range(rng.choice((1, 1, 1, 2, 2, 4))):

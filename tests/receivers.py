@@ -23,15 +23,17 @@ class Receiver:
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    taking: threading.Lock = field(default_factory=threading.Lock)
 
     def url(self, path: str = "/hook", scheme: str = "http") -> str:
         return f"{scheme}://127.0.0.1:{self.port}{path}"
 
     def take(self, path: str, headers: dict[str, str], body: bytes) -> int:
-        self.paths.append(path)
-        self.headers.append(headers)
-        self.bodies.append(json.loads(body))
-        return self.answers.pop(0) if self.answers else 200
+        with self.taking:
+            self.paths.append(path)
+            self.headers.append(headers)
+            self.bodies.append(json.loads(body))
+            return self.answers.pop(0) if self.answers else 200
 
 
 @contextmanager

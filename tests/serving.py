@@ -54,6 +54,16 @@ table = "reference"
 numeric = ["amount"]
 categorical = ["group"]
 """
+QUICK = """
+every = "{every}"
+pane = "{pane}"
+windows = [{windows}]
+horizon = "{horizon}"
+settle_after = "0s"
+resamples = {resamples}
+reading = {{ overlap = "1m", tolerance = "5s", ready_after = "0s" }}
+"""
+HOURLY, DAILY = '{ length = "1h", step = "10m" }', '{ length = "1d", step = "1d" }'
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +158,26 @@ def create_tables(database: Database, **types: str) -> None:
     database.insert("reference", reference())
 
 
+def fill_tables(database: Database, rows: Sequence[Row], *, labelled: int | None = None) -> None:
+    """Make the tables and write predictions, and their labels that are reported by a time, if any."""
+    create_tables(database)
+    database.insert("predictions", rows)
+    if labelled is not None:
+        database.insert("labels", labels(rows, end=labelled))
+
+
+def quick(
+    every: str = "1s",
+    *,
+    pane: str = "10m",
+    windows: str = HOURLY,
+    horizon: str = "2d",
+    resamples: int = 20,
+) -> str:
+    """Options of a model whose cycles a test waits for."""
+    return QUICK.format(every=every, pane=pane, windows=windows, horizon=horizon, resamples=resamples)
+
+
 def model(name: str = "late", *, options: str = "", predictions: str = "") -> str:
     """Configuration of a model."""
     return MODEL.format(name=name, options=options, predictions=predictions)
@@ -169,6 +199,12 @@ class Bench:
     def monitor(self, *arguments: str, answer: str = "") -> Result:
         """A command on the configuration, in this process."""
         return CliRunner().invoke(main, [*arguments, "--config", str(self.config)], input=answer)
+
+    def checked(self) -> str:
+        """What `monitor check` says on its error stream of a configuration without a fault."""
+        done = self.monitor("check")
+        assert done.exit_code == 0, done.stderr
+        return done.stderr
 
     def configure(self, *models: str, batch_rows: int = 20_000, port: int | None = None) -> None:
         """Write the configuration; with a port that of a daemon that logs JSON."""
@@ -214,13 +250,15 @@ class Bench:
         return Cycled(reports, measured)
 
 
+def bench_in(directory: Path) -> Bench:
+    """A log and a store, each an empty file of SQLite in the directory."""
+    return Bench(directory, Database(f"sqlite:///{directory}/log.db"), f"sqlite:///{directory}/monitor.db")
+
+
 def sqlite_bench(directory: Path, rows: Sequence[Row], *models: str, labelled: int | None = None) -> Bench:
     """These predictions, their labels that are reported by a time, if any, and models, all in SQLite."""
-    bench = Bench(directory, Database(f"sqlite:///{directory}/log.db"), f"sqlite:///{directory}/monitor.db")
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    if labelled is not None:
-        bench.database.insert("labels", labels(rows, end=labelled))
+    bench = bench_in(directory)
+    fill_tables(bench.database, rows, labelled=labelled)
     bench.configure(*models)
     return bench
 

@@ -1,7 +1,8 @@
 """Databases that the tests of sources fill and read."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +11,11 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy import make_url
 
+from monitor.core.errors import SourceUnavailable, Trouble
 from monitor.records.rows import Batches
 from monitor.sources import SqlSource, open_source
-from monitor.sources.sql.statements import concat
+from monitor.sources.engines.engine import Engine, Reader
+from monitor.sources.sql.statements import Session, Statement, concat
 from monitor.specs.model import SourceSpec
 
 _OF_MARIADB = {"text": "varchar(191)", "timestamp": "datetime(6)"}  # which an index and a microsecond fit
@@ -92,3 +95,73 @@ def _fill_mariadb(url: str, statements: Sequence[str], table: str, rows: Sequenc
             server.exec_driver_sql(
                 f"INSERT INTO {table.replace('%', '%%')} VALUES ({holes})", [tuple(row) for row in rows]
             )
+
+
+@dataclass
+class WatchedReader:
+    """A reader that keeps its SQL; a test may step in before each statement that reads rows."""
+
+    reader: Reader
+    before: Callable[[int], None] = lambda _read: None  # is given how many such statements came before
+    seen: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)  # those of `seen` that read rows
+
+    @property
+    def engine(self) -> Engine:
+        return self.reader.engine
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        with self.reader.session() as session:
+            yield _WatchedSession(session, self)
+
+    def close(self) -> None:
+        self.reader.close()
+
+
+@dataclass
+class _WatchedSession:
+    session: Session
+    watched: WatchedReader
+
+    def read(self, statement: Statement) -> pa.Table:
+        self._note(statement)
+        return self.session.read(statement)
+
+    def batches(self, statement: Statement) -> Batches:
+        self._note(statement)
+        return self.session.batches(statement)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        self.watched.seen.append(sql)
+        return self.session.rows(sql)
+
+    def described(self, sql: str) -> dict[str, object]:
+        self.watched.seen.append(sql)
+        return self.session.described(sql)
+
+    def settle(self, sql: str) -> None:
+        self.session.settle(sql)
+
+    def _note(self, statement: Statement) -> None:
+        self.watched.seen.append(statement.text())
+        self.watched.read.append(statement.text())
+        self.watched.before(len(self.watched.read) - 1)
+
+
+def recorded(database: Database) -> tuple[SqlSource, list[str]]:
+    """A source that fetches rows, and the list to which it adds every SELECT that it runs."""
+    source = open_source(SourceSpec(name="source", url=database.url), reader="fetchmany")
+    reader = WatchedReader(source.reader)
+    return SqlSource(reader), reader.seen
+
+
+def ended_by(troubles: list[Trouble | None]) -> Callable[[int], None]:
+    """Ends a statement by the first of these that is left, if that is any, and takes it off."""
+
+    def end(_read: int) -> None:
+        trouble = troubles.pop(0) if troubles else None
+        if trouble is not None:
+            raise SourceUnavailable("ended for the sake of others", trouble)
+
+    return end

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from row_examples import row_of
 from sqlalchemy import event
 
 from monitor.alerts.messages import Notice
@@ -95,10 +96,7 @@ def row(
     *,
     end: int = START,
     truth: Truth = Truth.PROVISIONAL,
-    segment: str | None = None,
-    version: str | None = None,
-    window: str = "7d",
-    subject: str = "score",
+    **others: Any,
 ) -> MeasurementRow:
     """A measurement of one window; without a value it is absent."""
     found = (
@@ -106,18 +104,8 @@ def row(
         if value is not None
         else Measurement.absent(Reason.ONE_CLASS, n=3)
     )
-    return MeasurementRow(
-        window=window,
-        window_end=end,
-        truth=truth,
-        version=version,
-        segment=segment,
-        measure=measure,
-        subject=subject,
-        measurement=found,
-        coverage=0.5,
-        warning="partial",
-    )
+    usual = {"subject": "score", "coverage": 0.5, "warning": "partial"}
+    return row_of(measure, found, window_end=end, truth=truth, **(usual | others))
 
 
 def commit(

@@ -3,6 +3,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import click
@@ -14,6 +15,7 @@ from measures_page import markdown
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from row_examples import row_of
 
 from monitor.cli import main
 from monitor.config.load import settings_of
@@ -279,22 +281,12 @@ def _row(
     value: float,
     *,
     n: int = 1000,
-    subject: str = "",
     truth: Truth = Truth.NONE,
-    coverage: float | None = None,
+    **others: Any,
 ) -> MeasurementRow:
     interval = Interval(value - 0.05, value + 0.05, 0.95) if truth is not Truth.NONE else None
-    return MeasurementRow(
-        window="month",
-        window_end=end,
-        truth=truth,
-        version=None,
-        segment=None,
-        measure=measure,
-        subject=subject,
-        measurement=Measurement(value, n=n, interval=interval),
-        coverage=coverage,
-    )
+    measurement = Measurement(value, n=n, interval=interval)
+    return row_of(measure, measurement, window="month", window_end=end, truth=truth, **others)
 
 
 def _provenance(as_of: int) -> Provenance:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pyarrow.csv as arrow_csv
 import pytest
@@ -17,8 +18,8 @@ from hostile_log import AMOUNT, Hostile
 from hostile_texts import CONTROLS, FORGED, FORMULAS, HOSTILE, acting, assert_quiet
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from row_examples import firing, row_of
 
-from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.rules import Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.app.export import _batch, _Csv
@@ -27,7 +28,7 @@ from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Detail, Measurement
 from monitor.core.text import double_quoted
 from monitor.daemon.log import LogFormat, configure
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.rows import MeasurementRow
 from monitor.show.alerts import ShownAlert, alerts_as_csv, alerts_as_json, alerts_as_table
 from monitor.show.details import with_details
 from monitor.show.plain import as_csv, as_json
@@ -151,27 +152,19 @@ def rows_of(text: str, other: str) -> list[tuple[str, int, MeasurementRow]]:
     """Rows as an old store may have them: everything that is text is hostile."""
     detail = Detail((text, "share", other), ((other, 0.5, text), (text, None, "-1")))
     whole = Measurement(-0.25, 10, detail=detail)
-    return [
-        ("late", DAY, _row(version, segment, text, other, whole))
-        for version, segment in ((None, None), (text, None), (None, f"{text}={other}"), (other, text))
-    ]
-
-
-def _row(
-    version: str | None, segment: str | None, text: str, other: str, found: Measurement
-) -> MeasurementRow:
-    return MeasurementRow(
+    row = row_of(
+        "stability_index",
+        whole,
         window="1d",
         window_end=DAY,
-        truth=Truth.NONE,
-        version=version,
-        segment=segment,
-        measure="stability_index",
         subject=f"feature:{other}",
-        measurement=found,
         against=text,
         warning=other,
     )
+    return [
+        ("late", DAY, replace(row, version=version, segment=segment))
+        for version, segment in ((None, None), (text, None), (None, f"{text}={other}"), (other, text))
+    ]
 
 
 @given(text=HOSTILE, other=HOSTILE)
@@ -194,10 +187,7 @@ def test_alerts_of_an_old_store_are_told_quietly_and_as_json_exactly(text: str, 
     cause = Detail((text, other + "'"), ((other, text), (-1.0, None)))
     verdict = Verdict(outcome=Outcome.BREACH, window_end=DAY, value=-0.2, n=9, limit=0.05, cause=cause)
     series = Series("moved", version=text, segment=f"{other}={text}", window="1d", subject=f"feature:{other}")
-    alert = Alert(
-        series=series, severity=Severity.INFO, state=State.FIRING, since=0, judged_at=DAY,
-        verdict=verdict, breach=verdict, fired_at=0,
-    )  # fmt: skip
+    alert = firing(series, verdict, 0, severity=Severity.INFO, judged_at=DAY)
     told = [ShownAlert("late", alert, f"{text}: {other}")]
 
     for shown in (alerts_as_table(told, explain=True), alerts_as_csv(told), alerts_as_json(told)):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, Database, fill_tables, model, predictions
 
 from monitor.core.clock import DAY, from_iso
 
@@ -19,9 +19,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     """A day of a log."""
     bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path / 'log.db'}"), f"sqlite:///{tmp_path / 'm.db'}")
     rows = predictions(48, START, START + DAY)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=START + 2 * DAY))
+    fill_tables(bench.database, rows, labelled=START + 2 * DAY)
     yield bench
     assert not (tmp_path / "m.db").exists()
 

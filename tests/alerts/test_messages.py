@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from messages_page import markdown
+from row_examples import firing
 
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.messages import Notice, NoticeKind, Recipient, notices
@@ -40,17 +41,8 @@ def alert(subject: str = "feature:age", value: float = 0.2, **changes: Any) -> A
         n=1_234,
         limit=0.05,
     )
-    firing = Alert(
-        series=Series("missing", window="7d", subject=subject),
-        severity=Severity.WARNING,
-        state=State.FIRING,
-        since=AT - 2 * HOUR,
-        judged_at=AT,
-        verdict=verdict,
-        breach=verdict,
-        fired_at=AT,
-    )
-    return replace(firing, **changes)
+    series = Series("missing", window="7d", subject=subject)
+    return firing(series, verdict, AT, **({"since": AT - 2 * HOUR} | changes))
 
 
 def over(why: Ended = Ended.CLEARED, **changes: Any) -> Alert:

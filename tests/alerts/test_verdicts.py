@@ -1,8 +1,10 @@
 """What rules say of measurements."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from row_examples import row_of
 
 from monitor.alerts.rules import Acceptance, Base, Bound, Condition, Limit, Rule, Series, read_accepted
 from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
@@ -18,27 +20,14 @@ def row(
     measure: str = "stability_index",
     interval: tuple[float, float] | None = None,
     n: int = 100,
-    subject: str = "",
-    segment: str | None = None,
-    version: str | None = None,
     end: int = 7,
-    truth: Truth = Truth.NONE,
-    against: str = "",
     detail: Detail | None = None,
+    **others: Any,
 ) -> MeasurementRow:
     reason = Reason.TOO_FEW if value is None else None
     bounds = None if interval is None else Interval(*interval)
-    return MeasurementRow(
-        window="7d",
-        window_end=end,
-        truth=truth,
-        version=version,
-        segment=segment,
-        measure=measure,
-        subject=subject,
-        measurement=Measurement(value=value, reason=reason, n=n, interval=bounds, detail=detail),
-        against=against,
-    )
+    measurement = Measurement(value=value, reason=reason, n=n, interval=bounds, detail=detail)
+    return row_of(measure, measurement, window_end=end, **others)
 
 
 def verdicts(

@@ -11,7 +11,7 @@ import pytest
 import servers
 from click.testing import CliRunner, Result
 from psycopg import errors, sql
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, Database, fill_tables, model, predictions
 from sqlalchemy import make_url
 
 from monitor.app.running import cycle_once
@@ -97,9 +97,7 @@ def roles(
     with postgres_server.database() as url:
         database = Database(url)
         rows = predictions(96, START, START + 2 * DAY)
-        create_tables(database)
-        database.insert("predictions", rows)
-        database.insert("labels", labels(rows, end=START + 3 * DAY))
+        fill_tables(database, rows, labelled=START + 3 * DAY)
         database.run("CREATE TABLE salaries (amount integer)")
         made = Roles(Bench(directory, database, url), url.replace("+psycopg", ""))
         name = str(make_url(url).database)

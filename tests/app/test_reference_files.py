@@ -39,19 +39,13 @@ def grids(bench: Bench) -> str:
         return reference.counting.hash
 
 
-def checked(bench: Bench) -> str:
-    done = bench.monitor("check")
-    assert done.exit_code == 0, done.stderr
-    return done.stderr
-
-
 def test_a_replaced_file_is_taken_at_the_next_start_with_a_warning(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = grids(bench)
-    quiet = (checked(bench), list(caplog.messages))
+    quiet = (bench.checked(), list(caplog.messages))
     write(bench, 300)
-    ahead = checked(bench)
+    ahead = bench.checked()
 
     second = grids(bench)
 
@@ -60,7 +54,7 @@ def test_a_replaced_file_is_taken_at_the_next_start_with_a_warning(
     (said,) = caplog.messages
     assert said.startswith('model "late": reference file "reference.csv" has changed (content ')
     assert ahead == f"warning: {said}\n"
-    assert (grids(bench), checked(bench), len(caplog.messages)) == (second, "", 1)
+    assert (grids(bench), bench.checked(), len(caplog.messages)) == (second, "", 1)
 
 
 def test_a_running_model_keeps_the_reference_that_it_began_with(bench: Bench) -> None:
@@ -91,7 +85,7 @@ def test_without_a_kept_reference_the_file_must_be_there(bench: Bench) -> None:
 
 
 def test_check_makes_no_store(bench: Bench) -> None:
-    checked(bench)
+    bench.checked()
 
     assert not (bench.directory / "monitor.db").exists()
 

@@ -32,12 +32,6 @@ def ranged(bench: Bench, end: str, options: str = OPTIONS) -> None:
     bench.configure(model(options=options).replace(TABLE, RANGE.format(end)))
 
 
-def checked(bench: Bench) -> str:
-    done = bench.monitor("check")
-    assert done.exit_code == 0, done.stderr
-    return done.stderr
-
-
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.message for record in caplog.records if record.levelno == logging.WARNING]
 
@@ -46,7 +40,7 @@ def test_a_table_without_rows_is_no_reference_until_a_later_cycle_finds_some(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     said = f'model "late": the reference (table "reference") {EMPTY}'
-    ahead = checked(bench)
+    ahead = bench.checked()
 
     with bench.app() as app:
         reports = [cycle_once(app, "late", END - 2 * HOUR), cycle_once(app, "late", END - HOUR)]
@@ -104,7 +98,7 @@ def test_a_range_that_ends_within_the_tolerance_is_over(bench: Bench) -> None:
 def test_check_warns_of_a_range_that_is_not_over(bench: Bench) -> None:
     ranged(bench, "2999-01-01T00:00:00Z")
 
-    assert WAITS.format("2999-01-01T00:00:00Z") in checked(bench)
+    assert WAITS.format("2999-01-01T00:00:00Z") in bench.checked()
 
 
 def test_a_version_whose_reference_has_no_rows_is_compared_with_the_default(
@@ -113,7 +107,7 @@ def test_a_version_whose_reference_has_no_rows_is_compared_with_the_default(
     bench.database.insert("reference", serving.reference())
     own = '[models.reference.versions.b]\nquery = "SELECT * FROM reference WHERE score > 2"\n'
     bench.configure(model(options=OPTIONS, predictions='version = "group"') + own)
-    ahead = checked(bench)
+    ahead = bench.checked()
 
     with bench.app() as app:
         monitored = app.model("late")

@@ -9,6 +9,7 @@ from receivers import receiver
 from sqlalchemy import select, update
 from store_examples import START, commit
 from structlog.testing import capture_logs
+from waiting import at_once
 
 from monitor.alerts.messages import Notice, NoticeKind
 from monitor.alerts.rules import Severity
@@ -170,12 +171,8 @@ def test_a_notice_of_a_store_that_fails_is_sent_again_with_its_key(fresh_store: 
 def test_two_daemons_send_each_notice_once(store: SqlStore) -> None:
     box = put(store, *(notice(f"rule{at}") for at in range(12)))
     channels = [Told(), Told()]
-    threads = [threading.Thread(target=deliverer(box, channel)) for channel in channels]
 
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(deliverer(box, channel) for channel in channels)
 
     tried = [key for channel in channels for key in channel.tried]
     assert len(tried) == len({*tried}) == 12

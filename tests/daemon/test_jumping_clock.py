@@ -8,6 +8,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from shifted_clock import microseconds, wrong_by
+from waiting import wait_for
 
 from monitor.core.clock import SECOND
 from monitor.daemon import schedule
@@ -52,15 +53,7 @@ def test_whenever_the_clock_has_been_right_for_a_while_due_cycles_run(
             wrong = 0.0
             time.sleep(rest)
         right = time.time_ns() // 1_000
-        _wait_for(lambda: sum(as_of > right for as_of, _ in ticks) >= 3)
+        wait_for(lambda: sum(as_of > right for as_of, _ in ticks) >= 3)
         made.stop(2.0)
 
     assert all(abs(at - as_of) < 3 * SECOND for as_of, at in ticks)  # none by a wrong clock
-
-
-def _wait_for(condition: object) -> None:
-    assert callable(condition)
-    until = time.monotonic() + 15
-    while not condition():
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.02)

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import wait_for
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, Clock, floor_to, from_iso, to_iso
 from monitor.daemon.schedule import Schedule, aligned_trigger, jitter
@@ -45,13 +46,6 @@ def running(
         yield schedule
     finally:
         schedule.stop(2.0)
-
-
-def wait_for(condition: Callable[[], bool], timeout: float = 6.0) -> None:
-    until = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.01)
 
 
 def test_ticks_come_once_a_multiple_and_the_first_at_the_start() -> None:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
+from waiting import wait_for
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import SourceError, StoreError
@@ -111,9 +112,7 @@ def test_one_models_failure_does_not_stop_the_others() -> None:
 
     with capture_logs():
         schedule.start()
-        until = time.monotonic() + 60.0
-        while len(bench.health.reports()) < 2 and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_for(lambda: len(bench.health.reports()) >= 2, timeout=60.0)
         schedule.stop(2.0)
 
     assert done == ["delay"]

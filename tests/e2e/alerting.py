@@ -1,17 +1,15 @@
 """A real Prometheus with rules, a real Alertmanager, and somebody who is told: all on loopback."""
 
-import json
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import servers
 from process import PATIENCE, Process
+from receivers import Receiver, receiver
 from scraping import prometheus
 
 ROOT = Path(__file__).parent.parent.parent
@@ -23,17 +21,25 @@ WEBHOOK = '    webhook_configs: [{{ url: "http://127.0.0.1:{port}/{name}", send_
 QUICK = {"group_wait: 30s": "group_wait: 0s", "group_interval: 5m": "group_interval: 1s"}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Told:
     """What was delivered: each message's alerts, in order, with the path that they came to."""
 
-    alerts: list[dict[str, Any]] = field(default_factory=list)
-    port: int = 0
+    receiver: Receiver
+
+    @property
+    def alerts(self) -> list[dict[str, Any]]:
+        with self.receiver.taking:
+            messages = list(zip(self.receiver.paths, self.receiver.bodies, strict=True))
+        return [alert | {"path": path} for path, message in messages for alert in message["alerts"]]
 
     def of(self, status: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
         """Alerts that came as firing or resolved, and have these labels."""
-        found = list(self.alerts)
-        return [one for one in found if one["status"] == status and labels.items() <= one["labels"].items()]
+        return [
+            alert
+            for alert in self.alerts
+            if alert["status"] == status and labels.items() <= alert["labels"].items()
+        ]
 
     def wait(self, status: str, labels: Mapping[str, str], after: int = 0) -> dict[str, Any]:
         """Wait for the next alert like that, after so many."""
@@ -47,43 +53,15 @@ class Told:
 
 
 @contextmanager
-def receiver() -> Iterator[Told]:
-    """Somebody whom Alertmanager may tell."""
-    told = Told()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            told.alerts += [one | {"path": self.path} for one in message["alerts"]]
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_arguments: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    told.port = int(server.server_address[1])
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield told
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-@contextmanager
 def stack(directory: Path, rules: str, monitor: int) -> Iterator[Told]:
     """Prometheus that scrapes a monitor and judges by rules, and Alertmanager behind it; what they tell."""
     program = servers.program("prometheus-alertmanager", package="prometheus-alertmanager")
     with ExitStack() as stack:
-        told = stack.enter_context(receiver())
+        told = Told(stack.enter_context(receiver()))
         port, example = servers.free_port(), ROOT / "docker" / "alertmanager" / "alertmanager.yml"
         text = example.read_text(encoding="utf-8")
         for name in ("everybody", "on-call"):
-            hook = WEBHOOK.format(port=told.port, name=name)
+            hook = WEBHOOK.format(port=told.receiver.port, name=name)
             text = text.replace(f"  - name: {name}\n", f"  - name: {name}\n{hook}")
         for slow, quick in QUICK.items():
             assert slow in text

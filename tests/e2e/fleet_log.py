@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from serving import Bench, Database
+from serving import Bench, bench_in
 
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, to_iso
 from monitor.store.engine import migrate
@@ -87,7 +87,7 @@ def outputs(rng: np.random.Generator, count: int) -> list[dict[str, Any]]:
 
 def fleet(directory: Path, now: int, port: int) -> Bench:
     """The log up to a moment, a reference with labels, and the configuration of the three models."""
-    bench = Bench(directory, Database(f"sqlite:///{directory}/log.db"), f"sqlite:///{directory}/monitor.db")
+    bench = bench_in(directory)
     database, rng = bench.database, np.random.default_rng(3)
     database.create("predictions", **TIMES, **TYPES)
     database.create("labels", id="TEXT", reported_at="TEXT", **ACTUAL)

@@ -104,8 +104,8 @@ def panes_of(app: App, models: Sequence[str]) -> dict[PaneKey, PanePart]:
     return found
 
 
-def flights_in(directory: Path, last: int = LAST) -> Flights:
-    """Write the flights up to a day."""
+def write_flights(directory: Path, last: int) -> None:
+    """Write the flights up to a day, and their reference."""
     predictions = pq.read_table(FLIGHTS / "predictions.parquet")
     before = pa.scalar(to_datetime(last)).cast(predictions["event_time"].type)
     predictions = predictions.filter(pc.less(predictions["event_time"], before))
@@ -114,6 +114,11 @@ def flights_in(directory: Path, last: int = LAST) -> Flights:
     pq.write_table(predictions, directory / "predictions.parquet")
     pq.write_table(labels.filter(known), directory / "labels.parquet")
     (directory / "reference.parquet").symlink_to(FLIGHTS / "reference.parquet")
+
+
+def flights_in(directory: Path, last: int = LAST) -> Flights:
+    """The flights up to a day, in files and in SQLite."""
+    write_flights(directory, last)
     flights = Flights(directory)
     load_logs(flights.local.url, directory)
     return flights

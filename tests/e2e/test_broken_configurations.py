@@ -2,16 +2,16 @@
 
 import random
 import re
-from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hostile import Answer, invoke, mutated, spawned, surroundings
+from hostile import Answer, attacked, invoke, mutated, spawned, surroundings
 from serving import model, predictions, sqlite_bench
 
-from monitor.app import serving
 from monitor.core.clock import from_iso
 
+pytestmark = pytest.mark.usefixtures("here")
 ROOT = Path(__file__).parents[2]
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OWN = model(
@@ -60,42 +60,26 @@ def filled_in(text: str) -> str:
     return text.replace("${PANE}", "1h").replace("${HORIZON}", "10d").replace("${EXTRA}", "")
 
 
-@pytest.fixture(autouse=True)
-def here(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relative files are beside the configuration; a daemon that could start has done so."""
-    monkeypatch.chdir(directory)
-    monkeypatch.setattr(serving, "serve", lambda *_args, **_options: 0)
-
-
 def test_configurations_that_are_attacked_have_no_fault(directory: Path, written: list[bytes]) -> None:
     for text in written:
         (directory / "sound.toml").write_bytes(text)
         assert invoke("check", "--offline", "--config", "sound.toml") == Answer(0, "", "")
 
 
-def attacked(
-    directory: Path, written: list[bytes], seed: int, cases: int
-) -> list[tuple[int, tuple[str, ...], Answer]]:
-    """Answers that are not right, of so many cases."""
-    wrong: list[tuple[int, tuple[str, ...], Answer]] = []
-    codes = Counter[int]()
-    for case in range(cases):
-        rng = random.Random(f"{seed}/{case}")  # noqa: S311 -- not for secrets
+def wrong_answers(directory: Path, written: list[bytes], seed: int, cases: int) -> Sequence[object]:
+    def attack(rng: random.Random) -> Sequence[str]:
         (directory / "attacked.toml").write_bytes(mutated(rng.choice(written), rng))
         command = rng.choice(COMMANDS if rng.random() < 0.5 else CHEAP)
-        answer = invoke(*command, "--config", "attacked.toml")
-        codes[answer.code] += 1
-        if answer.wrong:
-            wrong.append((case, command, answer))
-    assert {0, 2} <= codes.keys()
-    return wrong
+        return *command, "--config", "attacked.toml"
+
+    return attacked(seed, cases, attack, codes={0, 2})
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_broken_configuration_is_answered_by_a_sentence(
     directory: Path, written: list[bytes], seed: int
 ) -> None:
-    assert attacked(directory, written, seed, 150) == []
+    assert wrong_answers(directory, written, seed, 150) == []
 
 
 @pytest.mark.long
@@ -103,7 +87,7 @@ def test_a_broken_configuration_is_answered_by_a_sentence(
 def test_thousands_of_broken_configurations_are_answered_by_sentences(
     directory: Path, written: list[bytes], seed: int
 ) -> None:
-    assert attacked(directory, written, seed, 1_000) == []
+    assert wrong_answers(directory, written, seed, 1_000) == []
 
 
 @pytest.mark.parametrize("command", ["check", "show", "run"])

@@ -3,20 +3,20 @@
 import random
 import socket
 import sqlite3
-from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from shutil import copy
 
 import pytest
-from hostile import Answer, invoke, spawned
+from hostile import Answer, attacked, invoke, spawned
 from process import daemon
 from serving import model, predictions, sqlite_bench
 from stores import harmed
 
-from monitor.app import serving
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 
+pytestmark = pytest.mark.usefixtures("here")
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 NEXT = ("--as-of", to_iso(END + 12 * HOUR))
 OPTIONS = (
@@ -61,38 +61,23 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.fixture(autouse=True)
-def here(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is exported lands here; a daemon that could start has done so."""
-    monkeypatch.chdir(directory)
-    monkeypatch.setattr(serving, "serve", lambda *_args, **_options: 0)
-
-
-def attacked(directory: Path, seed: int, cases: int) -> list[tuple[int, tuple[str, ...], Answer]]:
-    """Answers that are not right, of so many cases."""
-    wrong: list[tuple[int, tuple[str, ...], Answer]] = []
-    codes = Counter[int]()
-    for case in range(cases):
-        rng = random.Random(f"{seed}/{case}")  # noqa: S311 -- not for secrets
+def wrong_answers(directory: Path, seed: int, cases: int) -> Sequence[object]:
+    def attack(rng: random.Random) -> Sequence[str]:
         harmed(directory / "sound.db", directory / "monitor.db", rng)
-        command = rng.choice(COMMANDS)
-        answer = invoke(*command, "--config", "config.toml")
-        codes[answer.code] += 1
-        if answer.wrong:
-            wrong.append((case, command, answer))
-    assert {0, 1} <= codes.keys()
-    return wrong
+        return *rng.choice(COMMANDS), "--config", "config.toml"
+
+    return attacked(seed, cases, attack, codes={0, 1})
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_broken_store_is_answered_by_a_sentence(directory: Path, seed: int) -> None:
-    assert attacked(directory, seed, 60) == []
+    assert wrong_answers(directory, seed, 60) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(200, 208))
 def test_thousands_of_broken_stores_are_answered_by_sentences(directory: Path, seed: int) -> None:
-    assert attacked(directory, seed, 500) == []
+    assert wrong_answers(directory, seed, 500) == []
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -13,7 +13,16 @@ import pytest
 import servers
 from click.testing import CliRunner, Result
 from process import Series
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import (
+    DAILY,
+    HOURLY,
+    Bench,
+    Database,
+    fill_tables,
+    model,
+    predictions,
+    quick,
+)
 
 from monitor.app.running import cycle_once
 from monitor.cli import main
@@ -26,15 +35,7 @@ OF_THE_DAEMON = {
     *("build_info", "start_time_seconds"),
     *("config_last_reload_successful", "config_last_reload_success_timestamp_seconds"),
 }
-OPTIONS = """
-every = "1s"
-pane = "10m"
-windows = [{ length = "1d", step = "1d" }, { length = "1h", step = "10m" }]
-horizon = "2d"
-settle_after = "0s"
-resamples = 20
-reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
-"""
+OPTIONS = quick(windows=f"{DAILY}, {HOURLY}")
 SPEND = f"""
 [[models]]
 name = "spend"
@@ -103,9 +104,7 @@ class Running:
 
 def fill(database: Database, now: int) -> None:
     rows = predictions(600, floor_to(now, DAY) - DAY, now)
-    create_tables(database)
-    database.insert("predictions", rows)
-    database.insert("labels", labels(rows, end=now))
+    fill_tables(database, rows, labelled=now)
     time_type = "timestamptz" if database.postgres else "TEXT"
     number = "double precision" if database.postgres else "REAL"
     database.create(
@@ -338,10 +337,8 @@ def test_a_daemon_that_is_stopped_in_mid_cycle_keeps_no_half_of_it_and_goes_on(t
         servers.free_port(),
     )
     now = time.time_ns() // 1_000
-    create_tables(bench.database)
     rows = predictions(6_000, floor_to(now, DAY) - DAY, now)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=now))
+    fill_tables(bench.database, rows, labelled=now)
     bench.configure(model(options=OPTIONS.replace('"10m"', '"30s"').replace("1s", "1h")), port=port)
 
     with process.daemon(tmp_path / "config.toml", port) as daemon, bench.app() as app:

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 from crashes import CHANNEL, Contents, contents
+from spark_flights import write_flights
 
 from monitor.app.running import cycle_once
 from monitor.app.wiring import App, opened
@@ -63,14 +61,7 @@ class Result(NamedTuple):
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The flights of the first 35 days, and the reference."""
     directory = tmp_path_factory.mktemp("flights")
-    predictions = pq.read_table(FLIGHTS / "predictions.parquet")
-    before = pa.scalar(to_datetime(LAST)).cast(predictions["event_time"].type)
-    predictions = predictions.filter(pc.less(predictions["event_time"], before))
-    labels = pq.read_table(FLIGHTS / "labels.parquet")
-    known = pc.is_in(labels["prediction_id"], value_set=predictions["prediction_id"].combine_chunks())
-    pq.write_table(predictions, directory / "predictions.parquet")
-    pq.write_table(labels.filter(known), directory / "labels.parquet")
-    (directory / "reference.parquet").symlink_to(FLIGHTS / "reference.parquet")
+    write_flights(directory, LAST)
     return directory
 
 

@@ -7,19 +7,11 @@ import process
 import psycopg
 import pytest
 import servers
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, Database, create_tables, labels, model, predictions, quick
 
 from monitor.core.clock import DAY, SECOND, floor_to
 
-OPTIONS = """
-every = "10s"
-pane = "1h"
-windows = ["1d"]
-horizon = "2d"
-settle_after = "0s"
-resamples = 20
-reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
-"""
+OPTIONS = quick("10s", pane="1h", windows='"1d"')
 NAMES = [f"model-{at:02}" for at in range(40)]
 BROKEN = "model-07"
 

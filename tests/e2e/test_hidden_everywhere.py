@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import bench_in, fill_tables, model, predictions
 
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso
@@ -79,11 +79,9 @@ def test_what_nobody_foresaw_is_said_without_the_secret(code: str, expected: str
 
 def test_a_value_that_stands_in_sql_is_told_kept_and_explained_as_its_place(tmp_path: Path) -> None:
     tenant = "acme-4711"
-    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
-    create_tables(bench.database)
+    bench = bench_in(tmp_path)
     rows = predictions(200, START, START + 2 * DAY)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=START + 2 * DAY))
+    fill_tables(bench.database, rows, labelled=START + 2 * DAY)
     text = model(options='windows = ["1d"]', predictions="where = \"'${TENANT}' <> id\"")
     bench.configure(
         text.replace('table = "reference"', "query = \"SELECT * FROM reference WHERE '${TENANT}' <> pred\"")

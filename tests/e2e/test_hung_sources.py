@@ -12,21 +12,13 @@ import httpx
 import process
 import pytest
 import servers
-from serving import Database, create_tables, labels, model, predictions
+from serving import Database, fill_tables, model, predictions, quick
 from silent_servers import Proxy, proxy, silent
 
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso
 
 EVERY = 3 * SECOND
-OPTIONS = """
-every = "3s"
-pane = "10m"
-windows = [{ length = "1h", step = "10m" }]
-horizon = "1d"
-settle_after = "0s"
-resamples = 20
-reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
-"""
+OPTIONS = quick("3s", horizon="1d")
 CALM = "calm-0"
 
 
@@ -69,9 +61,7 @@ def fleet(directory: Path, urls: dict[str, str], *, of_each: int) -> Iterator[Fl
     rows = predictions(300, floor_to(now, DAY) - 6 * HOUR, now + HOUR)
     for url in urls.values():
         log = Database(f"{url}?sql_mode=ANSI_QUOTES" if url.startswith("m") else url)
-        create_tables(log)
-        log.insert("predictions", rows)
-        log.insert("labels", labels(rows, end=now))
+        fill_tables(log, rows, labelled=now)
     with ExitStack() as stack:
         ways = {name: stack.enter_context(proxy(url)) for name, url in urls.items() if name != "calm"}
         reached = {name: ways[name].url(url) if name in ways else url for name, url in urls.items()}

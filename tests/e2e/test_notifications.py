@@ -10,19 +10,10 @@ import process
 import pytest
 import servers
 from receivers import Receiver, receiver
-from serving import Bench, model, predictions, sqlite_bench
+from serving import Bench, model, predictions, quick, sqlite_bench
 
 from monitor.core.clock import DAY, MINUTE, SECOND, floor_to, to_iso
 
-OPTIONS = """
-every = "1s"
-pane = "10m"
-windows = [{ length = "1h", step = "10m" }]
-horizon = "2d"
-settle_after = "0s"
-resamples = 20
-reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
-"""
 RULE = """
 [[models.alerts]]
 name = "stopped"
@@ -38,7 +29,7 @@ def bench(tmp_path: Path) -> Bench:
     """A log that stopped an hour ago."""
     now = time.time_ns() // 1_000
     rows = predictions(300, floor_to(now, DAY) - DAY, now - 60 * MINUTE)
-    return sqlite_bench(tmp_path, rows, model(options=OPTIONS) + RULE, labelled=now)
+    return sqlite_bench(tmp_path, rows, model(options=quick()) + RULE, labelled=now)
 
 
 def with_channels(bench: Bench, head: str, *channels: tuple[str, str]) -> Path:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from click.testing import CliRunner, Result
 from odd_passwords import WORDS, odd_passwords, traces
 from psycopg import sql
-from serving import Database, create_tables, labels, model, predictions
+from serving import Database, fill_tables, model, predictions
 from sqlalchemy import make_url
 
 from monitor.cli import main
@@ -91,10 +91,8 @@ class Odd:
 def odd(postgres_url: str, tmp_path: Path) -> Iterator[Odd]:
     """Tables with rows of the last two days, a store that is migrated."""
     database, now = Database(postgres_url), floor_to(time.time_ns() // 1_000, MINUTE)
-    create_tables(database)
     rows = predictions(200, now - 2 * DAY, now - MINUTE)
-    database.insert("predictions", rows)
-    database.insert("labels", labels(rows, end=now))
+    fill_tables(database, rows, labelled=now)
     migrate(postgres_url)
     made = Odd(tmp_path, postgres_url.replace("+psycopg", ""), {})
     try:

@@ -35,12 +35,6 @@ WEEK = START + 7 * DAY
 Made: TypeAlias = Callable[[str], Recipe]
 
 
-@pytest.fixture
-def recipe(tmp_path: Path) -> Made:
-    """A recipe by its heading, on an empty SQLite file."""
-    return lambda title: Recipe(title, tmp_path, f"sqlite:///{tmp_path / 'serving.db'}")
-
-
 @pytest.mark.postgres
 def test_a_feature_out_of_json_has_its_shift_measured(postgres_url: str, tmp_path: Path) -> None:
     recipe = Recipe("Features in a JSON column", tmp_path, postgres_url)

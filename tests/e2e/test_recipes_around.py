@@ -23,12 +23,6 @@ FIRST = Truth.PROVISIONAL
 Made: TypeAlias = Callable[[str], Recipe]
 
 
-@pytest.fixture
-def recipe(tmp_path: Path) -> Made:
-    """A recipe by its heading, on an empty SQLite file."""
-    return lambda title: Recipe(title, tmp_path, f"sqlite:///{tmp_path / 'serving.db'}")
-
-
 @pytest.mark.postgres
 def test_labels_of_another_database_come_through_a_foreign_table(
     postgres_server: PostgresServer, postgres_url: str, tmp_path: Path

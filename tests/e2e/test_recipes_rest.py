@@ -1,5 +1,6 @@
 """The last table of the recipes: each thing that is not supported, and its way around, on a small log."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -19,9 +20,9 @@ LABELS = '\n[models.labels]\ntable = "outcomes"\nid = {id}\nlabel = "churned"\nr
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Recipe:
-    """A recipe that each row of the table is a change of, on an empty SQLite file."""
-    return Recipe("No labels", tmp_path, f"sqlite:///{tmp_path / 'serving.db'}")
+def made(recipe: Callable[[str], Recipe]) -> Recipe:
+    """The recipe that each row of the table is a change of."""
+    return recipe("No labels")
 
 
 def refused(recipe: Recipe) -> str:

@@ -9,31 +9,30 @@ from pathlib import Path
 import process
 import pytest
 import servers
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import (
+    DAILY,
+    HOURLY,
+    Bench,
+    bench_in,
+    fill_tables,
+    model,
+    predictions,
+    quick,
+)
 
 from monitor.core.clock import DAY, SECOND, floor_to
 
-OPTIONS = """
-every = "1s"
-pane = "10m"
-windows = [{ length = "1h", step = "10m" }]
-horizon = "2d"
-settle_after = "0s"
-resamples = 20
-reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
-"""
-LONGER = OPTIONS.replace("windows = [", 'windows = [{ length = "1d", step = "1d" }, ')
+OPTIONS = quick()
+LONGER = quick(windows=f"{DAILY}, {HOURLY}")
 
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[tuple[Bench, process.Process]]:
     """A daemon over a log of yesterday and today, with the model `late`."""
     now = time.time_ns() // 1_000
-    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
+    bench = bench_in(tmp_path)
     rows = predictions(600, floor_to(now, DAY) - DAY, now - 60 * SECOND)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=now))
+    fill_tables(bench.database, rows, labelled=now)
     port = servers.free_port()
     bench.configure(model(options=OPTIONS), port=port)
     with process.daemon(tmp_path / "config.toml", port) as running:

@@ -10,19 +10,10 @@ import process
 import pytest
 import servers
 from receivers import receiver
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, bench_in, fill_tables, model, predictions, quick
 
 from monitor.core.clock import DAY, SECOND, floor_to
 
-OPTIONS = """
-every = "1s"
-pane = "10m"
-windows = [{{ length = "1h", step = "10m" }}]
-horizon = "2d"
-settle_after = "0s"
-resamples = {resamples}
-reading = {{ overlap = "1m", tolerance = "5s", ready_after = "0s" }}
-"""
 KEPT = ("first", "second", "third")
 MOST_GROWTH = 60 << 20  # bytes: caches of four models and what the allocator keeps
 
@@ -31,11 +22,9 @@ MOST_GROWTH = 60 << 20  # bytes: caches of four models and what the allocator ke
 def busy(tmp_path: Path) -> Iterator[tuple[Bench, process.Process, str]]:
     """A daemon with four models that tick each second, over a log of yesterday and today, and a channel."""
     now = time.time_ns() // 1_000
-    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
+    bench = bench_in(tmp_path)
     rows = predictions(2_000, floor_to(now, DAY) - DAY, now - 60 * SECOND)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=now))
+    fill_tables(bench.database, rows, labelled=now)
     port = servers.free_port()
     with receiver() as received, process.daemon(tmp_path / "config.toml", port) as running:
         configure(bench, port, received.url(), 0)
@@ -48,8 +37,8 @@ def busy(tmp_path: Path) -> Iterator[tuple[Bench, process.Process, str]]:
 def configure(bench: Bench, port: int, hook: str, turn: int) -> None:
     """Write the file of a turn: good ones change a model, a source and the channels; every other is bad."""
     names = (*KEPT, "fourth") if turn % 4 == 0 else KEPT
-    models = [model(name, options=OPTIONS.format(resamples=20)) for name in names[:-1]]
-    models.append(model(names[-1], options=OPTIONS.format(resamples=20 + turn)))
+    models = [model(name, options=quick()) for name in names[:-1]]
+    models.append(model(names[-1], options=quick(resamples=20 + turn)))
     if turn % 2:
         models[0] = model(KEPT[0], options='colour = "red"')
     bench.configure(*models, batch_rows=10_000 + turn)

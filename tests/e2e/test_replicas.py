@@ -14,7 +14,7 @@ import pytest
 import servers
 import sqlalchemy as sa
 from crashes import CHANNEL, contents, differences
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, Database, fill_tables, model, predictions, quick
 
 from monitor.app.running import cycle_once
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso
@@ -22,19 +22,11 @@ from monitor.store.engine import migrate
 
 pytestmark = pytest.mark.postgres
 EVERY, TTL, MODELS = 3 * SECOND, 3.0, ("late", "early")
-OPTIONS = """
-every = "3s"
-pane = "10m"
-windows = [{ length = "1h", step = "10m" }]
-horizon = "1d"
-settle_after = "0s"
+
+
+RULES = """
 segments = ["group"]
-resamples = RESAMPLES
-reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
-"""
-
-
-RULES = """default_alerts = true
+default_alerts = true
 [[models.alerts]]
 name = "busy"
 measure = "records"
@@ -65,7 +57,7 @@ class Replicas:
         """Write the configuration of one of them."""
         place, port = self.directory / str(at), self.daemons[at].port
         place.mkdir(exist_ok=True)
-        options = OPTIONS.replace("RESAMPLES", str(resamples))
+        options = quick("3s", horizon="1d", resamples=resamples)
         head = f'[http]\nport = {port}\n[log]\nformat = "json"\n[daemon]\nlease_ttl = "{TTL:.0f}s"\n'
         bench = Bench(place, self.log, self.store_urls[at])
         bench.configure(head, CHANNEL, *(model(name, options=options + RULES) for name in MODELS))
@@ -136,9 +128,7 @@ def replicas(
         migrate(url)
         pooled = stack.enter_context(servers.pgbouncer(url))
         rows = predictions(1_500, floor_to(now, DAY) - 6 * HOUR, now + HOUR)
-        create_tables(log)
-        log.insert("predictions", rows)
-        log.insert("labels", labels(rows, end=now))
+        fill_tables(log, rows, labelled=now)
         found = Replicas(directory, log, (url, pooled, pooled), [])
         for at in range(3):
             made = process.daemon(directory / str(at) / "config.toml", servers.free_port())
@@ -174,7 +164,7 @@ def test_alerts_and_notices_are_those_of_one_process_that_nobody_disturbed(
     for daemon in replicas.daemons:
         daemon.stop()
     alone = Bench(tmp_path, replicas.log, f"sqlite:///{tmp_path / 'alone.db'}")
-    options = OPTIONS.replace("RESAMPLES", "20") + RULES
+    options = quick("3s", horizon="1d") + RULES
     alone.configure(CHANNEL, *(model(name, options=options) for name in MODELS))
 
     with alone.app() as app:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from spark_flights import MOMENTS, flights_in
@@ -37,11 +38,11 @@ def test_tables_of_the_catalogue_are_counted_as_files_are(url: str, tmp_path: Pa
     from pyspark.sql import SparkSession
 
     flights = replace(flights_in(tmp_path, MOMENTS[0]), catalogue="serving")
-    session = SparkSession.builder.remote(url).create()
-    session.sql(f"CREATE DATABASE serving LOCATION '{tmp_path}/serving'")
-    for name in ("predictions", "labels"):
-        rows = f"SELECT * FROM parquet.`{flights.file(name)}`"
-        session.sql(f"CREATE TABLE serving.{name} USING parquet AS {rows}")
+    with SparkSession.builder.remote(url).create() as session:
+        session.sql(f"CREATE DATABASE serving LOCATION '{tmp_path}/serving'")
+        for name in ("predictions", "labels"):
+            rows = f"SELECT * FROM parquet.`{flights.file(name)}`"
+            session.sql(f"CREATE TABLE serving.{name} USING parquet AS {rows}")
 
     here = flights.cycles(flights.local, tmp_path / "local.db", models=("late",), moments=MOMENTS[:1])
     there = flights.cycles(flights.spark(url), tmp_path / "spark.db", models=("late",), moments=MOMENTS[:1])
@@ -58,3 +59,22 @@ def test_a_server_that_does_not_answer_is_unavailable_and_its_token_is_not_told(
 
     assert str(raised.value).startswith("sc://127.0.0.1:9 does not answer")
     assert "s3cret" not in str(raised.value)
+
+
+def test_a_session_whose_server_does_not_answer_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = []
+
+    def created(builder: Any) -> Any:
+        sessions.append(create(builder))
+        return sessions[-1]
+
+    from pyspark.sql import SparkSession
+
+    create = SparkSession.Builder.create
+    monkeypatch.setattr(SparkSession.Builder, "create", created)
+    source = open_source(SourceSpec(name="log", url="sc://127.0.0.1:9", engine="spark"))
+
+    with pytest.raises(SourceUnavailable), source.reader.session():
+        pass
+
+    assert [session.client.is_closed for session in sessions] == [True]

@@ -12,21 +12,11 @@ import process
 import pytest
 import servers
 import sqlalchemy as sa
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import Bench, Database, fill_tables, model, predictions, quick
 from silent_servers import proxy
 
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.store.engine import migrate
-
-OPTIONS = """
-every = "2s"
-pane = "10m"
-windows = [{ length = "1h", step = "10m" }]
-horizon = "1d"
-settle_after = "0s"
-resamples = 20
-reading = { overlap = "1m", tolerance = "5s", ready_after = "0s" }
-"""
 
 
 @contextmanager
@@ -35,11 +25,9 @@ def daemon(directory: Path, store_url: str) -> Iterator[process.Process]:
     now, port = time.time_ns() // 1_000, servers.free_port()
     log = Database(f"sqlite:///{directory / 'log.db'}")
     rows = predictions(600, floor_to(now, DAY) - 6 * HOUR, now + HOUR)
-    create_tables(log)
-    log.insert("predictions", rows)
-    log.insert("labels", labels(rows, end=now))
+    fill_tables(log, rows, labelled=now)
     head = f'[http]\nport = {port}\n[log]\nformat = "json"\n[daemon]\nlease_ttl = "2s"\n'
-    Bench(directory, log, store_url).configure(head, model(options=OPTIONS))
+    Bench(directory, log, store_url).configure(head, model(options=quick("2s", horizon="1d")))
     with process.daemon(directory / "config.toml", port) as running:
         running.started()
         running.wait_cycle("late")

@@ -1,5 +1,9 @@
 """Rows and models that the exposition's tests share."""
 
+from typing import Any
+
+from row_examples import row_of
+
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Interval, Measurement
 from monitor.measures.rows import MeasurementRow, Truth
@@ -25,29 +29,14 @@ def row(
     measure: str,
     value: float | Measurement,
     *,
-    window: str = "7d",
     end: int = AS_OF,
-    truth: Truth = Truth.NONE,
-    version: str | None = None,
-    segment: str | None = None,
-    subject: str = "",
     bounds: tuple[float, float] | None = None,
     n: int = 1_000,
-    coverage: float | None = None,
+    **others: Any,
 ) -> MeasurementRow:
     interval = None if bounds is None else Interval(*bounds)
     measurement = value if isinstance(value, Measurement) else Measurement(value, n, interval=interval)
-    return MeasurementRow(
-        window=window,
-        window_end=end,
-        truth=truth,
-        version=version,
-        segment=segment,
-        measure=measure,
-        subject=subject,
-        measurement=measurement,
-        coverage=coverage,
-    )
+    return row_of(measure, measurement, window_end=end, **others)
 
 
 def typical_rows() -> list[MeasurementRow]:

@@ -6,9 +6,10 @@ from dataclasses import replace
 from exposition_rows import AS_OF, model, typical_rows
 from prometheus_client import parser
 from prometheus_client.core import Metric
+from row_examples import firing
 
 from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.rules import Condition, Limit, Rule, Series, Severity
+from monitor.alerts.rules import Condition, Limit, Rule, Series
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.exposition.page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
@@ -27,16 +28,7 @@ RULES = (
     Rule(name="unheard", measure="volume_ratio", condition=Condition(below=Limit(0.5)), window="7d"),
 )
 BREACH = Verdict(outcome=Outcome.BREACH, window_end=AS_OF, value=0.2, n=100)
-ALERT = Alert(
-    series=Series("moved", window="7d", subject="feature:temp_f"),
-    severity=Severity.WARNING,
-    state=State.FIRING,
-    since=AS_OF,
-    judged_at=AS_OF,
-    verdict=BREACH,
-    breach=BREACH,
-    fired_at=AS_OF,
-)
+ALERT = firing(Series("moved", window="7d", subject="feature:temp_f"), BREACH, AS_OF)
 
 
 def shown(*alerts: Alert, others: tuple[Alert, ...] = ()) -> dict[str, list[tuple[dict[str, str], float]]]:

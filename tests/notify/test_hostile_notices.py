@@ -9,10 +9,10 @@ from hostile_texts import CORPUS, EVIL, FORGED, HOSTILE, MARKUP, acting, assert_
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from receivers import Mailbox, Receiver, mailbox, receiver
+from row_examples import firing
 
-from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.messages import Recipient, notices
-from monitor.alerts.rules import Condition, Limit, Rule, Series, Severity
+from monitor.alerts.rules import Condition, Limit, Rule, Series
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY
 from monitor.core.measurement import Detail
@@ -59,17 +59,10 @@ def notice_of(*names: str) -> WaitingNotice:
     cause = Detail(("cell", "expected", "actual"), tuple((name, 0.1, 0.2) for name in names))
     verdict = Verdict(outcome=Outcome.BREACH, window_end=AT, value=0.2, n=1_234, limit=0.05, cause=cause)
     alerts = [
-        Alert(
-            series=Series(
-                "shifted", version=name, segment=f"{name}={name}", window="7d", subject=f"feature:{name}"
-            ),
-            severity=Severity.WARNING,
-            state=State.FIRING,
-            since=AT,
-            judged_at=AT,
-            verdict=verdict,
-            breach=verdict,
-            fired_at=AT,
+        firing(
+            Series("shifted", version=name, segment=f"{name}={name}", window="7d", subject=f"feature:{name}"),
+            verdict,
+            AT,
         )
         for name in names
     ]

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from serving import Bench, Database, model
+from serving import bench_in, model
 
 from monitor.core.clock import from_iso
 from monitor.store.engine import migrate
@@ -53,7 +53,7 @@ def read(directory: Path, rows: int) -> tuple[int, int]:
         log.executescript("PRAGMA synchronous = off; PRAGMA journal_mode = off;" + TABLES)
         log.executescript(ROWS.format(rows=rows, start=START // 1_000_000, step=DAYS * 86_400 / rows))
     log.close()
-    bench = Bench(directory, Database(f"sqlite:///{directory}/log.db"), f"sqlite:///{directory}/monitor.db")
+    bench = bench_in(directory)
     text = model(options=OPTIONS)
     bench.configure(text[: text.index("[models.reference]")])
     migrate(bench.store_url)

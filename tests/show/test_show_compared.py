@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from row_examples import row_of
 
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES, SEGMENTS
@@ -31,17 +32,7 @@ def row(
         if isinstance(value, Reason)
         else Measurement(value=value, n=900, interval=interval, detail=detail)
     )
-    return MeasurementRow(
-        window="7d",
-        window_end=0,
-        truth=truth,
-        version=None,
-        segment=None,
-        measure=measure,
-        subject=subject,
-        measurement=measured,
-        against=against,
-    )
+    return row_of(measure, measured, subject=subject, truth=truth, against=against)
 
 
 def shown(*rows: MeasurementRow) -> list[Shown]:

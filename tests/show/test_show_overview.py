@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+from row_examples import row_of
+
 from monitor.core.measurement import Measurement
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.rows import Truth
 from monitor.show.plain import Shown
 from monitor.show.table import as_table
 
@@ -11,17 +13,7 @@ from monitor.show.table import as_table
 def shown(
     measure: str, value: float, subject: str = "", *, segment: str | None = None, truth: Truth = Truth.NONE
 ) -> Shown:
-    row = MeasurementRow(
-        window="7d",
-        window_end=0,
-        truth=truth,
-        version=None,
-        segment=segment,
-        measure=measure,
-        subject=subject,
-        measurement=Measurement(value=value, n=10),
-    )
-    return "late", 0, row
+    return "late", 0, row_of(measure, Measurement(value, n=10), subject=subject, segment=segment, truth=truth)
 
 
 ROWS = [

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from serving import Bench, Database, Monitor, create_tables, model, predictions
+from serving import Bench, Monitor, bench_in, create_tables, model, predictions
 
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 
@@ -16,7 +16,7 @@ NEW = 'v2, late", segment'  # a name may look like words of a heading
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """Three days of a log; on the last one another version takes over, then a third."""
-    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
+    bench = bench_in(tmp_path)
     create_tables(bench.database, version="TEXT")
     rows = predictions(300, START, END)
     for row in rows:

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from flight_models import COLUMNS, LABEL_COLUMNS, LABELS, PREDICTIONS, READING, START, iso, model_of, rows_of
 from servers import PostgresServer
-from source_databases import Database, whole
-from test_partitions import partitions, planned, recorded
+from source_databases import Database, recorded, whole
+from test_partitions import partitions, planned
 
 from monitor.advice.inspect import inspect_model
 from monitor.core.clock import DAY, HOUR

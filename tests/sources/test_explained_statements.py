@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from flight_models import COLUMNS, LABEL_COLUMNS, PREDICTIONS, READING, counting_of, iso, model_of, rows_of
 from flight_models import START as FIRST
-from serving import Bench, Database, create_tables, labels, model, predictions
+from serving import bench_in, fill_tables, model, predictions
 from source_databases import Database as Log
-from test_partitions import recorded
+from source_databases import recorded
 
 from monitor.advice.explain import Query, explain_model
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, from_iso
@@ -35,11 +35,9 @@ def shape(sql: str) -> str:
 
 @pytest.mark.parametrize("column", ['logged_at = "logged_at"', ""])
 def test_what_is_explained_is_what_a_cycle_and_an_audit_run(tmp_path: Path, column: str) -> None:
-    bench = Bench(tmp_path, Database(f"sqlite:///{tmp_path}/log.db"), f"sqlite:///{tmp_path}/monitor.db")
+    bench = bench_in(tmp_path)
     rows = predictions(2_400, START, END)
-    create_tables(bench.database)
-    bench.database.insert("predictions", rows)
-    bench.database.insert("labels", labels(rows, end=END + DAY))
+    fill_tables(bench.database, rows, labelled=END + DAY)
     bench.configure(model(options=OPTIONS).replace('logged_at = "logged_at"', column))
     source, seen = recorded(Log(bench.database.url, "fetchmany"))
 

@@ -1,10 +1,8 @@
 """References: from a file, a table, a query, a range of the log; features found where none are named."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,55 +10,16 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from flight_models import COLUMNS, LABEL_COLUMNS, LABELS, READING, START, iso, model_of, rows_of
-from source_databases import Database
+from source_databases import Database, WatchedReader, ended_by
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.errors import SourceError, SourceUnavailable, Trouble
+from monitor.core.errors import SourceError, Trouble
 from monitor.records.reference import reference_of
 from monitor.sources import SqlSource
-from monitor.sources.engines.engine import Engine, Reader
 from monitor.sources.reference import load_reference
-from monitor.sources.sql.statements import Session, Statement
 from monitor.specs.model import ModelSpec, ReferenceSpec, Relation
 
 N = 200
-
-
-@dataclass
-class Conflicting:
-    """A reader whose first statement that reads rows is ended by a conflict."""
-
-    reader: Reader
-    read: list[bool] = field(default_factory=list)
-
-    @property
-    def engine(self) -> Engine:
-        return self.reader.engine
-
-    @contextmanager
-    def session(self) -> Iterator[Session]:
-        with self.reader.session() as session:
-            yield cast("Session", ConflictingSession(session, self))
-
-    def close(self) -> None:
-        self.reader.close()
-
-
-@dataclass
-class ConflictingSession:
-    session: Session
-    reader: Conflicting
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.session, name)
-
-    def read(self, statement: Statement) -> pa.Table:
-        self.reader.read.append(not self.reader.read)
-        if self.reader.read[-1]:
-            raise SourceUnavailable("ended for the sake of others", Trouble.CONFLICT)
-        return self.session.read(statement)
-
-
 FILE: dict[str, Any] = {
     "score": pa.array(np.linspace(0, 1, N), pa.float32()),
     "late": pa.array([at % 2 == 1 for at in range(N)]),
@@ -108,12 +67,14 @@ def test_a_table_is_read_once_and_again_after_a_conflict(database: Database, *, 
     given = ReferenceSpec(relation=Relation(table="predictions", columns=()))
     spec = searching(given) if searched else model(reference=given)
     plain = load_reference(spec, database.source(), Path())
-    reader = Conflicting(database.source().reader)
+    troubles: list[Trouble | None] = [Trouble.CONFLICT]
+    reader = WatchedReader(database.source().reader, ended_by(troubles))
 
     found = load_reference(spec, SqlSource(reader, sleep=lambda _: None), Path())
 
     assert found == plain
-    assert reader.read == [True, False]
+    assert len(reader.read) == 2
+    assert not troubles
 
 
 @pytest.mark.parametrize("kind", ["double precision", "boolean", "text", "bigint", "mixed", "words"])

@@ -1,22 +1,19 @@
 """What a session reads by several statements is one state of the tables, whoever writes in between."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-import pyarrow as pa
 import pytest
 from flight_models import COLUMNS, START, counting_of, model_of, panes, rows_of
-from source_databases import Database
+from source_databases import Database, WatchedReader
 
 from monitor.core.clock import DAY, HOUR
 from monitor.records.counting import VOLUME
 from monitor.records.pane import CountedPanes, Part
-from monitor.records.rows import Batches
 from monitor.sources import PushedSource, SqlSource
-from monitor.sources.engines.engine import Engine, Reader
-from monitor.sources.sql.statements import Session, Statement
+from monitor.sources.engines.engine import Reader
+from monitor.sources.sql.statements import Session
 from monitor.states.strata import WHOLE
 
 N = 120
@@ -25,54 +22,6 @@ TIMED = COLUMNS | {"event_time": "timestamptz", "logged_at": "timestamptz", "lat
 _INSERT = "INSERT INTO predictions SELECT {first} + id, event_time, logged_at, score, late, temp, carrier"
 MORE = f"{_INSERT} FROM predictions WHERE id < 25"
 AGAIN = f"{_INSERT.replace('{first} + ', '')} FROM predictions WHERE id = 3"
-
-
-@dataclass
-class Disturbed:
-    """A reader whose tables are written to before each statement that reads rows."""
-
-    reader: Reader
-    write: Callable[[int], None]
-    read: int = 0
-    one_snapshot: bool = True
-
-    @property
-    def engine(self) -> Engine:
-        if self.one_snapshot:
-            return self.reader.engine
-        kind = type("Moving", (type(self.reader.engine),), {"one_snapshot": False})
-        return cast("Engine", kind(self.reader.engine.name, self.reader.engine.preparer))
-
-    @contextmanager
-    def session(self) -> Iterator[Session]:
-        with self.reader.session() as session:
-            yield DisturbedSession(session, self)
-
-    def close(self) -> None:
-        self.reader.close()
-
-
-@dataclass
-class DisturbedSession:
-    session: Session
-    disturbed: Disturbed
-
-    def read(self, statement: Statement) -> pa.Table:
-        self.disturbed.write(self.disturbed.read)
-        self.disturbed.read += 1
-        return self.session.read(statement)
-
-    def batches(self, statement: Statement) -> Batches:
-        yield self.read(statement)
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return self.session.rows(sql)
-
-    def described(self, sql: str) -> dict[str, object]:
-        return self.session.described(sql)
-
-    def settle(self, sql: str) -> None:
-        self.session.settle(sql)
 
 
 def counted(source: SqlSource) -> CountedPanes:
@@ -96,14 +45,14 @@ def blocks_of(found: CountedPanes) -> list[set[int]]:
 def test_a_pane_that_is_counted_by_several_statements_is_of_one_moment(postgres_database: Database) -> None:
     postgres_database.create("predictions", TIMED, rows_of(N))
     before = counted(PushedSource(postgres_database.source().reader))
-    disturbed = Disturbed(
+    disturbed = WatchedReader(
         postgres_database.source().reader,
         lambda at: postgres_database.run(MORE.format(first=1_000 * (at + 1))),
     )
 
     found = counted(PushedSource(disturbed))
 
-    assert disturbed.read > 3
+    assert len(disturbed.read) > 3
     assert blocks_of(found) == [{60}, {60}]
     assert found == before
 
@@ -116,13 +65,14 @@ def test_without_snapshots_the_statements_are_compared_and_the_pane_is_read_agai
 ) -> None:
     postgres_database.create("predictions", TIMED, rows_of(N))
     reader = postgres_database.source().reader
+    monkeypatch.setattr(type(reader.engine), "one_snapshot", False)
     monkeypatch.setattr(type(reader), "session", _read_committed(type(reader).session))
 
     def write(at: int) -> None:
         if at < until:
             postgres_database.run(change.format(first=1_000 * (at + 1)))
 
-    found = counted(PushedSource(Disturbed(reader, write, one_snapshot=False)))
+    found = counted(PushedSource(WatchedReader(reader, write)))
 
     assert all(len(records) == 1 for records in blocks_of(found))
     if until < 10_000:

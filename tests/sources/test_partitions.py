@@ -1,25 +1,19 @@
 """Partitioned tables of PostgreSQL: no query touches partitions outside of its bounds, as its plan says."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
 from flight_models import COLUMNS, LABEL_COLUMNS, PREDICTIONS, READING, START, iso, model_of, rows_of
 from servers import PostgresServer
-from source_databases import Database, whole
+from source_databases import Database, recorded, whole
 
 from monitor.core.clock import DAY, HOUR
-from monitor.records.rows import Batches
-from monitor.sources import SqlSource, retries
-from monitor.sources.engines.engine import Engine
-from monitor.sources.engines.readers.fetchmany import FetchmanyReader, FetchmanySession
+from monitor.sources import retries
 from monitor.sources.history import read_history
-from monitor.sources.opening import address_of
-from monitor.sources.sql.statements import Session, Statement
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.model import ModelSpec, Relation
 
 DAYS = 30
 HORIZON = 3 * DAY
@@ -30,51 +24,6 @@ AROUND = {f"p{day:02}" for day in range(14, 25)}  # where predictions of reporte
 PANES = [(AS_OF - at * HOUR, AS_OF - (at - 3) * HOUR) for at in (60, 30, 5)]
 MODEL = model_of(reading=replace(READING, horizon=HORIZON))
 QUERY = "SELECT l.id, l.event_time, l.logged_at, l.score, l.late, l.temp, l.carrier FROM predictions AS l"
-
-
-@dataclass
-class Recording:
-    """A reader whose sessions note the SQL that they run."""
-
-    reader: FetchmanyReader
-    seen: list[str] = field(default_factory=list)
-
-    @property
-    def engine(self) -> Engine:
-        return self.reader.engine
-
-    @contextmanager
-    def session(self) -> Iterator[Session]:
-        with self.reader.session() as session:
-            yield RecordingSession(session, self.seen)
-
-    def close(self) -> None:
-        self.reader.close()
-
-
-@dataclass
-class RecordingSession:
-    session: FetchmanySession
-    seen: list[str]
-
-    def read(self, statement: Statement) -> Any:
-        self.seen.append(statement.text())
-        return self.session.read(statement)
-
-    def batches(self, statement: Statement) -> Batches:
-        self.seen.append(statement.text())
-        return self.session.batches(statement)
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        self.seen.append(sql)
-        return self.session.rows(sql)
-
-    def described(self, sql: str) -> dict[str, object]:
-        self.seen.append(sql)
-        return self.session.described(sql)
-
-    def settle(self, sql: str) -> None:
-        self.session.settle(sql)
 
 
 @pytest.fixture(params=["table", "condition", "query"])
@@ -140,13 +89,6 @@ def planned(server: psycopg.Connection[Any], sql: str) -> set[str]:
     lines = server.execute(f"EXPLAIN {sql}".encode()).fetchall()
     words = {word for (line,) in lines for word in line.split()}
     return {word for word in words if word.startswith("p") and word[1:].isdigit()}
-
-
-def recorded(database: Database) -> tuple[SqlSource, list[str]]:
-    """A source, and the list to which it adds every SELECT that it runs."""
-    spec = SourceSpec(name="source", url=database.url)
-    reader = Recording(FetchmanyReader(spec, address_of(database.url, reader="fetchmany")))
-    return SqlSource(reader), reader.seen
 
 
 ASKED = {

@@ -1,23 +1,20 @@
 """Changes read in slices of time are those of one statement, on every engine; what a plan says of slices."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from flight_models import COLUMNS, LABEL_COLUMNS, PREDICTIONS, READING, START, iso, model_of, rows_of
-from source_databases import Database, whole
+from source_databases import Database, WatchedReader, ended_by, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
-from monitor.core.errors import SourceUnavailable, Trouble
+from monitor.core.errors import Trouble
 from monitor.pipeline.changes.dirty import ChangedRows, _added_up, _Span
 from monitor.records.rows import Batches, dated
 from monitor.sources import SqlSource, retries
-from monitor.sources.engines.engine import Engine, Reader
-from monitor.sources.sql.statements import Session, Statement
 from monitor.specs.model import ModelSpec, Relation
 
 N = 3_000  # minutes: 50 hours
@@ -32,58 +29,10 @@ KINDS = {
 }
 
 
-@dataclass
-class Noting:
-    """A reader whose sessions note what they read, and fail in the middle of a statement as they are told."""
-
-    reader: Reader
-    troubles: list[Trouble | None] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)
-
-    @property
-    def engine(self) -> Engine:
-        return self.reader.engine
-
-    @contextmanager
-    def session(self) -> Iterator[Session]:
-        with self.reader.session() as session:
-            yield NotingSession(session, self)
-
-    def close(self) -> None:
-        self.reader.close()
-
-
-@dataclass
-class NotingSession:
-    session: Session
-    noting: Noting
-
-    def read(self, statement: Statement) -> Any:
-        self.noting.read.append(statement.text())
-        table = self.session.read(statement)
-        trouble = self.noting.troubles.pop(0) if self.noting.troubles else None
-        if trouble is not None:
-            raise SourceUnavailable("cancelled", trouble)
-        return table
-
-    def batches(self, statement: Statement) -> Batches:
-        self.noting.read.append(statement.text())
-        return self.session.batches(statement)
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return self.session.rows(sql)
-
-    def described(self, sql: str) -> dict[str, object]:
-        return self.session.described(sql)
-
-    def settle(self, sql: str) -> None:
-        self.session.settle(sql)
-
-
-def noting(database: Database, *troubles: Trouble | None) -> tuple[SqlSource, Noting]:
+def watched(database: Database) -> tuple[SqlSource, WatchedReader]:
     """A source, and what it reads."""
-    reader = Noting(database.source().reader, list(troubles))
-    return SqlSource(reader, sleep=lambda _: None), reader
+    reader = WatchedReader(database.source().reader)
+    return SqlSource(reader), reader
 
 
 def filled(database: Database, kind: str) -> ModelSpec:
@@ -139,12 +88,12 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_slices_hold_each_row_of_one_statement_once(database: Database, kind: str) -> None:
     model = filled(database, kind)
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
-    plain, reader = noting(database)
+    plain, reader = watched(database)
     records = rows_in(plain.changed_records(model, **asked))
     labels = rows_in(plain.changed_labels(model, **asked))
     assert len(reader.read) == 2
     index(database)
-    sliced, reader = noting(database)
+    sliced, reader = watched(database)
 
     assert rows_in(sliced.changed_records(model, **asked)) == records
     assert len(reader.read) > 6
@@ -156,11 +105,11 @@ def test_slices_hold_each_row_of_one_statement_once(database: Database, kind: st
 def test_a_cycle_makes_the_same_of_slices(database: Database) -> None:
     model = filled(database, "epoch")
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
-    plain, _ = noting(database)
+    plain, _ = watched(database)
     records = added_up(plain.changed_records(model, **asked), model, "logged_at")
     labels = added_up(plain.changed_labels(model, **asked), model, "reported_at")
     index(database)
-    sliced, reader = noting(database)
+    sliced, reader = watched(database)
 
     assert added_up(sliced.changed_records(model, **asked), model, "logged_at") == records
     assert added_up(sliced.changed_labels(model, **asked), model, "reported_at") == labels
@@ -172,9 +121,9 @@ def test_a_cycle_makes_the_same_of_slices(database: Database) -> None:
 def test_after_a_long_pause_too_each_row_is_read_once(database: Database) -> None:
     model = filled(database, "text")
     asked: dict[str, Any] = {"since": START + 5 * HOUR, "as_of": AS_OF, "bounds": BOUNDS}
-    before = rows_in(noting(database)[0].changed_records(model, **asked))
+    before = rows_in(watched(database)[0].changed_records(model, **asked))
     index(database)
-    source, reader = noting(database)
+    source, reader = watched(database)
 
     assert rows_in(source.changed_records(model, **asked)) == before
     assert len(reader.read) > 6
@@ -186,17 +135,19 @@ def test_a_slice_that_is_cancelled_in_the_middle_is_read_again_and_whole(databas
     model = filled(database, "text")
     index(database)
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
-    before = rows_in(noting(database)[0].changed_records(model, **asked))
-    source, reader = noting(database, None, Trouble.CONFLICT, None, Trouble.TIMEOUT, Trouble.CONFLICT)
+    before = rows_in(watched(database)[0].changed_records(model, **asked))
+    troubles = [None, Trouble.CONFLICT, None, Trouble.TIMEOUT, Trouble.CONFLICT]
+    reader = WatchedReader(database.source().reader, ended_by(troubles))
+    source = SqlSource(reader, sleep=lambda _: None)
 
     assert rows_in(source.changed_records(model, **asked)) == before
-    assert not reader.troubles
+    assert not troubles
 
 
 def test_few_rows_are_one_statement_and_nothing_is_asked_again(database: Database) -> None:
     model = filled(database, "text")
     index(database)
-    source, reader = noting(database)
+    source, reader = watched(database)
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
     whole(source.changed_records(model, **asked))
     reader.read.clear()
@@ -221,7 +172,7 @@ def test_a_query_is_sliced_where_the_plan_of_a_slice_says_that_it_pays(
 ) -> None:
     model = filled(database, "text")
     index(database)
-    source, reader = noting(database)
+    source, reader = watched(database)
     queried = Relation(query=query, columns=PREDICTIONS.columns)
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
 
@@ -237,7 +188,7 @@ def test_labels_that_no_index_finds_are_one_statement_of_sqlite(
 ) -> None:
     model = filled(sqlite_database, "text")
     sqlite_database.run("CREATE INDEX by_time ON predictions (event_time)")
-    source, reader = noting(sqlite_database)
+    source, reader = watched(sqlite_database)
 
     whole(source.changed_labels(model, since=None, as_of=AS_OF, bounds=BOUNDS))
 
@@ -250,9 +201,9 @@ def test_texts_with_offsets_are_sliced_too(sqlite_database: Database, offset: st
     times = [to_datetime(START + at * MINUTE).isoformat().replace("+00:00", offset) for at in range(N)]
     sqlite_database.create("predictions", COLUMNS, rows_of(N, event_time=times))
     asked: dict[str, Any] = {"since": None, "as_of": AS_OF, "bounds": BOUNDS}
-    before = rows_in(noting(sqlite_database)[0].changed_records(model_of(), **asked))
+    before = rows_in(watched(sqlite_database)[0].changed_records(model_of(), **asked))
     sqlite_database.run("CREATE INDEX by_time ON predictions (event_time)")
-    source, reader = noting(sqlite_database)
+    source, reader = watched(sqlite_database)
 
     assert rows_in(source.changed_records(model_of(), **asked)) == before
     assert len(reader.read) > 6

@@ -1,13 +1,13 @@
 """A real hot standby, whose recovery cancels a read in mid-statement."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import psycopg
 import pytest
 from servers import standby
 from sqlalchemy import URL
+from waiting import wait_for
 
 from monitor.core.clock import DAY, from_iso
 from monitor.records.reading import Reading, Task
@@ -37,13 +37,6 @@ def run(url: URL, *statements: str) -> list[tuple[object, ...]]:
         return found.fetchall() if found.description else []
 
 
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def conflicts(url: URL) -> int:
     (row,) = run(url, "SELECT sum(confl_snapshot) FROM pg_stat_database_conflicts")
     return int(str(row[0]))
@@ -62,7 +55,7 @@ def test_a_read_that_recovery_cancels_is_tried_again_and_whole(
         f" timestamptz '2026-01-01 UTC' + g * interval '1 second' AS ts FROM generate_series(1, {ROWS}) g",
     )
     (here,) = run(primary, "SELECT pg_current_wal_lsn()::text")
-    until(lambda: run(copy, f"SELECT pg_last_wal_replay_lsn() >= '{here[0]}'") == [(True,)])
+    wait_for(lambda: run(copy, f"SELECT pg_last_wal_replay_lsn() >= '{here[0]}'") == [(True,)])
     before = conflicts(copy)
     source = open_source(
         SourceSpec(name="copy", url=copy.render_as_string(hide_password=False)), reader=reader
@@ -75,5 +68,5 @@ def test_a_read_that_recovery_cancels_is_tried_again_and_whole(
 
     spoil.join()
     source.close()
-    until(lambda: conflicts(copy) > before)
+    wait_for(lambda: conflicts(copy) > before)
     assert table.num_rows == len(set(table["id"].to_pylist())) == ROWS

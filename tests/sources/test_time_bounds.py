@@ -133,6 +133,13 @@ def test_no_text_is_both_of_a_range_and_beside_it(span: tuple[int, int], text: s
     assert matches(column.condition(*bounds), text) + matches(column.odd_near(bounds) or "", text) <= 1
 
 
+def instant_of(naive: int, zone: str) -> int:
+    """The instant of a naive time of a zone."""
+    array = pa.array([naive]).cast(pa.timestamp("us"))
+    instant = pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="latest")
+    return int(instant.cast(pa.int64())[0].as_py())
+
+
 @given(
     RANGES,
     MOMENTS,
@@ -141,12 +148,7 @@ def test_no_text_is_both_of_a_range_and_beside_it(span: tuple[int, int], text: s
 def test_a_naive_time_of_a_zone_lies_in_exactly_one_interval(
     ranges: list[tuple[int, int]], naive: int, zone: str
 ) -> None:
-    array = pa.array([naive]).cast(pa.timestamp("us"))
-    instant = (
-        pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="latest")
-        .cast(pa.int64())[0]
-        .as_py()
-    )
+    instant = instant_of(naive, zone)
 
     held = sum(lo <= naive < hi for lo, hi in local(merge(ranges), zone))
 
@@ -158,12 +160,7 @@ def test_around_a_change_of_clocks_no_naive_time_is_lost(clocks_change: str) -> 
     at, zone = from_iso(clocks_change), "America/New_York"
     for minutes in range(-240, 240, 15):
         naive = at - 5 * HOUR + minutes * MINUTE
-        array = pa.array([naive]).cast(pa.timestamp("us"))
-        instant = (
-            pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="latest")
-            .cast(pa.int64())[0]
-            .as_py()
-        )
+        instant = instant_of(naive, zone)
 
         bounds = local([(instant, instant + 1)], zone)
 

@@ -1,6 +1,7 @@
 import re
 import threading
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from store_examples import START, commit, read_only, row
+from waiting import at_once
 
 from monitor.core.errors import StoreError
 from monitor.specs.rows import ModelState
@@ -150,11 +152,7 @@ def test_a_fresh_sqlite_store_is_opened_by_many_at_once(tmp_path: Path) -> None:
         versions.append(store.state("late"))
         store.close()
 
-    threads = [threading.Thread(target=opens) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([opens] * 4)
 
     assert versions == [ModelState()] * 4
 
@@ -195,11 +193,7 @@ def test_writers_wait_for_one_another(store: SqlStore) -> None:
         for moment in range(10):
             store.note_waiting(model, ModelState(as_of=moment), [])
 
-    threads = [threading.Thread(target=write, args=(f"model-{number}",)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(partial(write, f"model-{number}") for number in range(4))
 
     assert [store.state(f"model-{number}").as_of for number in range(4)] == [9] * 4
 

@@ -1,7 +1,9 @@
 import threading
 import time
+from functools import partial
 
 from store_examples import START, commit
+from waiting import at_once
 
 from monitor.core.clock import MINUTE
 from monitor.store.adapter import SqlStore
@@ -69,10 +71,6 @@ def test_of_many_claims_at_once_one_wins(store: SqlStore) -> None:
         barrier.wait()
         tokens.append(store.claim("late", owner, MINUTE))
 
-    threads = [threading.Thread(target=claim, args=(f"owner-{number}",)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(partial(claim, f"owner-{number}") for number in range(4))
 
     assert sorted(tokens, key=str) == [1, None, None, None]

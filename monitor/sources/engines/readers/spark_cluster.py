@@ -155,12 +155,8 @@ class SparkReader:
         except ValueError as error:
             raise SourceUnavailable(f"{self._shown}: {error}") from None
         if url.startswith("sc://"):
-            session = _connected(SparkSession.builder.remote(url))
-        else:
-            session = self._classic(SparkSession.builder.appName("monitor"), *url.split("?", 1))
-        session.conf.set("spark.sql.session.timeZone", "UTC")
-        session.conf.set("spark.sql.ansi.enabled", "true")
-        return session
+            return _connected(SparkSession.builder.remote(url))
+        return _of_ours(self._classic(SparkSession.builder.appName("monitor"), *url.split("?", 1)))
 
     def _classic(self, builder: Any, url: str, options: str = "") -> Any:
         """A session of its own in the one context of this process."""
@@ -212,6 +208,17 @@ def _connected(builder: Any) -> Any:
 
     session = builder.create()
     session.client.set_retry_policies([DefaultPolicy(max_retries=4)])
+    try:
+        return _of_ours(session)
+    except Exception:
+        session.client.close()  # an open one would ask the server again, for seconds, as the process ends
+        raise
+
+
+def _of_ours(session: Any) -> Any:
+    """A session with what our statements rely on."""
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    session.conf.set("spark.sql.ansi.enabled", "true")
     return session
 
 

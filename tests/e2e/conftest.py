@@ -1,0 +1,22 @@
+"""Fixtures that several end-to-end tests share."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from recipe_logs import Recipe
+
+from monitor.app import serving
+
+
+@pytest.fixture
+def here(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relative files are in a test's own `directory`; a daemon that could start has done so."""
+    monkeypatch.chdir(directory)
+    monkeypatch.setattr(serving, "serve", lambda *_args, **_options: 0)
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Callable[[str], Recipe]:
+    """A recipe by its heading, on an empty SQLite file."""
+    return lambda title: Recipe(title, tmp_path, f"sqlite:///{tmp_path / 'serving.db'}")
