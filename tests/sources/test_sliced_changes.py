@@ -131,6 +131,30 @@ def test_after_a_long_pause_too_each_row_is_read_once(database: Database) -> Non
 
 
 @pytest.mark.usefixtures("small_slices")
+@pytest.mark.parametrize("kind", ["text", "epoch"])
+def test_after_a_long_pause_slices_are_of_the_time_seen_where_an_index_finds_it(
+    database: Database, kind: str
+) -> None:
+    """Slices of event time would each go through all that was seen since then."""
+    model = filled(database, kind)
+    asked: dict[str, Any] = {"since": START + 5 * HOUR, "as_of": AS_OF, "bounds": BOUNDS}
+    before, _ = watched(database)
+    records, labels = before.changed_records(model, **asked), before.changed_labels(model, **asked)
+    expected = rows_in(records), rows_in(labels)
+    seen = ("logged_at", "predictions"), ("reported_at", "labels")
+    database.run(*(f"CREATE INDEX by_{column} ON {table} ({column})" for column, table in seen))
+    index(database)
+    source, reader = watched(database)
+
+    records, labels = source.changed_records(model, **asked), source.changed_labels(model, **asked)
+
+    assert (rows_in(records), rows_in(labels)) == expected
+    for column, _ in seen:
+        dated = [sql for sql in reader.read if f"{column}" in sql and "IS NOT NULL" in sql]
+        assert len({sql.partition("WHERE")[2].partition("IS NOT NULL")[0] for sql in dated}) == len(dated) > 3
+
+
+@pytest.mark.usefixtures("small_slices")
 def test_a_slice_that_is_cancelled_in_the_middle_is_read_again_and_whole(database: Database) -> None:
     model = filled(database, "text")
     index(database)
