@@ -187,11 +187,6 @@ ENGINES = re.compile(
     r"\b(sqlite|postgres(ql)?|mysql|mariadb|duckdb|chdb|clickhouse(db)?|spark)\b", re.IGNORECASE
 )
 ASKS_THE_ENGINE = {"sources", "pipeline", "app", "setup", "advice"}
-NAMES_ENGINES = {  # for another reason than to decide something
-    Path("app/demo.py"): "URLs of the demo's own files",
-    Path("app/run_lock.py"): "the store's file",
-    Path("app/wiring.py"): "the store's file",
-}
 
 
 def code_strings(tree: ast.Module) -> Iterator[ast.Constant]:
@@ -215,7 +210,7 @@ def test_an_engine_is_named_in_its_own_file_alone() -> None:
         for path, tree in TREES.items()
         if layer_of(path) in ASKS_THE_ENGINE and path.parts[:2] != ("sources", "engines")
         for node in code_strings(tree)
-        if ENGINES.search(str(node.value)) and path not in NAMES_ENGINES
+        if ENGINES.search(str(node.value))
     }
     asked = {
         (path, name)

@@ -19,6 +19,7 @@ from monitor.demo.loading import flights, load_logs
 from monitor.demo.months import months
 from monitor.show.words import say, say_lines
 from monitor.specs.protocols import CycleReport
+from monitor.specs.urls import sqlite_url
 from monitor.store.engine import migrate
 
 MODEL = "late"
@@ -81,8 +82,8 @@ def _prepare(directory: Path, source_url: str | None, store_url: str | None) -> 
     """
     home = directory.resolve()
     own = {
-        "MONITOR_DEMO_SOURCE": f"sqlite:///{home / 'flights.db'}",
-        "MONITOR_DEMO_STORE": f"sqlite:///{home / 'monitor.db'}",
+        "MONITOR_DEMO_SOURCE": sqlite_url(home / "flights.db"),
+        "MONITOR_DEMO_STORE": sqlite_url(home / "monitor.db"),
     }
     given = {"MONITOR_DEMO_SOURCE": source_url, "MONITOR_DEMO_STORE": store_url}
     text = (Path(__file__).parent.parent / "demo" / "demo.toml").read_text(encoding="utf-8")

@@ -278,10 +278,9 @@ class FileLock:
 
 def lock_of(store: SqlStore) -> FileLock | None:
     """Lock of a run in a SQLite file; None: the store is shared by leases."""
-    url = store.engine.url
-    if url.get_backend_name() != "sqlite":
+    if not store.in_one_file:
         return None
-    name = url.database or ":memory:"
+    name = store.engine.url.database or ":memory:"
     if name == ":memory:":
         return None
     return FileLock(Path(f"{name.removeprefix('file:')}.{quote(store.run, safe='')}.lock"))

@@ -306,7 +306,7 @@ def whose(store: SqlStore, name: str) -> str:
         return "it has just ended"
     processes = [owner.rpartition("/")[0].rpartition("/") for owner, _ in owners]
     words = ", ".join(f"process {process} on {host}" for host, _, process in processes)
-    if name == WHOLE_RUN and store.engine.dialect.name == "sqlite":  # a file's lock dies with its process
+    if name == WHOLE_RUN and store.in_one_file:  # a file's lock dies with its process
         return words
     last = max(expires_at for _, expires_at in owners)
     return f"{words}; if it was killed, wait until {to_iso(floor_to(last, SECOND) + SECOND)}"

@@ -64,6 +64,11 @@ def sqlite_file(database: str) -> Path:
     return Path(database)
 
 
+def sqlite_url(file: Path) -> str:
+    """URL of a SQLite file."""
+    return f"sqlite:///{file}"
+
+
 def text_of(path: str) -> str:
     """Text of a file, without its last line break.
 

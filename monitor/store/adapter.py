@@ -46,6 +46,11 @@ class SqlStore:
     run: str
     schema: str = ""  # version of the tables that this program knows; empty: not checked
 
+    @property
+    def in_one_file(self) -> bool:
+        """Whether the database is a file, whose locks die with their process; else a server's."""
+        return self.engine.dialect.name == "sqlite"
+
     def state(self, model: str) -> ModelState:
         """State of a model; empty before its first cycle."""
         with reading(self.engine) as connection:

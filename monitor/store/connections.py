@@ -33,6 +33,7 @@ _BEGIN = "store_begin"  # execution option: how a transaction begins on SQLite
 _BESIDE = ("-wal", "-shm")  # what was committed last, and who reads and writes
 _BUSY_MS = 30_000
 _LONGEST = 500  # characters of a message of the database
+# messages: to SQLite these are code 1, as any wrong statement is; the last, the driver's own, has none
 _OF_LOST_TABLES = ("no such table", "no such column", "table ", "cannot modify ", "Could not decode")
 _OF_SQLITE = (
     UnicodeError,
