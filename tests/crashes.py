@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from crash_logs import OPTIONS, fill, late_predictions
@@ -17,6 +17,7 @@ from serving import Bench, Database, model
 from monitor.app.clocks import system_clock
 from monitor.app.running import cycle_once
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, to_iso
+from monitor.records.pane import Part
 from monitor.store import tables
 from monitor.store.engine import migrate
 
@@ -77,11 +78,7 @@ def contents(url: str, run: str = "live") -> Contents:
         found = {
             table.name: sorted(
                 repr(tuple(bytes(value) if isinstance(value, memoryview) else value for value in row))
-                for row in connection.execute(
-                    sa.select(*(c for c in table.c if c.name not in _left_out(table))).where(
-                        table.c.run == run
-                    )
-                )
+                for row in connection.execute(sa.select(*_compared(table)).where(table.c.run == run))
             )
             for table in HISTORY
         }
@@ -89,8 +86,15 @@ def contents(url: str, run: str = "live") -> Contents:
     return found
 
 
-def _left_out(table: sa.Table) -> set[str]:
-    return OF_ITS_OWN | OF_DELIVERY if table is tables.outbox else OF_ITS_OWN
+def _compared(table: sa.Table) -> list[sa.ColumnElement[Any]]:
+    """Columns that are compared; of labels not when they were counted whole last.
+
+    Labels of panes whose difference was cut short are counted whole by the next process.
+    """
+    left_out = OF_ITS_OWN | OF_DELIVERY if table is tables.outbox else OF_ITS_OWN
+    panes = tables.panes.c
+    of_records = sa.case((panes.part == Part.RECORDS.value, panes.counted_as_of), else_=panes.start)
+    return [of_records if c is panes.counted_as_of else c for c in table.c if c.name not in left_out]
 
 
 class Stop(NamedTuple):
@@ -115,6 +119,8 @@ class Crashes:
         seconds that a daemon is left alive after its first cycle has begun.
     inside
         kills that hit a cycle: its lease was not given back.
+    between
+        those of them after labels were added to panes, and before the cycle was committed.
     """
 
     directory: Path
@@ -123,6 +129,7 @@ class Crashes:
     longest: float = 1.0
     kills: int = 0
     inside: int = 0
+    between: int = 0
     bench: Bench = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,12 +153,17 @@ class Crashes:
         return contents(self.store_url)
 
     def disturbed(self, most: int, rng: random.Random) -> Iterator[int]:
-        """Kill daemons, after `most` only one that has run all missed ticks; yield the kills."""
+        """Kill daemons, after `most` only one that has run all missed ticks; yield the kills.
+
+        Every second one is killed as soon as it has added labels to panes.
+        """
         assert self.bench.cycle(self.first).error is None
         engine = sa.create_engine(self.store_url, isolation_level="AUTOCOMMIT")
         while self.as_of < floor_to(system_clock(), EVERY):
             with engine.connect() as connection:
-                self._killed(connection, rng.uniform(0.0, self.longest) if self.kills < most else PATIENCE)
+                last = self.kills >= most
+                within = PATIENCE if last else rng.uniform(0.0, self.longest)
+                self._killed(connection, within, as_added=not last and self.kills % 2 == 1)
             yield self.kills
         engine.dispose()
 
@@ -199,8 +211,14 @@ class Crashes:
         with sa.create_engine(self.store_url, poolclass=sa.NullPool).connect() as connection:
             return self._seen(connection).as_of
 
-    def _killed(self, connection: sa.Connection, within: float) -> None:
-        """Start a daemon; kill it some time after it has begun its cycles, or once nothing is left to do."""
+    def _killed(self, connection: sa.Connection, within: float, *, as_added: bool) -> None:
+        """Start a daemon; kill it some time after it has begun its cycles, or once nothing is left to do.
+
+        Parameters
+        ----------
+        as_added
+            kill it when it has begun, added labels to panes, and not yet committed that cycle.
+        """
         before, begun, until = self._seen(connection), None, time.monotonic() + PATIENCE
         config, log_file = self.directory / "config.toml", self.directory / "daemon.log"
         command = [sys.executable, "-m", "monitor.cli", "run", "--config", str(config)]
@@ -209,15 +227,26 @@ class Crashes:
                 seen = self._seen(connection)
                 if begun is None and seen.token != before.token:
                     begun = time.monotonic()
-                if begun is not None and time.monotonic() - begun > within:
+                if begun is not None and as_added and self._added(connection):
+                    break
+                if begun is not None and not as_added and time.monotonic() - begun > within:
                     break
                 if seen.ended and seen.as_of >= floor_to(system_clock(), EVERY):
                     break
-                time.sleep(0.02)
+                time.sleep(0.001 if as_added else 0.02)
             assert daemon.poll() is None, log_file.read_text(encoding="utf-8")[-2_000:]
             daemon.kill()
         self.kills += 1
         self.inside += not self._seen(connection).ended
+        self.between += self._added(connection)
+
+    def _added(self, connection: sa.Connection) -> bool:
+        """Whether a cycle that is not committed has added labels to panes."""
+        query = (
+            "SELECT count(*) FROM panes JOIN models USING (run, model) WHERE run = 'live' "
+            "AND model = 'late' AND labelled_as_of > as_of AND labelled_as_of > counted_as_of"
+        )
+        return bool(connection.exec_driver_sql(query).scalar_one())
 
     def _seen(self, connection: sa.Connection) -> Seen:
         """What stands in the store: a lease that is given back expires with its last renewal."""

@@ -2,7 +2,7 @@
 
 # ruff: noqa: ARG002 -- arguments of the protocol
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,17 +44,35 @@ class MemorySource:
         )
         yield from _halves(joined, "reported_at")
 
+    def relabelled(
+        self, model: ModelSpec, *, since: int, cursor: int, as_of: int, bounds: Range
+    ) -> Iterator[tuple[Range, pa.Table]]:
+        assert self.labels is not None
+        narrow = _between(self._narrow(), "event_time", bounds)
+        middle = (cursor + as_of) // 2 + 1
+        for piece in ((since, middle), (middle, as_of + 1)):
+            changed = _between(self.labels, "reported_at", piece)
+            ids = pc.is_in(self.labels["id"], changed["id"].combine_chunks())
+            yield piece, narrow.join(self.labels.filter(ids), "id", join_type="inner")
+
+    def counts_labels_whole(self, model: ModelSpec) -> str:
+        dated = self.labels is not None and "reported_at" in self.labels.column_names
+        return "" if dated else "no column reported_at"
+
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         return _within(self.predictions, ranges)
 
     def labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        table = _within(self._narrow(), ranges)
+        return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
+
+    def _narrow(self) -> pa.Table:
         names = [
             name
             for name in self.predictions.column_names
             if name in _NARROW or name.startswith(("probability:", "segment:"))
         ]
-        table = _within(self.predictions.select(names), ranges)
-        return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
+        return self.predictions.select(names)
 
     def counted(
         self,
@@ -101,6 +119,13 @@ class MemorySource:
 
     def columns(self, model: ModelSpec) -> Mapping[str, str]:
         return {name: str(self.predictions.schema.field(name).type) for name in self.predictions.column_names}
+
+
+class ChangingSource(MemorySource):
+    """A feed of labels that may change what it reported."""
+
+    def counts_labels_whole(self, model: ModelSpec) -> str:
+        return "it may change what it reported"
 
 
 def _logged(table: pa.Table) -> pa.ChunkedArray:

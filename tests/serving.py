@@ -83,10 +83,11 @@ class Database:
             for statement in statements:
                 connection.exec_driver_sql(statement)
 
-    def create(self, table: str, **columns: str) -> None:
-        """Make a table: the type of each column."""
-        described = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
-        self.run(f"CREATE TABLE {table} ({described})")
+    def create(self, table: str, key: Sequence[str] = (), **columns: str) -> None:
+        """Make a table: the type of each column, and its key."""
+        described = [f'"{name}" {kind}' for name, kind in columns.items()]
+        described += [f"PRIMARY KEY ({', '.join(key)})"] if key else []
+        self.run(f"CREATE TABLE {table} ({', '.join(described)})")
 
     def insert(self, table: str, rows: Sequence[Mapping[str, object]]) -> None:
         """Insert rows that have the same keys."""
@@ -153,7 +154,8 @@ def create_tables(database: Database, **types: str) -> None:
     columns = {"id": "text", "event_time": time, "logged_at": time}
     columns |= {"score": number, "pred": "text", "amount": number, "group": "text"} | types
     database.create("predictions", **columns)
-    database.create("labels", id="text", late="integer", reported_at=time)
+    database.run("CREATE INDEX predictions_by_id ON predictions (id)")
+    database.create("labels", ("id", "reported_at"), id="text", late="integer", reported_at=time)
     database.create("reference", score=number, pred="text", amount=number, group="text", late="integer")
     database.insert("reference", reference())
 

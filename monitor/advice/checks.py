@@ -1,6 +1,7 @@
 """What `monitor check` looks at beyond the file: the store, the tables, the references, what it will cost."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 from monitor.advice.cost import ExpectedReads, ExpectedSeries, expected_reads, expected_series
 from monitor.advice.explain import Query, explain_model
 from monitor.advice.inspect import Inspection, inspect_model
+from monitor.advice.label_counting import LabelCounting, label_counting, wrong_differences
 from monitor.advice.samples import label_traffic, traffic
 from monitor.advice.silence import silence_warnings
 from monitor.config.messages import listed
@@ -59,6 +61,8 @@ class CheckedModel:
     ----------
     find_features
         the features were found by themselves.
+    label_counting
+        how its labels are counted; None: it has none.
     queries
         what a cycle and an audit run; only if it was asked for.
     """
@@ -72,6 +76,7 @@ class CheckedModel:
     newest: int | None
     series: ExpectedSeries
     max_series: int
+    label_counting: LabelCounting | None = None
     reads: ExpectedReads | None = None
     queries: tuple[Query, ...] = ()
 
@@ -166,10 +171,12 @@ def _sound(
     warnings += silence_warnings(model, source, inspection.newest)
     for _, version in of_versions(resolved):
         warnings += _to_come(version, load_reference(version, source, base), now)
-    warnings += [*_too_many(model, series), *_reference(settings, model, base)]
-    reason = source.not_pushed(model, counting) if isinstance(source, PushedSource) else None
-    if reason is not None:
-        warnings.append(f'engine = "sql": records are read and counted here: {reason}')
+    warnings += [*_too_many(model, series), *_of_store(settings, model, base)]
+    if isinstance(source, PushedSource):
+        if (reason := source.not_pushed(model, counting)) is not None:
+            warnings.append(f'engine = "sql": records are read and counted here: {reason}')
+        if (reason := source.labels_read(model)) is not None:
+            warnings.append(f'engine = "sql": {reason}')
     warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
     checked = CheckedModel(
         name=model.name,
@@ -181,12 +188,13 @@ def _sound(
         newest=inspection.newest,
         series=series,
         max_series=model.max_series,
+        label_counting=label_counting(model, source, warnings),
     )
     if explain:
         as_of = floor_to(min(now, (inspection.newest or now) + model.every), model.every)
         checked = replace(
             checked,
-            reads=_reads(model, source, inspection),
+            reads=_reads(model, source, inspection, checked.label_counting),
             queries=tuple(explain_model(resolved, source, counting, as_of)),
         )
     return replace(inspection, warnings=tuple(warnings)), checked
@@ -226,7 +234,9 @@ def _too_many(model: ModelSpec, series: ExpectedSeries) -> list[str]:
     return [text]
 
 
-def _reads(model: ModelSpec, source: SqlSource, inspection: Inspection) -> ExpectedReads | None:
+def _reads(
+    model: ModelSpec, source: SqlSource, inspection: Inspection, labelling: LabelCounting | None
+) -> ExpectedReads | None:
     """Expected reads, by the traffic of the last week; of the last hour, where that is too much to count."""
     newest, reader = inspection.newest, source.reader
     if newest is None:
@@ -243,21 +253,18 @@ def _reads(model: ModelSpec, source: SqlSource, inspection: Inspection) -> Expec
     if per_hour == 0:
         return None
     labelled = min(1.0, labels / per_hour) if labels else 1.0
-    return expected_reads(model, per_hour, labelled, inspection.delays, inspection.settling)
+    whole = labelling is not None and bool(labelling.whole_because)
+    return expected_reads(model, per_hour, labelled, inspection.delays, inspection.settling, whole=whole)
 
 
-def _reference(settings: Settings, model: ModelSpec, base: Path) -> list[str]:
-    """Warn of a reference file that is not the one kept last."""
-    if model.reference is None or model.reference.file is None:
-        return []
-    try:
+def _of_store(settings: Settings, model: ModelSpec, base: Path) -> list[str]:
+    """Warn of labels whose differences were wrong, and of a reference file that is not the one kept last."""
+    warnings: list[str] = []
+    with suppress(MonitorError):  # said of the store, or of the reference, already
         if not is_newest(settings.store_url):
             return []
-        store = open_store(settings.store_url, LIVE)
-        try:
-            chosen = choose(model, base, store.reference_keys(model.name))
-        finally:
-            store.close()
-    except MonitorError:
-        return []  # said of the store, or of the reference, already
-    return [chosen.warning] if chosen.warning else []
+        with closing(open_store(settings.store_url, LIVE)) as store:
+            warnings += wrong_differences(model, store.events(model.name))
+            if model.reference is not None and model.reference.file is not None:
+                warnings += filter(None, [choose(model, base, store.reference_keys(model.name)).warning])
+    return warnings

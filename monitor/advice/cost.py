@@ -19,9 +19,7 @@ from monitor.records.counting import Counting
 from monitor.specs.model import ModelSpec
 from monitor.states.counters import Counters
 from monitor.states.strata import Stratum
-from monitor.windows.recount import Budget, RecountCandidate, ripe
 
-_STEPS = 3_000  # cycles that are walked at most
 _FEWEST = 30  # delays from which on something is said of labels
 _GROUPS = {
     Group.WHOLE: "whole model",
@@ -53,12 +51,20 @@ class ExpectedReads:
 
 
 def expected_reads(
-    model: ModelSpec, per_hour: float, labelled: float, delays: Ints, settling: int | None
+    model: ModelSpec,
+    per_hour: float,
+    labelled: float,
+    delays: Ints,
+    settling: int | None,
+    *,
+    whole: bool,
 ) -> ExpectedReads:
     """Rows that a model's cycles will read.
 
     Parameters
     ----------
+    whole
+        labels are never counted by difference.
     labelled
         share of the predictions that get a label.
     delays
@@ -69,38 +75,28 @@ def expected_reads(
     touched = -(-(model.every if logged else model.lookback) // pane) + 1
     per_cycle = per_hour * touched * pane / HOUR
     records = per_hour * pane / HOUR
-    return ExpectedReads(per_hour, per_cycle, _per_label(model, records, labelled, delays, settling))
+    return ExpectedReads(
+        per_hour, per_cycle, _per_label(model, records, labelled, delays, settling, whole=whole)
+    )
 
 
 def _per_label(
-    model: ModelSpec, records: float, labelled: float, delays: Ints, settling: int | None
+    model: ModelSpec, records: float, labelled: float, delays: Ints, settling: int | None, *, whole: bool
 ) -> float | None:
-    """Walk one pane through its cycles, by the rule that says when waiting labels are worth a count."""
-    horizon = model.reading.horizon
-    delays = delays[delays <= horizon]
+    """By difference each label is read by the searches that see it; else its pane is, on each day with any.
+
+    Each pane that differences were added to is counted whole once, as it settles.
+    """
+    delays = delays[delays <= model.reading.horizon]
     if len(delays) < _FEWEST or records <= 0 or labelled <= 0:
         return None
-    every = max(model.every, horizon // _STEPS)
-    budget = Budget(rows=model.recount_rows, pane=model.reading.pane, every=every, settling_age=settling)
-    ages = np.arange(every, horizon + DAY, every)
-    arrived = np.searchsorted(delays, ages, side="right") / len(delays) * max(1.0, records * labelled)
-    counted, counts, last = 0.0, 0, 0
-    for age, there in zip(ages.tolist(), arrived.tolist(), strict=True):
-        fresh = int(there + 0.5) - int(counted + 0.5)
-        if fresh <= 0:
-            continue
-        waiting = RecountCandidate(
-            start=0,
-            since=last,
-            records_changed=False,
-            labels=fresh,
-            counted_as_of=last,
-            rows=int(records),
-            records=int(records),
-        )
-        if ripe(waiting, age, budget):
-            counted, counts, last = there, counts + 1, age
-    return counts * max(1.0, records) / max(1.0, records * labelled)
+    a_pane = max(1.0, records * labelled)
+    counted_whole = max(1.0, records) / a_pane
+    if not whole:
+        return 1 + model.overlap / model.every + (0 if settling is None else counted_whole)
+    _, of_day = np.unique(delays // DAY, return_counts=True)
+    at_least_one = 1 - (1 - of_day / len(delays)) ** a_pane
+    return float(at_least_one.sum()) * counted_whole
 
 
 @dataclass(frozen=True, slots=True)

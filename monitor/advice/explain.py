@@ -126,7 +126,9 @@ def explain_model(model: ModelSpec, source: SqlSource, counting: Counting, as_of
         the cycle's; statements of panes are shown with the newest, and with scattered ones.
     """
     queries = []
-    for step in (*_of_cycle(model, counting, as_of), *_of_audit(model, counting, as_of)):
+    whole = model.labels is not None and bool(source.counts_labels_whole(model))
+    steps = _of_cycle(model, counting, as_of, whole=whole)
+    for step in (*steps, *_of_audit(model, counting, as_of)):
         reader = _PlanReader(source.reader)
         step.run(source.planning(reader))
         for plan in reader.plans:
@@ -135,7 +137,8 @@ def explain_model(model: ModelSpec, source: SqlSource, counting: Counting, as_of
     return queries
 
 
-def _of_cycle(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Step]:
+def _of_cycle(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) -> Iterator[_Step]:
+    """Statements of a cycle; `whole`: its labels are never counted by difference."""
     reading, since = counting.reading, as_of - model.every - model.overlap
     bounds = changed_records_range(model, reading, as_of, first=False)
     logged = model.predictions.column("logged_at") is not None
@@ -157,12 +160,20 @@ def _of_cycle(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Ste
     if model.labels is None:
         return
 
+    reached = changed_labels_range(model, bounds, as_of)
+
     def labels(planning: SqlSource) -> object:
         asked = None if model.labels is None or model.labels.column("reported_at") is None else since
-        reached = changed_labels_range(model, bounds, as_of)
         return list(planning.changed_labels(model, since=asked, as_of=as_of, bounds=reached))
 
-    yield _Step("cycle", "labels reported since the last cycle", labels)
+    def relabelled(planning: SqlSource) -> object:
+        cursor = as_of - model.every
+        return list(planning.relabelled(model, since=since, cursor=cursor, as_of=as_of, bounds=reached))
+
+    if whole:
+        yield _Step("cycle", "labels reported since the last cycle", labels)
+    else:
+        yield _Step("cycle", "records whose labels were reported since the last cycle", relabelled)
     yield _Step(
         "cycle",
         "outputs and labels of the newest panes",

@@ -144,7 +144,7 @@ def _reads(model: CheckedModel) -> Iterator[str]:
         f"({model.reads.per_hour:,.1f} come in an hour)"
     )
     if model.reads.per_label is not None:
-        yield f"  reads: about {model.reads.per_label:,.1f} rows again for each new label"
+        yield f"  reads: about {model.reads.per_label:,.1f} rows for each new label"
 
 
 def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> None:
@@ -158,17 +158,23 @@ def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> Non
     if checked.faults:
         return
     for model in checked.models:
-        if model.find_features:
-            numeric, categorical = (
-                ", ".join(names) or "none" for names in (model.numeric, model.categorical)
-            )
-            say(f'model "{model.name}": numeric features: {numeric}; categorical: {categorical}')
+        for line in _notes(model):
+            say(f'model "{model.name}": {line}')
     warned = counted(len(checked.warnings), "warning")
     say(f"{path}: {counted(models, 'model')}, no faults, {warned}")
 
 
+def _notes(model: CheckedModel) -> Iterator[str]:
+    """What was found by itself, and how labels are counted."""
+    if model.find_features:
+        numeric, categorical = (", ".join(names) or "none" for names in (model.numeric, model.categorical))
+        yield f"numeric features: {numeric}; categorical: {categorical}"
+    if model.label_counting is not None:
+        yield str(model.label_counting)
+
+
 def _object(model: CheckedModel) -> dict[str, Any]:
-    reads = model.reads
+    reads, labels = model.reads, model.label_counting
     return {
         "model": model.name,
         "numeric": list(model.numeric),
@@ -182,6 +188,8 @@ def _object(model: CheckedModel) -> dict[str, Any]:
         "rows_per_hour": None if reads is None else reads.per_hour,
         "rows_per_cycle": None if reads is None else reads.per_cycle,
         "rows_per_label": None if reads is None else reads.per_label,
+        "labels_by_difference": None if labels is None else not labels.whole_because,
+        "labels_whole_because": None if labels is None else labels.whole_because or None,
         "queries": [
             {"purpose": query.purpose, "every": query.every, "sql": query.sql, "plan": list(query.plan)}
             for query in model.queries

@@ -194,7 +194,7 @@ def pending(app: App, name: str, as_of: int) -> CycleReport:
     try:
         (model, caches), state = app.prepared(name, as_of), app.store.state(name)
         caches.panes.load(model.oldest_pane(as_of) - model.longest_window())
-        changes = find_changes(model, caches.panes, state, as_of)
+        changes = find_changes(model, caches.panes, state, as_of, write=False)
         panes = {pane.start for pane in (*changes.waiting, *app.store.waiting(name))}
     except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others
         return replace(report, error=described(error))

@@ -124,6 +124,7 @@ def _model(model: ModelTable, zone: str, hide: Hide) -> ModelSpec:
         families=families_of(model),
         against=tuple(model.against),
         max_series=model.max_series,
+        append_only=None if model.labels is None else model.labels.append_only,
         rules=rules_of(model),
         config=config_content(model, hide),
         config_hash=config_hash(model),

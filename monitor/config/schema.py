@@ -172,6 +172,7 @@ class LabelsTable(BaseModel):
     reported_at: Text | None = None
     reported_at_unit: OtherUnit | None = None
     revision: Text | None = None
+    append_only: bool | None = None
 
 
 class ClassesTable(BaseModel):

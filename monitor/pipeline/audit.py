@@ -1,5 +1,6 @@
 """The audit: once a day the log is compared with what is stored, and what has no pane is counted."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from monitor.core.clock import to_iso
 from monitor.core.errors import SourceUnavailable
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
@@ -22,16 +24,27 @@ from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading
 from monitor.records.rows import Dated, dated
 from monitor.specs.reads import audit_ranges, pane_ranges
-from monitor.specs.rows import PaneFacts, WaitingPane
+from monitor.specs.rows import Event, PaneFacts, WaitingPane
+
+WRONG = "label_differences_wrong"  # kind of event
+DECIDED = "recounted"  # the kind that ends it
 
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """Panes that differ from the log, and figures of the rows that have no pane."""
+    """Panes that differ from the log, and figures of the rows that have no pane.
+
+    Parameters
+    ----------
+    wrong
+        starts of panes whose labels were moved by differences, and are others now; not those that merely
+        have more labels: these became visible late.
+    """
 
     as_of: int | None
     waiting: list[WaitingPane] = field(default_factory=list)
     rows: tuple[MeasurementRow, ...] = ()
+    wrong: tuple[int, ...] = ()
 
 
 def audit(
@@ -72,8 +85,26 @@ def audit(
         uncounted = [*changes.waiting, *waiting, *model.store.waiting(model.name)]
         if not _purged(model, panes, log):
             oldest = max(model.oldest_pane(as_of), log.oldest - log.oldest % reading.pane)
-        waiting += _relabelled(model, panes, {pane.start for pane in uncounted}, oldest, as_of)
+        others = _relabelled(model, panes, {pane.start for pane in uncounted}, oldest, as_of)
+        facts = panes.facts(Part.LABELS)
+        wrong = [
+            in_log.start
+            for in_log in others
+            if facts[in_log.start].labelled_as_of > facts[in_log.start].counted_as_of
+            and in_log.labelled <= facts[in_log.start].labelled
+        ]
+        waiting += [WaitingPane(start=in_log.start, part=Part.LABELS, since=as_of) for in_log in others]
+        return Audited(as_of, waiting, rows, tuple(wrong))
     return Audited(as_of, waiting, rows)
+
+
+def differences_wrong(model: Model, audited: Audited, as_of: int) -> list[Event]:
+    """That differences were wrong: from now on labels are counted whole, until somebody decides."""
+    if not audited.wrong or audited.as_of != as_of:
+        return []
+    oldest = to_iso(min(audited.wrong))
+    detail = json.dumps({"panes": len(audited.wrong), "oldest_pane": oldest})
+    return [Event(model=model.name, at=as_of, kind=WRONG, detail=detail)]
 
 
 def pruned(model: Model, as_of: int, *, is_first: bool) -> tuple[int, int] | None:
@@ -172,8 +203,8 @@ def _differs(stored: PaneFacts | None, in_log: _Rows | None) -> bool:
     return (stored.rows, stored.newest, stored.checksum or in_log[2]) != in_log
 
 
-def _relabelled(model: Model, panes: Panes, waiting: set[int], oldest: int, as_of: int) -> list[WaitingPane]:
-    """Panes from `oldest` on whose labels are not those of the log, all of them uncounted."""
+def _relabelled(model: Model, panes: Panes, waiting: set[int], oldest: int, as_of: int) -> list[PanePart]:
+    """Labels, as the log has them now, of panes from `oldest` on that hold others."""
     facts = panes.facts(Part.LABELS)
     rested = as_of - model.audit_every
     starts = [
@@ -183,7 +214,7 @@ def _relabelled(model: Model, panes: Panes, waiting: set[int], oldest: int, as_o
     ]
     chosen = _turn(model, panes, starts, as_of)
     return [
-        WaitingPane(start=in_log.start, part=Part.LABELS, since=as_of, labels=facts[in_log.start].records)
+        in_log
         for in_log in _labels_of(model, panes, chosen, as_of)
         if _labels_differ(facts[in_log.start], in_log)
     ]
@@ -206,5 +237,5 @@ def _labels_of(model: Model, panes: Panes, starts: list[int], as_of: int) -> Ite
 
 
 def _labels_differ(stored: PaneFacts, in_log: PanePart) -> bool:
-    kept = (stored.rows, stored.records, stored.labelled, stored.newest, stored.checksum)
-    return kept != (in_log.rows, in_log.records, in_log.labelled, in_log.newest, in_log.checksum)
+    kept = (stored.records, stored.labelled, stored.newest, stored.checksum)
+    return kept != (in_log.records, in_log.labelled, in_log.newest, in_log.checksum)

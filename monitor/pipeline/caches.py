@@ -53,6 +53,8 @@ class LastCycle:
         of the sequential tests, by name and key.
     alerts
         those that are pending or firing.
+    whole_labels
+        an audit has found that a difference was wrong, and nobody has decided since.
     pruned
         whether old revisions were deleted in this process.
     """
@@ -63,6 +65,7 @@ class LastCycle:
     first_seen: Mapping[str, int] = field(default_factory=dict)
     ledgers: Mapping[tuple[str, str], Ledger] = field(default_factory=dict)
     alerts: Mapping[Series, Alert] = field(default_factory=dict)
+    whole_labels: bool = False
     pruned: bool = False
 
     @property

@@ -13,7 +13,7 @@ from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import AtOnce, Lease
 from monitor.specs.reads import counted_ranges
 from monitor.specs.rows import WaitingPane
-from monitor.windows.recount import Budget, RecountCandidate, choose
+from monitor.windows.recount import Budget, RecountCandidate, choose, is_due, settles
 
 MOST_PANES = 200
 MOST_ROWS = 100_000  # rows of a chunk held in memory, as far as they are known beforehand
@@ -34,7 +34,10 @@ class Counted:
 
 
 def candidates(
-    model: Model, panes: Panes, waiting: list[WaitingPane], expected: Mapping[int, int]
+    model: Model,
+    panes: Panes,
+    waiting: list[WaitingPane],
+    expected: Mapping[int, int],
 ) -> list[RecountCandidate]:
     """Waiting panes, their parts brought together, with what is known of the last count.
 
@@ -58,10 +61,8 @@ def candidates(
                 start=start,
                 since=min(part.since for part in parts),
                 records_changed=by_records or start not in labels,
-                labels=sum(part.labels for part in parts),
                 counted_as_of=last.counted_as_of if last else None,
                 rows=max(counted, parts_read * expected.get(start, unknown)),
-                records=last.records if last else 0,
             )
         )
     return result
@@ -79,6 +80,32 @@ def merely_outdated(model: Model, panes: Panes, waiting: list[WaitingPane], as_o
         for start in panes.outdated()
         if start >= oldest and start not in by_records
     ]
+
+
+def settling(
+    model: Model, panes: Panes, waiting: list[WaitingPane], as_of: int, age: int | None
+) -> list[WaitingPane]:
+    """Panes that do not wait, but settle with labels that were added since they were counted whole."""
+    if age is None:
+        return []
+    width, there = model.reading.pane, {pane.start for pane in waiting}
+    return [
+        WaitingPane(start=facts.start, part=Part.LABELS, since=as_of)
+        for facts in panes.moved_until(as_of - age)
+        if facts.start not in there and settles(facts.start + width, facts.counted_as_of, as_of, age)
+    ]
+
+
+def overdue(
+    model: Model,
+    panes: Panes,
+    waiting: list[WaitingPane],
+    as_of: int,
+    budget: Budget,
+) -> set[int]:
+    """Starts of the waiting panes whose turn has come."""
+    waits = candidates(model, panes, waiting, {})
+    return {candidate.start for candidate in waits if is_due(candidate, as_of, budget)}
 
 
 def count_waiting(
@@ -112,12 +139,16 @@ def count_waiting(
     LeaseLost
         if another process has taken the model over.
     """
-    chosen = choose(candidates(model, panes, [*waiting, *outdated], expected), as_of, budget)
+    all_of_them = candidates(model, panes, [*waiting, *outdated], expected)
+    chosen = choose(all_of_them, as_of, budget)
     merely = {pane.start for pane in outdated}.difference(pane.start for pane in waiting)
-    by_records = [pane.start for pane in chosen if pane.records_changed]
-    relabelled = {pane.start for pane in chosen if not pane.records_changed}
-    labels = panes.facts(Part.LABELS)
-    rows = {pane.start: pane.rows if pane.records_changed else labels[pane.start].rows for pane in chosen}
+    labels, records = panes.facts(Part.LABELS), panes.facts(Part.RECORDS)
+    relabelled = {pane.start for pane in chosen}.difference(
+        (pane.start for pane in (*waiting, *outdated) if pane.part is Part.RECORDS),
+        (pane.start for pane in chosen if pane.start not in labels or pane.start not in records),
+    )
+    by_records = [pane.start for pane in chosen if pane.start not in relabelled]
+    rows = {pane.start: labels[pane.start].rows if pane.start in relabelled else pane.rows for pane in chosen}
     counted = Counted()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
     for part, starts in ((Part.LABELS, [pane.start for pane in chosen]), (Part.RECORDS, by_records)):
@@ -175,9 +206,9 @@ def _count_chunk(
     counts = model.source.counted(model.spec, part, ranges, model.counting, panes=starts, as_of=as_of)
     if part is Part.LABELS:
         parts = _unpurged(model, panes, counts.parts, relabelled, as_of)
-        panes.put(part, parts, as_of, token=token)
+        panes.put(part, parts, as_of, mapping=model.mapping, token=token)
         return replace(counted, label_rows=counted.label_rows + counts.rows)
-    panes.put(part, counts.parts, as_of, token=token)
+    panes.put(part, counts.parts, as_of, mapping=model.mapping, token=token)
     return replace(
         counted,
         rows=counted.rows + counts.rows,

@@ -13,11 +13,11 @@ from monitor.core.errors import MonitorError
 from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.alerting import accepted_changes, alerted, noticed
-from monitor.pipeline.audit import Audited, audit, pruned
+from monitor.pipeline.audit import Audited, audit, differences_wrong, pruned
 from monitor.pipeline.caches import Caches, LastCycle
 from monitor.pipeline.changes.dirty import Changes, find_changes
 from monitor.pipeline.changes.longer_horizon import drop_other_widths, reach_back
-from monitor.pipeline.count import Counted, count_waiting, merely_outdated, renew
+from monitor.pipeline.count import Counted, count_waiting, merely_outdated, overdue, renew, settling
 from monitor.pipeline.model import Model
 from monitor.pipeline.restoring import read_last
 from monitor.pipeline.sequential.entries import Entered, enter
@@ -79,6 +79,11 @@ class _Cycle:
     tick: Tick
     last: LastCycle
     accepted: Mapping[Series, Acceptance]
+
+    @property
+    def by_difference(self) -> bool:
+        """Whether labels are added to their panes where that is exact."""
+        return not (self.last.whole_labels or self.model.whole_labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +154,16 @@ def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, li
     changes, audited = _changes(cycle, state)
     counted = _counted(cycle, changes)
     renew(model, tick.lease)
-    settling = _settling(cycle, changes, audited)
+    settling, confirmed = _settling(cycle, changes, audited)
     results = _measured(cycle, settling, changes, audited)
-    rows_read = changes.read + counted.rows + counted.label_rows
+    label_rows = counted.label_rows + confirmed.label_rows
+    rows_read = changes.read + counted.rows + label_rows
     snapshots = _committed(cycle, settling.state, results, rows_read)
     report = CycleReport(
         model=model.name,
         as_of=tick.as_of,
         rows_read=counted.rows,
-        label_rows_read=counted.label_rows,
+        label_rows_read=label_rows + changes.label_rows,
         panes_counted=counted.panes,
         panes_waiting=len({pane.start for pane in settling.waiting}),
         measurements=len(results.rows),
@@ -182,7 +188,9 @@ def _begun(model: Model, caches: Caches, tick: Tick, state: ModelState) -> _Cycl
 def _changes(cycle: _Cycle, state: ModelState) -> tuple[Changes, Audited]:
     """What changed in the log, and what the audit found; all of it waits from now on."""
     model, panes, as_of = cycle.model, cycle.caches.panes, cycle.tick.as_of
-    changes = find_changes(model, panes, state, as_of)
+    changes = find_changes(
+        model, panes, state, as_of, token=cycle.tick.token, by_difference=cycle.by_difference
+    )
     if cycle.caches.last is None:
         changes = reach_back(model, panes, changes, as_of)
     audited = audit(model, panes, changes, cycle.last.audit, as_of)
@@ -191,35 +199,58 @@ def _changes(cycle: _Cycle, state: ModelState) -> tuple[Changes, Audited]:
     return changes, audited
 
 
+def _budget(cycle: _Cycle, settling_age: int | None) -> Budget:
+    model = cycle.model
+    return Budget(
+        rows=model.spec.recount_rows,
+        pane=model.reading.pane,
+        settling_age=settling_age,
+        by_difference=cycle.by_difference,
+    )
+
+
 def _counted(cycle: _Cycle, changes: Changes) -> Counted:
     """Count the panes whose turn it is."""
     model, panes, tick = cycle.model, cycle.caches.panes, cycle.tick
-    waiting = model.store.waiting(model.name)
+    waiting, age = model.store.waiting(model.name), changes.state.settling_age
     return count_waiting(
         model,
         panes,
         waiting,
         merely_outdated(model, panes, waiting, tick.as_of),
         as_of=tick.as_of,
-        budget=Budget(
-            rows=model.spec.recount_rows,
-            pane=model.reading.pane,
-            every=model.spec.every,
-            settling_age=changes.state.settling_age,
-        ),
+        budget=_budget(cycle, age),
         expected=changes.rows,
         lease=tick.lease,
         stopping=tick.stopping,
     )
 
 
-def _settling(cycle: _Cycle, changes: Changes, audited: Audited) -> _Settling:
-    model, panes, as_of = cycle.model, cycle.caches.panes, cycle.tick.as_of
+def _settling(cycle: _Cycle, changes: Changes, audited: Audited) -> tuple[_Settling, Counted]:
+    """How labels have come in; panes that settle now are counted whole before, if differences moved them."""
+    model, panes, tick, as_of = cycle.model, cycle.caches.panes, cycle.tick, cycle.tick.as_of
     waiting = model.store.waiting(model.name)
     waiting += merely_outdated(model, panes, waiting, as_of)
-    truth = truths(model, panes, changes.state, as_of, waiting)
+    budget = _budget(cycle, changes.state.settling_age)
+    late = overdue(model, panes, waiting, as_of, budget)
+    truth = truths(model, panes, changes.state, as_of, waiting, late)
+    settle_now = settling(model, panes, waiting, as_of, truth.age)
+    confirmed = count_waiting(
+        model,
+        panes,
+        settle_now,
+        [],
+        as_of=as_of,
+        budget=_budget(cycle, truth.age),
+        expected={},
+        lease=tick.lease,
+        stopping=tick.stopping,
+    )
+    if settle_now:
+        truth = replace(truth, panes=panes.labelled(as_of, {pane.start for pane in waiting}, late))
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
-    return _Settling(state, waiting, truth, panes.lacking(pane.start for pane in waiting))
+    lacking = panes.lacking(pane.start for pane in waiting)
+    return _Settling(state, waiting, truth, lacking), confirmed
 
 
 def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Audited) -> _Results:
@@ -237,13 +268,15 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         shown=cycle.tick.shown,
     )
     entered = enter(model, caches.panes, before.ledgers, state, truth, lacking)
-    events = newly_seen(model, caches.panes.versions, before.first_seen, as_of)
+    seen_first = newly_seen(model, caches.panes.versions, before.first_seen, as_of)
+    wrong = differences_wrong(model, audited, as_of)
     last = replace(
         before,
         settled=measured.newest_settled,
         audit=audited.rows,
         late=late_rows(as_of, changes, before.late),
-        first_seen={**before.first_seen, **{event.subject: event.at for event in events}},
+        first_seen={**before.first_seen, **{event.subject: event.at for event in seen_first}},
+        whole_labels=before.whole_labels or bool(wrong),
         ledgers=entered.ledgers,
     )
     oldest_needed = model.oldest_needed(as_of, last.settled_ends, cycle.accepted.values())
@@ -251,11 +284,13 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
     figures = [
         *last.audit,
         *last.late,
-        *waiting_rows(as_of, settling.waiting),
+        *waiting_rows(as_of, settling.waiting, whole_labels=last.whole_labels),
         *age_rows(as_of, seen),
         *first_seen_rows(last.first_seen),
     ]
-    return _Results(measured=measured, entered=entered, figures=figures, events=events, last=last)
+    return _Results(
+        measured=measured, entered=entered, figures=figures, events=[*seen_first, *wrong], last=last
+    )
 
 
 def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: int) -> int:

@@ -1,21 +1,24 @@
 """A model as it is configured, with its engines: what a cycle works on. Nothing of it changes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 
 from monitor.alerts.rules import Acceptance
 from monitor.core.clock import DAY, floor_to
 from monitor.records.counting import Counting
+from monitor.records.labels.count_labels import COUNTED_BY
 from monitor.records.reading import Reading
 from monitor.records.reference import Reference
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import AtOnce, Source, Store
 from monitor.specs.reads import oldest_pane
 from monitor.specs.rows import ModelState
+from monitor.states.grids import content_hash
 from monitor.windows.ends import reach
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Model:
     """One model in one run.
 
@@ -48,6 +51,20 @@ class Model:
     at_once: AtOnce | None = None
     audit_every: int = DAY
     retention: int | None = None
+
+    @cached_property
+    def mapping(self) -> str:
+        """Hash of what labels are read by, and of how they are counted: a difference has it in common."""
+        predictions, labels = self.spec.predictions, self.spec.labels
+        columns = [pair for pair in predictions.columns if not pair[0].startswith("feature:")]
+        read = [predictions.table, predictions.query, predictions.where, columns]
+        by_labels = None if labels is None else asdict(labels)
+        return content_hash([COUNTED_BY, read, by_labels, self.reading.horizon, self.reading.tolerance])
+
+    @cached_property
+    def whole_labels(self) -> str:
+        """Why labels are never counted by difference, by a look at the source; empty: where that is exact."""
+        return self.source.counts_labels_whole(self.spec)
 
     @property
     def name(self) -> str:

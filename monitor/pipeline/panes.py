@@ -1,7 +1,8 @@
 """Counted panes in memory: a cache of the store, with sums of whole days."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -9,13 +10,15 @@ from monitor.core.clock import DAY, SECOND, floor_to
 from monitor.core.typing import Ints
 from monitor.records.checksum import wrapped
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.pane import PanePart, Part
+from monitor.records.pane import PanePart, Part, moved_parts
 from monitor.specs.protocols import Store
 from monitor.specs.rows import PaneFacts
-from monitor.states.counters import Counters, Layout
+from monitor.states.counters import Counters, Layout, moved_all
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.fold import fold
 from monitor.windows.settling import Delays, LabelledPanes
+
+_COLUMNS = attrgetter("start", "counted_as_of", "rows", "records", "labelled", "checksum", "labelled_as_of")
 
 
 @dataclass(slots=True)
@@ -101,18 +104,24 @@ class Panes:
         uncounted = {start for start in waiting if any(start not in facts for facts in counted)}
         return _ints(sorted(uncounted.union(self.outdated())))
 
-    def put(self, part: Part, panes: Sequence[PanePart], as_of: int, *, token: int | None = None) -> None:
-        """Save counted parts, under the lease that the token is of, and keep them."""
+    def put(
+        self, part: Part, panes: Sequence[PanePart], as_of: int, *, mapping: str, token: int | None = None
+    ) -> None:
+        """Save parts that were counted whole, under the lease that the token is of, and keep them."""
         parts = self._parts[part]
         layout = parts.kept_as
-        self._store.save_panes(self._model, part, panes, layout=layout, as_of=as_of, token=token)
+        self._store.save_panes(
+            self._model, part, panes, layout=layout, mapping=mapping, as_of=as_of, token=token
+        )
         for pane in panes:
             self._keep(part, pane)
             parts.facts[pane.start] = PaneFacts(
                 start=pane.start,
                 part=part,
                 counted_as_of=as_of,
+                labelled_as_of=as_of,
                 layout=layout,
+                mapping=mapping,
                 rows=pane.rows,
                 newest=pane.newest,
                 records=pane.records,
@@ -121,6 +130,71 @@ class Panes:
             )
         parts.outdated.difference_update(pane.start for pane in panes)
         parts.columns = _replaced(parts.columns, columns_of(parts.facts[pane.start] for pane in panes))
+
+    def move(
+        self, pairs: Sequence[tuple[PanePart, PanePart]], as_of: int, *, token: int | None, write: bool
+    ) -> set[int]:
+        """Put what some records add to the labels parts now in place of what they added; which were moved.
+
+        Parameters
+        ----------
+        pairs
+            what they added, and what they add now, of each pane.
+        write
+            False: nothing is kept.
+        """
+        parts = self._parts[Part.LABELS]
+        stood = [self._stood(after.start) for _, after in pairs]
+        moves = zip(moved_parts(parts.layout, stood, pairs), pairs, strict=True)
+        sound = [(part, pair) for part, pair in moves if part is not None]
+        moved = [part for part, _ in sound]
+        if write:
+            facts = [parts.facts[part.start] for part in moved]
+            self._store.move_panes(self._model, moved, facts, as_of=as_of, token=token)
+            days = self._moved_days([pair for _, pair in sound])
+            for part, fact in zip(moved, facts, strict=True):
+                self._keep(Part.LABELS, part)
+                parts.facts[part.start] = replace(
+                    fact,
+                    labelled_as_of=as_of,
+                    newest=part.newest,
+                    labelled=part.labelled,
+                    checksum=part.checksum,
+                )
+            parts.days.update(days)
+            parts.columns = _replaced(parts.columns, columns_of(parts.facts[part.start] for part in moved))
+        return {part.start for part in moved}
+
+    def _stood(self, start: int) -> PanePart:
+        parts = self._parts[Part.LABELS]
+        facts = parts.facts[start]
+        return PanePart(
+            start,
+            parts.strata[start],
+            facts.rows,
+            facts.newest,
+            facts.records,
+            facts.labelled,
+            facts.checksum,
+        )
+
+    def _moved_days(self, pairs: Sequence[tuple[PanePart, PanePart]]) -> dict[int, Strata]:
+        """Sums of days of which panes move, so far as they are kept."""
+        parts = self._parts[Part.LABELS]
+        by_day: dict[int, dict[Stratum, tuple[list[Counters], list[Counters]]]] = {}
+        for before, after in pairs:
+            day = floor_to(after.start, DAY)
+            for stratum, counters in after.strata.items() if day in parts.days else ():
+                taken, added = by_day.setdefault(day, {}).setdefault(stratum, ([], []))
+                taken.append(before.strata[stratum])
+                added.append(counters)
+        places = [(day, stratum) for day, strata in by_day.items() for stratum in strata]
+        moves = [(parts.days[day][stratum], *by_day[day][stratum]) for day, stratum in places]
+        days: dict[int, Strata] = {day: parts.days[day] for day in by_day}
+        for (day, stratum), total in zip(places, moved_all(parts.layout, moves), strict=True):
+            assert total is not None, "what no pane falls below no sum of panes does"
+            days[day] = {**days[day], stratum: total}
+        return days
 
     def facts(self, part: Part) -> Mapping[int, PaneFacts]:
         """Facts by start."""
@@ -139,20 +213,20 @@ class Panes:
 
     def seen(self, part: Part, start: int, end: int) -> int:
         """A number that changes with every row counted in [start, end), or every label and late record."""
-        starts, _, rows, records, _, checksum = self._parts[part].columns
+        starts, _, rows, records, _, checksum, _ = self._parts[part].columns
         first, last = np.searchsorted(starts, [start, end])
         seen = checksum + (rows if part is Part.RECORDS else records)
         return int(wrapped(seen[first:last].sum()))
 
     def records(self, start: int, end: int) -> int:
         """Records counted in [start, end)."""
-        starts, _, _, records, _, _ = self._parts[Part.RECORDS].columns
+        starts, _, _, records, *_ = self._parts[Part.RECORDS].columns
         first, last = np.searchsorted(starts, [start, end])
         return int(records[first:last].sum())
 
     def newest_event(self, part: Part) -> int | None:
         """Newest event time of a log without `logged_at`; of labels the end of the newest pane with any."""
-        starts, _, rows, _, labelled, _ = self._parts[part].columns
+        starts, _, rows, _, labelled, *_ = self._parts[part].columns
         held = np.flatnonzero(rows if part is Part.RECORDS else labelled)
         if not len(held):
             return None
@@ -161,30 +235,28 @@ class Panes:
             return start + self._counting.reading.pane
         return self._parts[part].facts[start].newest
 
-    def labelled(self, as_of: int, waiting: Mapping[int, int]) -> LabelledPanes:
-        """Labels parts as settling sees them; a pane that does not wait is as good as counted now.
+    def labelled(self, as_of: int, waiting: Collection[int], overdue: Iterable[int]) -> LabelledPanes:
+        """Labels parts as settling sees them; a pane that nothing was added to is as good as counted now.
 
         Parameters
         ----------
         waiting
-            labels reported since the last count, by start, of the panes that wait.
+            starts of the panes that wait.
+        overdue
+            starts of those of them whose turn has come, and of others of which no count stands.
         """
-        starts, counted, _, records, labelled, _ = self._parts[Part.LABELS].columns
-        uncounted = np.zeros_like(starts)
-        late = np.zeros(len(starts), dtype=bool)
-        for at, start in zip(np.searchsorted(starts, _ints(waiting)).tolist(), waiting, strict=True):
-            if at < len(starts) and starts[at] == start:
-                late[at], uncounted[at] = True, waiting[start]
-        counted_panes = LabelledPanes(
+        starts, counted, _, records, labelled, _, moved = self._parts[Part.LABELS].columns
+        late = np.isin(starts, _ints(waiting))
+        panes = LabelledPanes(
             start=starts,
-            counted_as_of=np.where(late, counted, as_of),
+            counted_as_of=np.where(late, moved, as_of),
+            whole_as_of=np.where(late | (moved > counted), counted, as_of),
             records=records,
             labelled=labelled,
-            uncounted=uncounted,
         )
-        return counted_panes.with_uncounted(self.lacking(waiting))
+        return panes.with_uncounted(_ints(sorted({*self.lacking(waiting).tolist(), *overdue})))
 
-    def delays(self, heard: int, waiting: Mapping[int, int]) -> Delays:
+    def delays(self, heard: int, waiting: Collection[int]) -> Delays:
         """Reported delays of all panes, with the age up to which each can show them.
 
         Parameters
@@ -197,7 +269,7 @@ class Panes:
         starts = [start for start in parts.delays if start in parts.facts]
         index = [parts.delays[start][0] for start in starts]
         count = [parts.delays[start][1] for start in starts]
-        counted = _ints(parts.facts[start].counted_as_of if start in waiting else heard for start in starts)
+        counted = _ints(parts.facts[start].labelled_as_of if start in waiting else heard for start in starts)
         ages = (np.minimum(counted, heard) - _ints(starts) - pane) / SECOND
         flat = np.concatenate([_ints([]), *index])
         width = len(DELAY_EDGES) + 1
@@ -207,6 +279,13 @@ class Panes:
             count=np.concatenate([_ints([]), *count]),
             age=np.repeat(ages, [len(cells) for cells in index]),
         )
+
+    def moved_until(self, end: int) -> list[PaneFacts]:
+        """Facts of labels of panes that end by then, with differences since they were counted whole."""
+        parts = self._parts[Part.LABELS]
+        starts, counted, *_, moved = parts.columns
+        older = (moved > counted) & (starts + self._counting.reading.pane <= end)
+        return [parts.facts[start] for start in starts[older].tolist()]
 
     def _keep(self, part: Part, pane: PanePart) -> None:
         parts = self._parts[part]
@@ -244,12 +323,9 @@ def _whole(strata: Strata) -> Strata:
 
 
 def columns_of(facts: Iterable[PaneFacts]) -> Ints:
-    """Columns of facts: start (ascending), counted_as_of, rows, records, labelled, checksum; int64."""
-    rows = sorted(
-        (fact.start, fact.counted_as_of, fact.rows, fact.records, fact.labelled, fact.checksum)
-        for fact in facts
-    )
-    return np.asarray(rows, dtype=np.int64).reshape(-1, 6).T.copy()
+    """Columns of facts, int64, ascending by start: see `_COLUMNS`."""
+    rows = sorted(_COLUMNS(fact) for fact in facts)
+    return np.asarray(rows, dtype=np.int64).reshape(-1, 7).T.copy()
 
 
 def left_behind(records: Ints, labels: Ints) -> Ints:

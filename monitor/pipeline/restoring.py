@@ -1,11 +1,21 @@
 """What a process goes on from: what was committed last, read from the store."""
 
+from collections.abc import Iterable
+
 from monitor.measures.rows import Truth
+from monitor.pipeline.audit import DECIDED, WRONG
 from monitor.pipeline.caches import LastCycle, NewestSettled
 from monitor.pipeline.model import Model
 from monitor.pipeline.sequential.entries import ledgers_of
 from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, WAITING
+from monitor.specs.rows import Event
 from monitor.windows.settling import Settled
+
+
+def counts_whole(events: Iterable[Event]) -> bool:
+    """Whether a difference was found wrong, and nobody has decided since: `events` in their order."""
+    decisive = [event.kind for event in events if event.kind in (WRONG, DECIDED)]
+    return decisive[-1:] == [WRONG]
 
 
 def read_last(model: Model, as_of: int) -> LastCycle:
@@ -28,5 +38,6 @@ def read_last(model: Model, as_of: int) -> LastCycle:
         late=tuple(row for name in LATE for row in figures if row.measure == name),
         first_seen={event.subject: event.at for event in store.events(model.name, FIRST_SEEN)},
         ledgers=ledgers_of(model),
+        whole_labels=counts_whole(store.events(model.name)),
         alerts={alert.series: alert for _, alert in store.alerts(model.name)},
     )

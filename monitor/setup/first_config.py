@@ -12,6 +12,7 @@ import numpy as np
 
 from monitor.advice.findings import ENOUGH, needed_horizon
 from monitor.advice.inspect import Inspection, inspect_model
+from monitor.advice.label_counting import LabelCounting, label_counting
 from monitor.advice.silence import silence_warnings
 from monitor.config.fill import Filling
 from monitor.config.load import settings_of
@@ -95,6 +96,8 @@ class FirstConfig:
         what `check` says of it.
     variables
         names of environment variables that it needs.
+    label_counting
+        how its labels will be counted; None: it has none, or faults.
     """
 
     text: str
@@ -102,6 +105,7 @@ class FirstConfig:
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    label_counting: LabelCounting | None = None
 
 
 def first_config(
@@ -154,10 +158,11 @@ def first_config(
         checked, model = _check(draft, source, {**environ, **secrets}, now)
         draft = replace(draft, horizon=_horizon(checked, model))
         if draft.horizon is not None:
-            checked, _ = _check(draft, source, {**environ, **secrets}, now)
+            checked, model = _check(draft, source, {**environ, **secrets}, now)
+        labelling = None if checked.faults else label_counting(model, source, checked.warnings)
     finally:
         source.close()
-    return FirstConfig(config_text(draft), (), checked.faults, checked.warnings, tuple(secrets))
+    return FirstConfig(config_text(draft), (), checked.faults, checked.warnings, tuple(secrets), labelling)
 
 
 def _draft(
@@ -286,5 +291,6 @@ def _left_to_do(config: FirstConfig) -> list[str]:
     lines = [f"fill in before use: {role} (no column looks like it)" for role in config.missing]
     lines += [f"fault: {text}" for text in config.faults]
     lines += [f"warning: {text}" for text in config.warnings]
+    lines += [] if config.label_counting is None else [str(config.label_counting)]
     lines += [f"set the environment variable {name} where the monitor runs" for name in config.variables]
     return lines

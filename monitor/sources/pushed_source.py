@@ -85,6 +85,15 @@ class PushedSource(SqlSource):
             )
         )
 
+    def labels_read(self, model: ModelSpec) -> str | None:
+        """What `check` says of the labels of a model; None: it has none."""
+        if model.labels is None:
+            return None
+        return (
+            "labels are read, not grouped: their checksum needs id, times and label of each record, "
+            "and exact sums its raw score"
+        )
+
 
 @dataclass(slots=True)
 class _Compared:

@@ -74,8 +74,8 @@ class Retries:
         *,
         width: int,
         most: int,
-    ) -> Iterator[pa.Table]:
-        """Rows of a span, slice by slice; a slice that takes too long is cut in halves, a few times at most.
+    ) -> Iterator[tuple[Range, pa.Table]]:
+        """Pieces of a span and their rows; one that takes too long is cut in halves, a few times at most.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Retries:
                 width = widest = max((piece[1] - start) // 2, 1)
                 continue
             rows = table.num_rows
-            yield table
+            yield piece, table
             start = piece[1]
             width = min(max(width * most // max(rows, most // _WIDENED, 1), _NARROWEST), widest)
 

@@ -22,6 +22,7 @@ from monitor.sources.meter import Meter, MeteredSession, Usage
 from monitor.sources.retries import Retries
 from monitor.sources.sql import changes, scan
 from monitor.sources.sql.changes import Wanted
+from monitor.sources.sql.relabelled import read_relabelled, why_whole
 from monitor.sources.sql.relations import look
 from monitor.sources.sql.statements import Session
 from monitor.specs.model import ModelSpec
@@ -107,6 +108,33 @@ class SqlSource:
     def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         """`event_time`, `reported_at` of predictions whose labels were reported from `since` on."""
         yield from self._changed(changes.read_changed_labels, model, Wanted(since, as_of, bounds))
+
+    def relabelled(
+        self, model: ModelSpec, *, since: int, cursor: int, as_of: int, bounds: Range
+    ) -> Iterator[tuple[Range, pa.Table]]:
+        """Records of which a label was reported from `since` on, by pieces of the time of reports.
+
+        Those of a cycle or two are one piece; after a longer pause a piece holds about 200,000 rows.
+        """
+        engine, first = self.reader.engine, min(cursor, as_of)
+        most = self.slice_rows or retries.ROWS
+        recent = as_of - since <= 2 * max(model.every, DAY)
+
+        def reported(piece: Range) -> Range:
+            return (since, piece[1]) if piece[0] == first else piece
+
+        def read(session: Session, piece: Range) -> Batches:
+            undated = piece[0] == first
+            yield read_relabelled(session, engine, model, bounds, reported(piece), undated=undated)
+
+        whole = Retries(partial(self.session, whole=True), self._retries.sleep)
+        width = as_of + 1 - first if recent else HOUR * most // retries.ROWS
+        for piece, table in whole.slices(read, (first, as_of + 1), width=width, most=most):
+            yield reported(piece), table
+
+    def counts_labels_whole(self, model: ModelSpec) -> str:
+        """Why labels of a model cannot be counted by difference; empty: they can."""
+        return self._retries.run(lambda session: why_whole(session, self.reader.engine, model))
 
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""
@@ -215,7 +243,7 @@ class SqlSource:
             return
         rows = 0
         whole = Retries(partial(self.session, whole=True), self._retries.sleep)
-        for table in whole.slices(read, span, width=width, most=most):
+        for _, table in whole.slices(read, span, width=width, most=most):
             rows += table.num_rows
             yield table
         if wanted.since is None:

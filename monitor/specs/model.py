@@ -138,6 +138,8 @@ class ModelSpec:
         of measures that are wanted, of those that a model may leave out.
     against
         what windows are compared with beside the reference: "previous", or trailing spans, "28d".
+    append_only
+        rows of labels are only ever added; None: told by the revision, or the table's key.
     formerly
         name that its history had, if it was renamed.
     rules
@@ -176,6 +178,7 @@ class ModelSpec:
     families: frozenset[Family] = OPTIONAL_FAMILIES
     against: tuple[str, ...] = ()
     max_series: int = 2_000
+    append_only: bool | None = None
     formerly: str | None = None
     rules: tuple[Rule, ...] = ()
     config: str = "{}"

@@ -1,6 +1,6 @@
 """What the pipeline asks of the rim. Each has a real adapter and a twin in memory for tests."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,7 @@ from monitor.specs.rows import (
 )
 
 Range = tuple[int, int]
+OTHER_TIMES = "other_times"  # column of `Source.relabelled`
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,23 @@ class Source(Protocol):
 
     def changed_labels(self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range) -> Batches:
         """`event_time`, `reported_at` of predictions whose labels were reported from `since` on."""
+        ...
+
+    def relabelled(
+        self, model: ModelSpec, *, since: int, cursor: int, as_of: int, bounds: Range
+    ) -> Iterator[tuple[Range, pa.Table]]:
+        """All rows of the records of which a label was reported from `since` on, with all of their labels.
+
+        By pieces of the time of reports, each with the records of which one was reported within it, and some
+        more; labels without a time come with the first piece, which reaches beyond the cursor.
+
+        Rows of which a time is a text of another format than others near them have their event time,
+        microseconds, in the column `OTHER_TIMES`, if it can be read: a whole count says what they are.
+        """
+        ...
+
+    def counts_labels_whole(self, model: ModelSpec) -> str:
+        """Why labels of a model cannot be counted by difference, for people; empty: they can."""
         ...
 
     def records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
@@ -184,10 +202,29 @@ class Store(Protocol):
         panes: Sequence[PanePart],
         *,
         layout: str,
+        mapping: str = "",
         as_of: int,
         token: int | None = None,
     ) -> None:
-        """Store counted parts and take them off the waiting list, in one transaction."""
+        """Store parts that were counted whole and take them off the waiting list, in one transaction."""
+        ...
+
+    def move_panes(
+        self,
+        model: str,
+        parts: Sequence[PanePart],
+        stood: Sequence[PaneFacts],
+        *,
+        as_of: int,
+        token: int | None = None,
+    ) -> None:
+        """Store labels parts that a difference has moved, in place of those with these facts.
+
+        Raises
+        ------
+        StoreError
+            if one of them is another by now; nothing is written.
+        """
         ...
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:

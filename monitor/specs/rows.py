@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from monitor.records.pane import Part
 
-SeenAgain: TypeAlias = tuple[tuple[int, int], ...] | None
+SeenAgain: TypeAlias = tuple[tuple[int, int, int], ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +44,28 @@ class WaitingPane:
     start: int
     part: Part
     since: int
-    labels: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaneFacts:
-    """What is known of a stored pane part without decoding it."""
+    """What is known of a stored pane part without decoding it.
+
+    Parameters
+    ----------
+    counted_as_of
+        of the last whole count.
+    labelled_as_of
+        of the last difference of its labels since then; without one that of the count.
+    mapping
+        hash of what the rows were read by, see `Model.mapping`; empty: not known.
+    """
 
     start: int
     part: Part
     counted_as_of: int
+    labelled_as_of: int
     layout: str
+    mapping: str
     rows: int
     newest: int | None
     records: int
@@ -79,7 +90,8 @@ class ModelState:
     settling_age
         from which windows could settle at the last cycle; None: not known yet.
     seen_again, rows_seen_again
-        (start of a pane, its labels or rows) that the next search for changes sees again; None: not known.
+        (start of a pane, its labels or rows, the checksum of their moments) that the next search for changes
+        sees again; None: not known.
     """
 
     as_of: int | None = None

@@ -1,18 +1,20 @@
 """Counters: the one state. A sparse vector of int64 counts over a layout of named blocks.
 
-Counters form a commutative monoid: they merge by addition of integers, in any order and grouping, with
-equal results. Every view that a measure reads (histogram, confusion, score table, sums) is a block.
+Counters merge by addition of integers, in any order and grouping, with equal results; what was added can be
+taken away again. Every view that a measure reads (histogram, confusion, score table, sums) is a block.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from monitor.core.errors import GridMismatch
-from monitor.core.typing import Ints
+from monitor.core.typing import Bools, Ints
 from monitor.states import grids, sums
 
 
@@ -193,6 +195,70 @@ class Counters:
 
     def __hash__(self) -> int:
         return hash((self.layout.hash, self.index.tobytes(), self.value.tobytes()))
+
+
+Moved: TypeAlias = tuple[Counters, Sequence[Counters], Sequence[Counters]]
+"""Counters, what is to be taken away from them, what is to be added."""
+
+
+def moved_all(layout: Layout, moves: Sequence[Moved]) -> list[Counters | None]:
+    """The counters after each move, exactly; None: a count would fall below 0.
+
+    Cost: that of the non-zero counters, all moves at once.
+    """
+    stood, value = _numbered([(counters,) for counters, _, _ in moves])
+    key, change = _added(
+        _numbered([after for _, _, after in moves]), _numbered([before for _, before, _ in moves], -1)
+    )
+    position = key % layout.size
+    at = np.minimum(np.searchsorted(layout.lo, position), max(len(layout.lo) - 1, 0))
+    if len(layout.lo) and (is_lo := layout.lo[at] == position).any():
+        carry = (_found(stood, value, key[is_lo])[2] + change[is_lo]) >> sums.BITS
+        change[is_lo] -= carry << sums.BITS
+        hi = key[is_lo] - position[is_lo] + layout.hi[at[is_lo]]
+        key, change = _added((key, change), (hi, carry))
+    place, there, before = _found(stood, value, key)
+    total = before + change
+    low = key[total < 0]
+    refused = set((low[~np.isin(low % layout.size, layout.hi)] // layout.size).tolist())
+    value[place[there]] = total[there]
+    new = np.searchsorted(stood, key[~there])
+    stood, value = np.insert(stood, new, key[~there]), np.insert(value, new, total[~there])
+    stood, value = stood[value != 0], value[value != 0]
+    bounds = np.searchsorted(stood, np.arange(len(moves) + 1) * layout.size).tolist()
+    return [
+        None
+        if number in refused
+        else Counters(layout, stood[first:last] - number * layout.size, value[first:last].copy())
+        for number, (first, last) in enumerate(pairwise(bounds))
+    ]
+
+
+_Keyed: TypeAlias = tuple[Ints, Ints]  # number x size of the layout + position, ascending; value
+
+
+def _numbered(many: Sequence[Sequence[Counters]], sign: int = 1) -> _Keyed:
+    none = np.empty(0, dtype=np.int64)
+    flat = [(number, counters) for number, each in enumerate(many) for counters in each]
+    keys = [counters.index + number * counters.layout.size for number, counters in flat]
+    values = [counters.value for _, counters in flat]
+    return np.concatenate([none, *keys]), np.concatenate([none, *values]) * sign
+
+
+def _added(first: _Keyed, second: _Keyed) -> _Keyed:
+    key, slot = np.unique(np.concatenate([first[0], second[0]]), return_inverse=True)
+    total = np.zeros(len(key), dtype=np.int64)
+    np.add.at(total, slot, np.concatenate([first[1], second[1]]))
+    return key, total
+
+
+def _found(among: Ints, value: Ints, key: Ints) -> tuple[Ints, Bools, Ints]:
+    """Place of each key among ascending ones, whether it is there, and its value, else 0."""
+    if not len(among):
+        return np.zeros_like(key), np.zeros(len(key), dtype=bool), np.zeros_like(key)
+    place = np.minimum(np.searchsorted(among, key), len(among) - 1)
+    there = among[place] == key
+    return place, there, np.where(there, value[place], 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

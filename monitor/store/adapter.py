@@ -81,12 +81,26 @@ class SqlStore:
         panes: Sequence[PanePart],
         *,
         layout: str,
+        mapping: str = "",
         as_of: int,
         token: int | None = None,
     ) -> None:
         """Store counted parts and take them off the waiting list, in one transaction."""
         with self._fenced(model, token) as connection:
-            save_parts(connection, self.run, model, part, panes, layout=layout, as_of=as_of)
+            save_parts(connection, self.run, model, part, panes, layout=layout, mapping=mapping, as_of=as_of)
+
+    def move_panes(
+        self,
+        model: str,
+        parts: Sequence[PanePart],
+        stood: Sequence[PaneFacts],
+        *,
+        as_of: int,
+        token: int | None = None,
+    ) -> None:
+        """Store labels parts that a difference has moved, all in place of what stood, or none."""
+        with self._fenced(model, token) as connection:
+            panes.move_parts(connection, self.run, model, parts, stood, as_of=as_of)
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:
         """Delete a model's panes, and what waits: they are of another width."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, select
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, select, update
 
 from monitor.core.clock import to_iso
-from monitor.core.errors import CodecError, damaged
+from monitor.core.errors import CodecError, StoreError, damaged
 from monitor.records import codec
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
@@ -21,7 +22,9 @@ _FACTS = (
     panes.c.start,
     panes.c.part,
     panes.c.counted_as_of,
+    func.coalesce(panes.c.labelled_as_of, panes.c.counted_as_of),
     panes.c.layout,
+    func.coalesce(panes.c.mapping, ""),
     panes.c.rows,
     panes.c.newest,
     panes.c.records,
@@ -38,7 +41,7 @@ _STORED = (
     panes.c.blob,
 )
 _WAITING = (
-    select(waiting.c.start, waiting.c.part, waiting.c.since, waiting.c.labels)
+    select(waiting.c.start, waiting.c.part, waiting.c.since)
     .where(waiting.c.run == bindparam("run"), waiting.c.model == bindparam("model"))
     .order_by(waiting.c.since, waiting.c.start, waiting.c.part)
 )
@@ -48,6 +51,25 @@ _COUNTED = delete(waiting).where(
         waiting.c.model == bindparam("of_model"),
         waiting.c.part == bindparam("of_part"),
         waiting.c.start == bindparam("of_start"),
+    )
+)
+_MOVED = (
+    update(panes)
+    .where(
+        panes.c.run == bindparam("of_run"),
+        panes.c.model == bindparam("of_model"),
+        panes.c.part == Part.LABELS.value,
+        panes.c.start == bindparam("new_start"),
+        panes.c.counted_as_of == bindparam("stood_counted"),
+        func.coalesce(panes.c.labelled_as_of, panes.c.counted_as_of) == bindparam("stood_labelled"),
+    )
+    .values(
+        labelled_as_of=bindparam("as_of"),
+        codec=bindparam("new_codec"),
+        newest=bindparam("new_newest"),
+        labelled=bindparam("new_labelled"),
+        checksum=bindparam("new_checksum"),
+        blob=bindparam("new_blob"),
     )
 )
 
@@ -60,32 +82,62 @@ def save_parts(
     parts: Sequence[PanePart],
     *,
     layout: str,
+    mapping: str = "",
     as_of: int,
 ) -> None:
-    """Store parts, in place of what is there, and take them off the waiting list."""
+    """Store parts that were counted whole, in place of what is there, and take them off the waiting list."""
     if not parts:
         return
-    owner = {"run": run, "model": model, "part": part.value, "layout": layout, "counted_as_of": as_of}
-    put(
-        connection,
-        panes,
-        [
-            owner
-            | {
-                "start": int(pane.start),
-                "codec": codec.VERSION,
-                "rows": int(pane.rows),
-                "newest": None if pane.newest is None else int(pane.newest),
-                "records": int(pane.records),
-                "labelled": int(pane.labelled),
-                "checksum": int(pane.checksum),
-                "blob": blob,
-            }
-            for pane, blob in zip(parts, codec.encode(parts), strict=True)
-        ],
-    )
+    key = {"run": run, "model": model, "part": part.value}
+    counted = {"layout": layout, "mapping": mapping, "counted_as_of": as_of, "labelled_as_of": as_of}
+    put(connection, panes, [key | counted | row for row in _rows(parts)])
     key = {"of_run": run, "of_model": model, "of_part": part.value}
     connection.execute(_COUNTED, [key | {"of_start": int(pane.start)} for pane in parts])
+
+
+def _rows(parts: Sequence[PanePart]) -> list[dict[str, Any]]:
+    return [
+        {
+            "start": int(pane.start),
+            "codec": codec.VERSION,
+            "rows": int(pane.rows),
+            "newest": None if pane.newest is None else int(pane.newest),
+            "records": int(pane.records),
+            "labelled": int(pane.labelled),
+            "checksum": int(pane.checksum),
+            "blob": blob,
+        }
+        for pane, blob in zip(parts, codec.encode(parts), strict=True)
+    ]
+
+
+def move_parts(
+    connection: Connection,
+    run: str,
+    model: str,
+    parts: Sequence[PanePart],
+    stood: Sequence[PaneFacts],
+    *,
+    as_of: int,
+) -> None:
+    """Store labels parts that a difference has moved, each in place of the very one that it was added to.
+
+    Raises
+    ------
+    StoreError
+        if one of them is another by now: nothing is written.
+    """
+    if not parts:
+        return
+    owner = {"of_run": run, "of_model": model, "as_of": as_of}
+    rows = [
+        owner
+        | {f"new_{name}": value for name, value in row.items()}
+        | {"stood_counted": int(facts.counted_as_of), "stood_labelled": int(facts.labelled_as_of)}
+        for row, facts in zip(_rows(parts), stood, strict=True)
+    ]
+    if connection.execute(_MOVED, rows).rowcount != len(rows):
+        raise StoreError(f'panes of "{model}": another process has counted them meanwhile')
 
 
 def clear(connection: Connection, run: str, model: str) -> None:
@@ -107,14 +159,18 @@ def facts(connection: Connection, run: str, model: str, since: int) -> list[Pane
                 start=start,
                 part=Part(part),
                 counted_as_of=counted,
+                labelled_as_of=moved,
                 layout=layout,
+                mapping=mapping,
                 rows=rows,
                 newest=newest,
                 records=records,
                 labelled=labelled,
                 checksum=checksum,
             )
-            for start, part, counted, layout, rows, newest, records, labelled, checksum in stored
+            for start, part, counted, moved, layout, mapping, rows, newest, records, labelled, checksum in (
+                stored
+            )
         ]
 
 
@@ -150,7 +206,7 @@ def load(
 
 
 def note_waiting(connection: Connection, run: str, model: str, panes: Iterable[WaitingPane]) -> None:
-    """Remember dirty panes: labels add up, the oldest since stays."""
+    """Remember dirty panes: the oldest since stays."""
     rows = [
         {
             "run": run,
@@ -158,7 +214,6 @@ def note_waiting(connection: Connection, run: str, model: str, panes: Iterable[W
             "part": pane.part.value,
             "start": int(pane.start),
             "since": int(pane.since),
-            "labels": int(pane.labels),
         }
         for pane in panes
     ]
@@ -174,7 +229,6 @@ def _noted(dialect: str) -> Insert:
         index_elements=["run", "model", "part", "start"],
         set_={
             "since": case((new.since < waiting.c.since, new.since), else_=waiting.c.since),
-            "labels": waiting.c.labels + new.labels,
         },
     )
 
@@ -183,7 +237,4 @@ def waiting_panes(connection: Connection, run: str, model: str) -> list[WaitingP
     """Panes that wait, longest waiting first."""
     rows = connection.execute(_WAITING, {"run": run, "model": model})
     with understood(f'table waiting, panes of "{model}"'):
-        return [
-            WaitingPane(start=start, part=Part(part), since=since, labels=labels)
-            for start, part, since, labels in rows
-        ]
+        return [WaitingPane(start=start, part=Part(part), since=since) for start, part, since in rows]

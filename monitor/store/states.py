@@ -46,7 +46,10 @@ def _seen_again(text: str | None) -> SeenAgain:
     if text is None:
         return None
     with understood("table models, columns seen_again and rows_seen_again"):
-        return tuple((int(start), int(count)) for start, count in json.loads(text))
+        rows = json.loads(text)
+        if any(len(row) == 2 for row in rows):
+            return None  # of an older version, which kept no checksums
+        return tuple((int(start), int(count), int(checksum)) for start, count, checksum in rows)
 
 
 def write(connection: Connection, run: str, model: str, state: ModelState) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from monitor.core.clock import DAY
-from monitor.windows.settling import UNCOUNTED_SHARE
+from monitor.windows.settling import is_confirmed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,21 +18,17 @@ class RecountCandidate:
         as of which it waits.
     records_changed
         rows of it changed, not only labels.
-    labels
-        labels reported since its last count.
     counted_as_of
         of its last count; None: never counted.
-    rows, records
-        at its last count.
+    rows
+        that a count reads.
     """
 
     start: int
     since: int
     records_changed: bool
-    labels: int
     counted_as_of: int | None
     rows: int
-    records: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,52 +39,40 @@ class Budget:
     ----------
     rows
         at most so many rows are read again; at least one pane is.
-    pane, every
-        width of a pane, time between cycles.
+    pane
+        width of a pane.
     settling_age
         age at which windows settle, None while unknown.
+    by_difference
+        labels are added by difference: a pane that waits for labels all the same is counted at once.
     """
 
     rows: int
     pane: int
-    every: int
     settling_age: int | None
+    by_difference: bool = False
 
 
-def about_to_settle(candidate: RecountCandidate, as_of: int, budget: Budget) -> bool:
-    """Past the settling age and last counted before it."""
-    if budget.settling_age is None or candidate.counted_as_of is None:
+def settles(end: int, counted_as_of: int, as_of: int, settling_age: int | None) -> bool:
+    """Whether a pane is old enough to settle, and its last count was not."""
+    if settling_age is None or as_of - end < settling_age:
         return False
-    end = candidate.start + budget.pane
-    return as_of - end >= budget.settling_age > candidate.counted_as_of - end
+    return not is_confirmed(counted_as_of - end, settling_age)
 
 
-def ripe(candidate: RecountCandidate, as_of: int, budget: Budget) -> bool:
-    """Whether a pane is worth counting again now.
-
-    A pane whose rows changed always is. One whose labels changed waits until they are 1 % of its records or
-    a 24th of its age has passed since its last count (at least a cycle, at most a day).
-    """
-    if candidate.records_changed or candidate.counted_as_of is None:
+def is_due(candidate: RecountCandidate, as_of: int, budget: Budget) -> bool:
+    """Whether a pane is counted now, if the rows allow: at once, once a day, and once as it settles."""
+    if candidate.records_changed or budget.by_difference or candidate.counted_as_of is None:
         return True
-    if about_to_settle(candidate, as_of, budget):
-        return True
-    if candidate.labels >= UNCOUNTED_SHARE * candidate.records:
-        return True
-    patience = min(max((as_of - candidate.start) // 24, budget.every), DAY)
-    return as_of - candidate.counted_as_of >= patience
+    return as_of - candidate.counted_as_of >= DAY or settles(
+        candidate.start + budget.pane, candidate.counted_as_of, as_of, budget.settling_age
+    )
 
 
 def choose(candidates: list[RecountCandidate], as_of: int, budget: Budget) -> list[RecountCandidate]:
-    """Panes to count now: about to settle, then longest waiting, within the budget of rows."""
-    due = [candidate for candidate in candidates if ripe(candidate, as_of, budget)]
-    due.sort(
-        key=lambda candidate: (
-            not about_to_settle(candidate, as_of, budget),
-            candidate.since,
-            candidate.start,
-        )
-    )
+    """Panes to count now, ascending: the longest waiting ones, within the budget of rows."""
+    due = [candidate for candidate in candidates if is_due(candidate, as_of, budget)]
+    due.sort(key=lambda candidate: (candidate.since, candidate.start))
     chosen: list[RecountCandidate] = []
     rows = 0
     for candidate in due:

@@ -22,7 +22,7 @@ from monitor.core.typing import Bools, Floats, Ints
 
 ENOUGH_DELAYS = 50
 ALL_BUT_ONE_PERCENT = 0.99
-UNCOUNTED_SHARE = 0.01
+CONFIRMED = 0.9  # of the settling age, which moves a little with every cycle
 
 
 class Settled(StrEnum):
@@ -77,15 +77,19 @@ class LabelledPanes:
 
     Parameters
     ----------
-    start, counted_as_of, records, labelled, uncounted
-        int64; `uncounted` are labels that were reported since the last count.
+    start, records, labelled
+        int64.
+    counted_as_of
+        int64: all labels that were reported until then are counted.
+    whole_as_of
+        int64: as of its last whole count; before the pane's start where none stands.
     """
 
     start: Ints
     counted_as_of: Ints
+    whole_as_of: Ints
     records: Ints
     labelled: Ints
-    uncounted: Ints
 
     def with_uncounted(self, starts: Ints) -> "LabelledPanes":
         """These panes, and others of which no count stands: no window that holds one is settled."""
@@ -98,9 +102,9 @@ class LabelledPanes:
         return LabelledPanes(
             start=start[order],
             counted_as_of=np.concatenate([self.counted_as_of[kept], starts])[order],
+            whole_as_of=np.concatenate([self.whole_as_of[kept], starts - 1])[order],
             records=np.concatenate([self.records[kept], none])[order],
             labelled=np.concatenate([self.labelled[kept], none])[order],
-            uncounted=np.concatenate([self.uncounted[kept], none + 1])[order],
         )
 
 
@@ -193,7 +197,7 @@ def plateau(panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> float:
 def settled(
     window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule, reached: float
 ) -> Settled:
-    """Whether the window [start, end) is settled as of a moment: age, coverage, nothing uncounted.
+    """Whether the window [start, end) is settled as of a moment: age, coverage, all panes counted whole.
 
     Parameters
     ----------
@@ -264,12 +268,15 @@ def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule) 
     return enough is not None and age >= enough and longest >= min(rule.whole, 3 * enough)
 
 
+def is_confirmed(age: Ints | int, settling_age: int) -> Bools | bool:
+    """Whether a pane that was last counted whole at an age may stand in settled windows."""
+    return age >= CONFIRMED * settling_age
+
+
 def _all_counted(panes: LabelledPanes, inside: Bools, ages: Ages, rule: SettlingRule) -> bool:
     enough = settling_age(ages, rule) or 0
-    counted_age = panes.counted_as_of - panes.start - rule.pane
-    early = (counted_age < enough) & (panes.records > 0)
-    behind = panes.uncounted >= np.maximum(UNCOUNTED_SHARE * panes.records, 1)
-    return not bool((inside & (early | behind)).any())
+    early = ~is_confirmed(panes.whole_as_of - panes.start - rule.pane, enough) & (panes.records > 0)
+    return not bool((inside & (early | (panes.whole_as_of < panes.start))).any())
 
 
 def _covered(panes: LabelledPanes, inside: Bools, expected: float) -> bool:

@@ -55,7 +55,7 @@ def test_explain_shows_rows_reads_series_and_every_query_with_its_plan(bench: Be
     )
     for purpose in (
         "each cycle: rows logged since the last cycle",
-        "each cycle: labels reported since the last cycle",
+        "each cycle: records whose labels were reported since the last cycle",
         "each cycle: rows of the newest panes",
         "each cycle: outputs and labels of scattered panes",
         "each audit: labels without a prediction",
@@ -94,6 +94,8 @@ def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
         "rows_per_hour": None,
         "rows_per_cycle": None,
         "rows_per_label": None,
+        "labels_by_difference": True,
+        "labels_whole_because": None,
         "queries": [],
     }
 
@@ -154,7 +156,7 @@ def test_the_expected_series_are_those_of_a_cycle(bench: Bench) -> None:
     assert expected.total - len(exposed.series) <= 3 * reasons + len(rows) // 4
 
 
-def test_rows_read_again_for_a_label_follow_the_rule_of_waiting() -> None:
+def test_rows_read_again_for_a_label_follow_the_way_in_which_it_is_counted() -> None:
     spec = ModelSpec(
         name="m",
         source="s",
@@ -164,14 +166,16 @@ def test_rows_read_again_for_a_label_follow_the_rule_of_waiting() -> None:
     at_once = np.full(1_000, HOUR // 2, np.int64)
     spread = np.sort(np.linspace(0, 59 * DAY, 1_000).astype(np.int64))
 
-    quick = expected_reads(spec, 4_000, 1.0, at_once, HOUR)
-    slow = expected_reads(spec, 4_000, 1.0, spread, 55 * DAY)
-    unknown = expected_reads(spec, 4_000, 1.0, at_once[:5], None)
-    looked_back = expected_reads(replace(spec, predictions=Relation(table="p")), 4_000, 1.0, at_once, HOUR)
+    quick = expected_reads(spec, 4_000, 1.0, at_once, HOUR, whole=True)
+    slow = expected_reads(spec, 4_000, 1.0, spread, 55 * DAY, whole=True)
+    added = expected_reads(spec, 4_000, 0.5, spread, 55 * DAY, whole=False)
+    unknown = expected_reads(spec, 4_000, 1.0, at_once[:5], None, whole=False)
+    dateless = replace(spec, predictions=Relation(table="p"))
+    looked_back = expected_reads(dateless, 4_000, 1.0, at_once, HOUR, whole=True)
 
     assert (quick.per_hour, quick.per_cycle, quick.per_label) == (4_000, 8_000, 1.0)
-    assert slow.per_label is not None
-    assert 40 < slow.per_label <= 200
+    assert slow.per_label == pytest.approx(60, abs=0.1)  # on each of sixty days
+    assert added.per_label == 1 + 15 / 60 + 2  # as new, in the overlap, once whole for half of the records
     assert unknown.per_label is None
     assert looked_back.per_cycle == 49 * 4_000  # panes of two days: nothing tells which rows are new
 

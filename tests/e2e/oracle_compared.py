@@ -26,7 +26,13 @@ NOT_RECOMPUTED = {
     ),
     "version_first_seen_timestamp": "tells when a cycle ran, not what the log holds",
     **dict.fromkeys(
-        ("late_visible_records", "late_visible_labels", "panes_waiting", "longest_wait"),
+        (
+            "late_visible_records",
+            "late_visible_labels",
+            "panes_waiting",
+            "longest_wait",
+            "labels_counted_whole",
+        ),
         "tells what a cycle did and left to do, not what the log holds",
     ),
 }

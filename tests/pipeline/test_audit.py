@@ -176,11 +176,11 @@ def test_rows_gone_at_the_old_end_are_the_logs_own_retention(fresh_store: SqlSto
     assert facts(fresh_store, START + DAY)[Part.RECORDS] == (10, 10, 0)
 
 
-@pytest.mark.parametrize(("counted", "labelled"), [("from the start on", 9), ("not before", 5)])
+@pytest.mark.parametrize(("counted", "labelled"), [("from the start on", 10), ("not before", 5)])
 def test_a_label_of_a_pane_whose_first_rows_the_retention_took_empties_nothing(
     counted: str, labelled: int, fresh_store: SqlStore, log: Log
 ) -> None:
-    """The pane is left alone, unless nothing else is known of it."""
+    """The label is added to what is known of the pane."""
     last, kept = at_noon(log)[-1:], log.predictions["event_time"]
     before = log.without(labels_of=last)
     purged = Log(log.predictions.filter(pc.greater_equal(kept, NOON + 25 * MINUTE)), before.labels)

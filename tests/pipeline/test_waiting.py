@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from unittest.mock import patch
 
 import numpy as np
-import pytest
-from memory import MemorySource
+from memory import ChangingSource, MemorySource
 from picking import facts_of
 from synthetic import SPEC, START, labels_of, log_of, monitored_of, predictions_of
 
@@ -86,53 +85,41 @@ def test_at_least_one_pane_is_counted_however_small_the_budget(fresh_store: SqlS
     assert [report.panes_counted for report in reports] == [1, 1, 1]
 
 
-def test_a_few_late_labels_wait_a_24th_of_their_panes_age(fresh_store: SqlStore) -> None:
-    """Two labels of 400, at the age of two days."""
+def test_a_late_label_counts_in_the_next_cycle(fresh_store: SqlStore) -> None:
     asked = NOON + 2 * DAY
     labels = [("p0", asked - 20 * MINUTE, 0, "1"), ("p1", asked + 20 * MINUTE, 0, "1")]
     monitored = monitored_of(busy_hour([*labels]), fresh_store, windows=(), every=HOUR)
 
     seen = []
-    for as_of in ticks(asked - 2 * HOUR, asked + 3 * HOUR, HOUR):
-        monitored.cycle(as_of)
-        seen.append((waits(fresh_store, NOON), labelled(fresh_store, NOON)))
+    for as_of in ticks(asked - 2 * HOUR, asked + HOUR, HOUR):
+        report, _ = monitored.cycle(as_of)
+        seen.append((waits(fresh_store, NOON), labelled(fresh_store, NOON), report.label_rows_read))
 
-    # counted at 47 h; a 24th of the age is a little above 2 h at 49 h, and below 3 h at 50 h
-    assert seen == [(False, 0), (True, 0), (True, 0), (False, 2), (False, 2)]
-
-
-def test_labels_for_one_percent_of_the_records_do_not_wait(fresh_store: SqlStore) -> None:
-    asked = NOON + 2 * DAY
-    labels = [(f"p{number}", asked - 20 * MINUTE, 0, "1") for number in range(4)]
-    monitored = monitored_of(busy_hour([*labels]), fresh_store, windows=(), every=HOUR)
-
-    seen = []
-    for as_of in ticks(asked - 2 * HOUR, asked, HOUR):
-        monitored.cycle(as_of)
-        seen.append((waits(fresh_store, NOON), labelled(fresh_store, NOON)))
-
-    assert seen == [(False, 0), (False, 4)]
+    assert [(waiting, count) for waiting, count, _ in seen] == [(False, 0), (False, 1), (False, 2)]
+    assert seen[-1][2] <= 4  # the label, and the hours' panes, which are counted for the first time
 
 
-@pytest.mark.parametrize("restarts", [False, True])
-def test_labels_that_wait_add_up_and_are_not_counted_twice_in_the_overlap(
-    fresh_store: SqlStore, *, restarts: bool
+def test_labels_of_a_feed_that_may_change_them_are_counted_once_a_day_and_as_they_settle(
+    fresh_store: SqlStore,
 ) -> None:
-    """One label a tick, each seen by two cycles: 10 minutes before the tick, the overlap is 15 minutes."""
-    asked = NOON + 3 * DAY
-    labels = [(f"p{number}", asked + number * HOUR - 10 * MINUTE, 0, "1") for number in range(3)]
-    monitored = monitored_of(busy_hour([*labels]), fresh_store, windows=(), every=HOUR)
+    """A label an hour; the pane was counted when it was over, and settles two and a half days later."""
+    log = busy_hour([(f"p{hour}", NOON + hour * HOUR + 20 * MINUTE, 0, "1") for hour in range(1, 90)])
+    source = ChangingSource(log.predictions, log.labels)
+    monitored = monitored_of(
+        source, fresh_store, windows=(), every=HOUR, settle_after=2 * DAY + DAY // 2, reference=False
+    )
 
-    adding = []
-    for as_of in ticks(asked - 2 * HOUR, asked + 3 * HOUR, HOUR):
-        if restarts:
-            monitored = monitored_of(busy_hour([*labels]), fresh_store, windows=(), every=HOUR)
+    seen = {}
+    for as_of in ticks(NOON, NOON + 80 * HOUR, HOUR):
         monitored.cycle(as_of)
-        adding.append(sum(one.labels for one in fresh_store.waiting("late") if one.start == NOON))
+        seen[labelled(fresh_store, NOON)] = (as_of - NOON) // HOUR
 
-    # counted at 71 h; a 24th of the age is a little above 3 h at 74 h
-    assert adding == [0, 1, 2, 3, 0]
-    assert labelled(fresh_store, NOON) == 3
+    assert {count: hours for count, hours in seen.items() if hours > 2} == {
+        1: 25,
+        25: 49,
+        49: 60,
+        60: 80,
+    }
 
 
 def test_a_change_of_labels_alone_reads_no_records(fresh_store: SqlStore) -> None:
@@ -142,9 +129,9 @@ def test_a_change_of_labels_alone_reads_no_records(fresh_store: SqlStore) -> Non
     monitored.cycle(START + DAY)
     report, _ = monitored.cycle(START + 2 * DAY)
 
-    assert (report.rows_read, report.label_rows_read) == (25, 426)
+    assert (report.rows_read, report.label_rows_read) == (25, 125)
     assert facts_of(fresh_store, NOON)[Part.RECORDS].counted_as_of == START + DAY
-    assert facts_of(fresh_store, NOON)[Part.LABELS].counted_as_of == START + 2 * DAY
+    assert facts_of(fresh_store, NOON)[Part.LABELS].labelled_as_of == START + 2 * DAY
 
 
 def test_panes_that_labels_change_are_read_at_once_as_far_as_their_own_rows_allow(
@@ -163,28 +150,6 @@ def test_panes_that_labels_change_are_read_at_once_as_far_as_their_own_rows_allo
 
     assert report.label_rows_read == 300
     assert asked.call_count == 1
-
-
-def test_a_pane_about_to_settle_is_counted_once_more_whatever_its_labels(fresh_store: SqlStore) -> None:
-    """One label of 400 waits, until its pane is as old as a window must be."""
-    after = 3 * DAY + HOUR // 2
-    asked = NOON + HOUR + after
-    labels = [("p0", asked - 50 * MINUTE, 0, "1")]
-    monitored = monitored_of(
-        busy_hour([*labels]), fresh_store, windows=(), every=MINUTE * 30, settle_after=after
-    )
-
-    seen = []
-    for as_of in ticks(asked - 2 * HOUR, asked + HOUR, HOUR // 2):
-        monitored.cycle(as_of)
-        seen.append((as_of - asked, waits(fresh_store, NOON), labelled(fresh_store, NOON)))
-
-    assert [(waiting, count) for age, waiting, count in seen if age < 0] == [
-        (False, 0),
-        (False, 0),
-        (True, 0),
-    ]
-    assert [(waiting, count) for age, waiting, count in seen if age >= 0] == [(False, 1)] * 3
 
 
 def test_labels_that_become_visible_late_but_within_the_overlap_are_new(fresh_store: SqlStore) -> None:

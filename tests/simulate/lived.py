@@ -25,6 +25,7 @@ from monitor.pipeline.windows.due import UNEVEN
 from monitor.pipeline.windows.log_rows import AGES, LATE, WAITING
 from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import PanePart, Part
+from monitor.specs.reads import counted_ranges
 from monitor.specs.settings import Settings
 from monitor.store import tables
 from monitor.store.engine import migrate, open_store
@@ -89,11 +90,14 @@ def template() -> Path:
     return directory
 
 
-def settings(source: str, store: str, horizon: str, pane: str) -> Settings:
+def settings(
+    source: str, store: str, horizon: str, pane: str, *, append_only: bool | None = None
+) -> Settings:
     """Settings of a model on a log; intervals by resampling are left out."""
     known = {"SOURCE": source, "STORE": store, "HORIZON": horizon, "PANE": pane}
     made = settings_of(template() / "config.toml", known)
-    return replace(made, models=tuple(replace(one, resamples=0) for one in made.models))
+    models = tuple(replace(one, resamples=0, append_only=append_only) for one in made.models)
+    return replace(made, models=models)
 
 
 @contextmanager
@@ -107,6 +111,7 @@ def simulated(
     source: str | None = None,
     store: str | None = None,
     retention: int | None = None,
+    append_only: bool | None = None,
 ) -> Iterator["Lived"]:
     """A log of so many days and a monitor beside it; without URLs of empty databases in SQLite files."""
     planned = plan(mix, seed, (START, START + days * DAY))
@@ -117,7 +122,7 @@ def simulated(
         if store is not None:
             migrate(store)
         live = store or _made(directory / "live.db")
-        lived = Lived(directory, url, live, horizon, pane, Log(planned), engine, retention)
+        lived = Lived(directory, url, live, horizon, pane, Log(planned), engine, retention, append_only)
         with engine.begin() as connection:
             lived.log.create(connection)
         try:
@@ -128,7 +133,15 @@ def simulated(
 
 @dataclass
 class Lived:
-    """A monitor on a log that goes on."""
+    """A monitor on a log that goes on.
+
+    Parameters
+    ----------
+    append_only
+        what is said of the label feed; None: nothing, differences are on as it has revisions.
+    moved
+        start and as of of every pane that labels were added to by difference.
+    """
 
     directory: Path
     url: str
@@ -138,10 +151,12 @@ class Lived:
     log: Log
     engine: sa.Engine
     retention: int | None = None
+    append_only: bool | None = None
     as_of: int = START
     ticks: list[int] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
     removed: int = 0
+    moved: set[tuple[int, int]] = field(default_factory=set)
     _app: App | None = None
 
     @property
@@ -183,6 +198,8 @@ class Lived:
         assert report.error is None, report.error
         self.ticks.append(as_of)
         self.as_of = as_of
+        facts = self.app.store.facts(MODEL, 0)
+        self.moved |= {(one.start, as_of) for one in facts if as_of == one.labelled_as_of > one.counted_as_of}
 
     def audit(self) -> None:
         """Daily cycles while nothing happens any more, until an audit was made and nothing waits."""
@@ -223,7 +240,8 @@ class Lived:
         return self.as_of + DAY if found is None else max(cut, int(found))
 
     def _opened(self, store_url: str, retention: int | None = None) -> App:
-        made = replace(settings(self.url, store_url, self.horizon, self.pane), retention=retention)
+        made = settings(self.url, store_url, self.horizon, self.pane, append_only=self.append_only)
+        made = replace(made, retention=retention)
         return App(made, template(), open_store(store_url, "live"))
 
 
@@ -254,6 +272,26 @@ def content(pane: PanePart, without: frozenset[str]) -> Content:
         kept = counters.without(without & counters.layout.by_name.keys())
         strata[stratum] = (kept.index.tolist(), kept.value.tolist())
     return pane.rows, pane.newest, pane.records, pane.labelled, pane.checksum, strata
+
+
+def differing_labels(lived: Lived) -> list[str]:
+    """Panes whose labels are not what a whole count finds at this moment, as of the last cycle."""
+    model, as_of = lived.model, lived.as_of
+    waiting = {pane.start for pane in lived.app.store.waiting(MODEL)}
+    facts = lived.app.store.facts(MODEL, model.oldest_pane(as_of))
+    starts = [one.start for one in facts if one.part is Part.LABELS and one.start not in waiting]
+    if not starts:
+        return []
+    kept = lived.app.store.load_panes(MODEL, Part.LABELS, starts, model.counting)
+    panes, ranges = np.asarray(starts), counted_ranges(starts, model.reading, as_of)
+    whole = model.source.counted(model.spec, Part.LABELS, ranges, model.counting, panes=panes, as_of=as_of)
+    nothing: frozenset[str] = frozenset()
+    pairs = [(content(kept[one.start], nothing), content(one, nothing)) for one in whole.parts]
+    return [
+        f"{to_iso(start)} as of {to_iso(as_of)}: {_first(*pair)}"
+        for start, pair in zip(starts, pairs, strict=True)
+        if pair[0] != pair[1]
+    ]
 
 
 def measured(app: App, as_of: int, since: int) -> list[MeasurementRow]:

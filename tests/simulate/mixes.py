@@ -30,6 +30,7 @@ SHARES = (
     "moves",
     "deletions",
     "hidden",
+    "reused",
 )
 SLOW = Delay(median=20 * HOUR, spread=0.5, tail=0.1)
 STEPS = (
@@ -67,6 +68,9 @@ MIXES = {
     "changes in place": Mix(
         per_day=PER_DAY, updates=0.05, label_deletions=0.03, rewrites=0.03, moves=0.03, deletions=0.03
     ),
+    "reused ids": Mix(per_day=PER_DAY, reused=0.1, label_repeats=0.05, corrections=0.05),
+    "refilled labels": Mix(per_day=PER_DAY, refilled=((DAY, 2 * DAY), (2 * DAY + HOUR, 2 * DAY + 2 * HOUR))),
+    "labels loaded anew": Mix(per_day=PER_DAY, refilled=((DAY, 30 * HOUR),), restamped=True),
     "hidden rows": Mix(per_day=PER_DAY, hidden=0.1, corrections=0.05, deletions=0.05),
     "clocks": Mix(per_day=PER_DAY, clock_steps=STEPS, missing_days=(2,)),
     "purges": Mix(per_day=PER_DAY, keep=2 * DAY, late=0.03, negatives=SLOW),
@@ -103,10 +107,18 @@ def drawn(rng: np.random.Generator, days: int) -> Mix:
         keep=int(rng.integers(2, days)) * DAY if rng.random() < 0.4 else None,
         dropped=span() if rng.random() < 0.3 else None,
     )
+    refilled = tuple(span() for _ in range(rng.choice([0, 0, 1, 2])))
+    hidden_for = int(rng.choice([10, 40, 300])) * MINUTE  # within the overlap, and beyond
+    made = replace(made, refilled=refilled, restamped=bool(rng.random() < 0.3), hidden_for=hidden_for)
     return replace(made, **some)
 
 
 def added(mix: Mix) -> Mix:
     """The same without what is not append-only, or not visible at once."""
     gone = ("updates", "label_deletions", "rewrites", "moves", "deletions", "hidden")
-    return replace(mix, clock_steps=(), keep=None, dropped=None, **shares(gone, 0.0))
+    return replace(mix, clock_steps=(), keep=None, dropped=None, refilled=(), **shares(gone, 0.0))
+
+
+def seen_in_time(mix: Mix) -> Mix:
+    """The same with rows that are only added, each visible within the overlap."""
+    return replace(added(mix), hidden=0.2, hidden_for=10 * MINUTE)

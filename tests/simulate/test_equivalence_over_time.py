@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from lived import START, Lived, differing, differing_history, simulated
-from mixes import MIXES, shares
+from lived import START, Lived, differing, differing_history, differing_labels, simulated
+from mixes import MIXES, seen_in_time, shares
 from simulation import ClockStep, Mix, plan
 from simulation.changes import INSERT, Changes, joined
 from simulation.faults import Draft, Fault, changes_in_place, repeats, revisions
@@ -176,9 +176,36 @@ def test_so_it_is_on_mariadb(mariadb_url: str) -> None:
         assert end(lived) == []
 
 
+def labels_after_each_cycle(seed: int, source: str | None = None) -> list[str]:
+    """What differs from whole counts, of labels that come by difference and rows seen within the overlap."""
+    words: list[str] = []
+    with simulated(seen_in_time(MIXES["everything"]), seed, DAYS, source=source) as lived:
+        for at, hours in enumerate([20, 1, 1, 5, 1, 24, 1, 1, 9, 1, 30, 1, 1]):
+            lived.cycle(lived.as_of + hours * HOUR, behind=at % 3 * 10 * MINUTE)
+            words += differing_labels(lived)
+            if at % 4 == 3:
+                lived.restart()
+        assert len(lived.moved) > 20
+    return words
+
+
+def test_after_each_cycle_labels_are_as_a_whole_count_finds_them() -> None:
+    assert labels_after_each_cycle(5) == []
+
+
+@pytest.mark.postgres
+def test_so_they_are_on_postgresql(postgres_url: str) -> None:
+    assert labels_after_each_cycle(6, postgres_url) == []
+
+
+@pytest.mark.mariadb
+def test_so_they_are_on_mariadb(mariadb_url: str) -> None:
+    assert labels_after_each_cycle(7, mariadb_url) == []
+
+
 @pytest.mark.parametrize("name", ["delays", "times"])
 def test_where_rows_are_only_added_the_history_is_that_of_a_replay(name: str) -> None:
-    """With restarts, and panes of a hundred records, whose labels wait for more."""
+    """With restarts, and panes of a hundred records."""
     mix = MIXES[name]
     assert mix.append_only
     steps = [(hours, 30 * (at % 2), at % 3 == 1) for at, hours in enumerate([30, 1, 9, 24, 1, 24, 30])]

@@ -73,7 +73,7 @@ def test_every_mix_has_the_changes_that_it_names(name: str) -> None:
     actions = {*planned.predictions.action.tolist(), *planned.labels.action.tolist()}
     expected = {INSERT}
     expected |= {UPDATE} if mix.rewrites or mix.moves or mix.updates else set()
-    expected |= {DELETE} if mix.deletions or mix.label_deletions or mix.keep else set()
+    expected |= {DELETE} if mix.deletions or mix.label_deletions or mix.keep or mix.refilled else set()
     assert actions == expected
     assert mix.faults != ()
 

@@ -70,6 +70,15 @@ def inserted(at: Ints, **columns: Column) -> Changes:
     return Changes(at, np.full(len(at), INSERT), columns)
 
 
+def standing(changes: Changes, until: int) -> Changes:
+    """Rows that stand after the changes up to a moment, which are ordered."""
+    seen = changes.take(changes.at <= until)
+    gone = seen.columns["row"][seen.action == DELETE]
+    seen = seen.take(~np.isin(seen.columns["row"], gone))
+    _, last = np.unique(seen.columns["row"][::-1], return_index=True)
+    return seen.take(len(seen) - 1 - last)
+
+
 def joined(changes: Sequence[Changes]) -> Changes:
     """All of these, one after the other."""
     first = changes[0]

@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.typing import Ints
-from simulation.changes import DELETE, UPDATE, Changes, joined
+from simulation.changes import DELETE, INSERT, UPDATE, Changes, joined, standing
 from simulation.mix import Mix
 
 _OWN = 2**40  # ids and rows of what faults add lie apart, fault by fault
@@ -115,6 +115,28 @@ def changes_in_place(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
     )
 
 
+def reused_ids(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
+    """Other predictions with the ids of earlier ones, days later."""
+    rows = _some(draft.predictions.take(draft.predictions.inserts), mix.reused, rng)
+    by = rng.integers(DAY, 5 * DAY, len(rows))
+    stamped = {name: rows.columns[name] + by for name in ("event_time", "logged_at")}
+    again = _new(rows.having(score=1.0 - rows.columns["score"], **stamped), 4).seen(rows.at + by)
+    return replace(draft, predictions=joined([draft.predictions, again]))
+
+
+def refills(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
+    """Labels that are all deleted, and inserted again some time later."""
+    for number, (start, end) in enumerate(mix.refilled):
+        there = standing(draft.labels.ordered(), draft.start + start)
+        at = np.full(len(there), draft.start + end)
+        back = _new(there, 32 << number).doing(INSERT).seen(at)
+        if mix.restamped:
+            back = back.having(reported_at=at)
+        gone = there.doing(DELETE).seen(at - (end - start))
+        draft = replace(draft, labels=joined([draft.labels, gone, back]))
+    return draft
+
+
 def purges(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
     """Predictions older than `keep`, and their labels, deleted at three o'clock each night."""
     if mix.keep is None:
@@ -131,7 +153,10 @@ def purges(draft: Draft, mix: Mix, rng: np.random.Generator) -> Draft:
     )
 
 
-FAULTS: tuple[Fault, ...] = (odd_times, odd_reports, repeats, revisions, hiding, changes_in_place, purges)
+FAULTS: tuple[Fault, ...] = (
+    *(odd_times, odd_reports, repeats, revisions, hiding, changes_in_place, reused_ids, refills),
+    purges,
+)
 
 
 def _event_times(draft: Draft) -> Ints:

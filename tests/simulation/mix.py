@@ -72,6 +72,10 @@ class Mix:
         rows that become visible after their `logged_at` or `reported_at`, and by how much at most.
     clock_steps, missing_days
         see `ClockStep`; days without a prediction.
+    reused
+        ids that another prediction has again, one to five days later.
+    refilled, restamped
+        (start, end): all labels are deleted, and come back at the end; as if they were reported then.
     keep
         predictions and their labels older than this are purged each night; None: never.
     dropped
@@ -107,6 +111,9 @@ class Mix:
     deletions: float = 0.0
     hidden: float = 0.0
     hidden_for: int = 40 * MINUTE
+    reused: float = 0.0
+    refilled: tuple[tuple[int, int], ...] = ()
+    restamped: bool = False
     clock_steps: tuple[ClockStep, ...] = ()
     missing_days: tuple[int, ...] = ()
     keep: int | None = None
@@ -117,7 +124,7 @@ class Mix:
     def append_only(self) -> bool:
         """Whether rows are only added, each visible at its `logged_at` or `reported_at`."""
         in_place = self.updates + self.label_deletions + self.rewrites + self.moves + self.deletions
-        return not (in_place or self.hidden or self.clock_steps or self.keep or self.dropped)
+        return not (in_place or self.hidden or self.refilled or self.clock_steps or self.keep or self.dropped)
 
     @property
     def faults(self) -> tuple[str, ...]:

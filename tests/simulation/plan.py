@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.typing import Floats, Ints
-from simulation.changes import DELETE, Changes
+from simulation.changes import Changes, standing
 from simulation.faults import FAULTS, Draft
 from simulation.mix import Mix
 from simulation.traffic import labels, predictions
@@ -55,7 +55,7 @@ def plan(mix: Mix, seed: int, span: tuple[int, int]) -> Plan:
 
 def truth(planned: Plan, until: int) -> Truth:
     """What is true as of a moment, by the rules of reading: first row of an id, its highest revision."""
-    rows, labelled = _standing(planned.predictions, until), _standing(planned.labels, until)
+    rows, labelled = standing(planned.predictions, until), standing(planned.labels, until)
     rows = rows.take(np.lexsort((rows.columns["logged_at"], rows.columns["id"])))
     ids, first = np.unique(rows.columns["id"], return_index=True)
     keys = ("reported_at", "revision", "id")  # the last one counts most
@@ -64,12 +64,3 @@ def truth(planned: Plan, until: int) -> Truth:
     label = np.full(len(ids), np.nan)
     label[np.searchsorted(ids, labelled.columns["id"])] = labelled.columns["label"]  # the last of an id stays
     return Truth(rows.columns["event_time"][first], label)
-
-
-def _standing(changes: Changes, until: int) -> Changes:
-    """Rows that stand after the changes up to a moment."""
-    seen = changes.take(changes.at <= until)
-    gone = seen.columns["row"][seen.action == DELETE]
-    seen = seen.take(~np.isin(seen.columns["row"], gone))
-    _, last = np.unique(seen.columns["row"][::-1], return_index=True)
-    return seen.take(len(seen) - 1 - last)

@@ -1,27 +1,23 @@
 """The contract of all engines, one of our own among them: whatever a database is, rows come as these."""
 
-import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import own_engine
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import sqlalchemy as sa
 from flight_models import LABEL_COLUMNS, PREDICTIONS, READING, START, counted, counting_of, model_of
+from made_databases import Made, Rows, into_sqlite
 from source_databases import Database, whole
 
 from monitor.advice.explain import explain_model
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceError
 from monitor.records.rows import times
-from monitor.sources import PushedSource, SqlSource, open_source
-from monitor.sources.engines.schemes import SCHEMES
-from monitor.specs.model import ModelSpec, SourceSpec
+from monitor.sources import PushedSource, SqlSource
+from monitor.specs.model import ModelSpec
 
 MOST_LINES = 150
 N = 240  # minutes
@@ -36,124 +32,7 @@ TYPES = {
     "carrier": "text",
 }
 LABEL_TYPES = LABEL_COLUMNS | {"flight": "text", "was_late": "text", "reported_at": "timestamp"}
-ARROW = {
-    "text": pa.string(),
-    "timestamp": pa.timestamp("us"),
-    "double precision": pa.float64(),
-    "bigint": pa.int64(),
-}
 ODD = 'a "b" `c`'
-Rows = Sequence[Sequence[Any]]
-
-
-@dataclass
-class Made:
-    """A database of an engine: how a table is made, and more rows come into it."""
-
-    url: str
-    create: Callable[[str, Mapping[str, str], Rows], None]
-    reader: str | None = None
-    opened: list[SqlSource] = field(default_factory=list)
-
-    def source(self) -> SqlSource:
-        self.opened.append(open_source(SourceSpec(name="source", url=self.url), reader=self.reader))
-        return self.opened[-1]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _into_sqlite(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
-    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
-        with sqlite3.connect(path) as file:
-            file.execute("PRAGMA journal_mode = WAL")
-            typed = ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns.items())
-            file.execute(f"CREATE TABLE IF NOT EXISTS {table} ({typed})")
-            file.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows)
-        file.close()
-
-    return create
-
-
-def _into_server(database: Database) -> Callable[[str, Mapping[str, str], Rows], None]:
-    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
-        kinds = {"text": "varchar(191)", "timestamp": "datetime(6)"} if database.engine == "mariadb" else {}
-        typed = ", ".join(f"{_quoted(name)} {kinds.get(kind, kind)}" for name, kind in columns.items())
-        statement = f"CREATE TABLE IF NOT EXISTS {table} ({typed})"
-        database._fill([statement], table, rows)
-
-    return create
-
-
-def _arrow(columns: Mapping[str, str], rows: Rows) -> pa.Table:
-    values = list(zip(*rows, strict=True)) or [()] * len(columns)
-    return pa.table(
-        {
-            name: pa.array(list(column), pa.string()).cast(ARROW[kind])
-            if kind == "timestamp"
-            else pa.array(list(column), ARROW[kind])
-            for (name, kind), column in zip(columns.items(), values, strict=True)
-        }
-    )
-
-
-def _into_duckdb(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
-    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
-        duckdb = pytest.importorskip("duckdb")
-        with duckdb.connect(str(path)) as connection:
-            connection.register("made", _arrow(columns, rows))
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {table} AS SELECT * FROM made LIMIT 0")
-            connection.execute(f"INSERT INTO {table} SELECT * FROM made")
-
-    return create
-
-
-def _into_chdb(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
-    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
-        file = path.with_name(f"{path.name}-{table}.parquet")
-        pq.write_table(_arrow(columns, rows), file)
-        engine = sa.create_engine(f"chdb:///{path}")
-        with engine.connect() as connection:
-            connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")
-            made = f"CREATE TABLE {table} ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('{file}')"
-            connection.exec_driver_sql(made)
-        engine.dispose()
-
-    return create
-
-
-@pytest.fixture(
-    params=[
-        "own",
-        "sqlite-adbc",
-        "sqlite-fetchmany",
-        pytest.param("postgres-adbc", marks=pytest.mark.postgres),
-        pytest.param("postgres-fetchmany", marks=pytest.mark.postgres),
-        pytest.param("mariadb-fetchmany", marks=pytest.mark.mariadb),
-        "duckdb",
-        "chdb",
-    ]
-)
-def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
-    """A database of each engine."""
-    engine, _, reader = request.param.partition("-")
-    path = tmp_path / "log"
-    if engine in ("postgres", "mariadb"):
-        url = request.getfixturevalue(f"{engine}_url")
-        found = Made(url, _into_server(Database(url, reader)), reader)
-    elif engine in ("own", "sqlite"):
-        for scheme, row in own_engine.ROW.items():
-            monkeypatch.setitem(SCHEMES, scheme, row)
-        scheme = "kept" if engine == "own" else "sqlite"
-        found = Made(f"{scheme}:///{path}", _into_sqlite(path), reader or None)
-    else:
-        pytest.importorskip(f"{engine}_sqlalchemy", reason=f"needs monitor[{engine}]")
-        fill = _into_duckdb if engine == "duckdb" else _into_chdb
-        found = Made(f"{engine}:///{path}", fill(path))
-    yield found
-    for source in found.opened:
-        source.close()
 
 
 def moment(us: int) -> str:
@@ -293,7 +172,7 @@ def test_odd_names_are_quoted(made: Made) -> None:
 def test_panes_are_counted_as_on_any_engine(made: Made, tmp_path: Path) -> None:
     model = filled(made)
     path = tmp_path / "other"
-    other = Made(f"sqlite:///{path}", _into_sqlite(path))
+    other = Made(f"sqlite:///{path}", into_sqlite(path))
     filled(other)
     span = [(START, START + DAY)]
 

@@ -237,6 +237,18 @@ def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Eng
     assert found == duck.counted("local", READING)
 
 
+def test_labels_that_are_read_are_named(duck: Engine) -> None:
+    duck.fill(log(100))
+    source, model = duck.source("sql"), model_of(READING)
+    assert isinstance(source, PushedSource)
+
+    assert source.labels_read(model) is None
+    labels = Relation(table="labels", columns=(("id", "id"), ("label", "late")))
+    assert (source.labels_read(replace(model, labels=labels)) or "").startswith(
+        "labels are read, not grouped: "
+    )
+
+
 def test_epochs_are_tiled_and_a_missing_column_is_named(duck: Engine) -> None:
     table = log(500).drop_columns(["wind"])
     for name in ("event_time", "logged_at"):

@@ -118,9 +118,11 @@ def pieces_within(asked: list[Range]) -> Callable[[Any, Range], Batches]:
 def test_a_span_is_read_in_slices_each_row_once() -> None:
     asked: list[Range] = []
 
-    tables = list(Failing([]).retries.slices(pieces_within(asked), SPAN, width=HOUR, most=100))
+    read = list(Failing([]).retries.slices(pieces_within(asked), SPAN, width=HOUR, most=100))
+    tables = [table for _, table in read]
 
     assert len(asked) > 12  # 1,440 rows
+    assert [piece for piece, _ in read] == asked
     assert max(table.num_rows for table in tables) < 2 * 100
     assert sum(table.num_rows for table in tables) == 24 * 60
 
@@ -131,7 +133,7 @@ def test_a_slice_that_takes_too_long_is_cut_in_halves_each_row_once() -> None:
 
     tables = list(failing.retries.slices(pieces_within(asked), SPAN, width=DAY, most=200_000))
 
-    times = [us for table in tables for us in table["event_time"].to_pylist()]
+    times = [us for _, table in tables for us in table["event_time"].to_pylist()]
     assert [hi - lo for lo, hi in asked] == [DAY // 4] * 4
     assert len(times) == len(set(times)) == 24 * 60
     assert failing.slept == list(PAUSES[:1])

@@ -12,7 +12,8 @@ from source_databases import Database, WatchedReader, ended_by, whole
 
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import Trouble
-from monitor.pipeline.changes.dirty import ChangedRows, _added_up, _Span
+from monitor.pipeline.changes import rows_seen
+from monitor.pipeline.changes.rows_seen import ChangedRows, Span
 from monitor.records.rows import Batches, dated
 from monitor.sources import SqlSource, retries
 from monitor.specs.model import ModelSpec, Relation
@@ -73,8 +74,8 @@ def rows_in(batches: Batches) -> Counter[Any]:
 
 def added_up(batches: Batches, model: ModelSpec, role: str) -> ChangedRows:
     """What a cycle makes of changes."""
-    return _added_up(
-        dated(batches, role, model.reading), _Span(BOUNDS, None, AS_OF, None), model.reading.pane
+    return rows_seen.added_up(
+        dated(batches, role, model.reading), Span(BOUNDS, None, AS_OF, None), model.reading.pane
     )
 
 

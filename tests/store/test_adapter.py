@@ -49,7 +49,7 @@ def test_a_state_comes_back_as_it_went_in(store: SqlStore) -> None:
         logged_cursor=4,
         reported_cursor=None,
         audited_as_of=LAST,
-        seen_again=((-(2**60), 3), (2**60, 1)),
+        seen_again=((-(2**60), 3, 2**62), (2**60, 1, 0)),
     )
 
     store.note_waiting("late", state, [])
@@ -69,14 +69,14 @@ def test_runs_and_models_do_not_see_each_other(store: SqlStore) -> None:
     assert replay.current() == replay.history() == []
 
 
-def test_waiting_labels_add_up_and_the_oldest_since_stays(store: SqlStore) -> None:
+def test_what_waits_twice_waits_since_the_first_time(store: SqlStore) -> None:
     first = [
-        WaitingPane(start=HOUR, part=Part.LABELS, since=20, labels=3),
+        WaitingPane(start=HOUR, part=Part.LABELS, since=20),
         WaitingPane(start=HOUR, part=Part.RECORDS, since=20),
     ]
     second = [
-        WaitingPane(start=HOUR, part=Part.LABELS, since=30, labels=4),
-        WaitingPane(start=HOUR, part=Part.LABELS, since=10, labels=1),
+        WaitingPane(start=HOUR, part=Part.LABELS, since=30),
+        WaitingPane(start=HOUR, part=Part.LABELS, since=10),
         WaitingPane(start=0, part=Part.RECORDS, since=30),
     ]
 
@@ -84,7 +84,7 @@ def test_waiting_labels_add_up_and_the_oldest_since_stays(store: SqlStore) -> No
     store.note_waiting("late", ModelState(as_of=2), second)
 
     assert store.waiting("late") == [
-        WaitingPane(start=HOUR, part=Part.LABELS, since=10, labels=8),
+        WaitingPane(start=HOUR, part=Part.LABELS, since=10),
         WaitingPane(start=HOUR, part=Part.RECORDS, since=20),
         WaitingPane(start=0, part=Part.RECORDS, since=30),
     ]
@@ -116,7 +116,9 @@ def test_a_pane_counted_again_replaces_the_old_count(store: SqlStore) -> None:
             start=0,
             part=Part.RECORDS,
             counted_as_of=6,
+            labelled_as_of=6,
             layout=RECORDS,
+            mapping="",
             rows=32,
             newest=None,
             records=20,

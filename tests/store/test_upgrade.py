@@ -21,6 +21,8 @@ _LATER = {
     "detail": None,
     "settling_age": None,
     "seen_again": None,
+    "labelled_as_of": None,
+    "mapping": None,
     "rows_seen_again": None,
     "made_of": "",
     "rows": 0,

@@ -1,65 +1,45 @@
-"""Which waiting panes are counted: those worth it, the urgent and the patient first, within a budget."""
+"""Which waiting panes are counted: at once or once a day, the patient first, within a budget."""
 
 from dataclasses import replace
 
-import pytest
-
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.windows.recount import Budget, RecountCandidate, about_to_settle, choose, ripe
+from monitor.windows.recount import Budget, RecountCandidate, choose, is_due, settles
 
 NOW = 100 * DAY
-BUDGET = Budget(rows=1_000, pane=HOUR, every=HOUR, settling_age=None)
+BUDGET = Budget(rows=1_000, pane=HOUR, settling_age=None)
 PANE = RecountCandidate(
-    start=NOW - 10 * DAY,
-    since=NOW - 2 * HOUR,
-    records_changed=False,
-    labels=0,
-    counted_as_of=NOW - HOUR,
-    rows=100,
-    records=1_000,
+    start=NOW - 10 * DAY, since=NOW - 2 * HOUR, records_changed=False, counted_as_of=NOW - HOUR, rows=100
 )
 
 
-def test_a_pane_whose_rows_changed_is_counted_at_once() -> None:
-    assert not ripe(PANE, NOW, BUDGET)
-    assert ripe(replace(PANE, records_changed=True), NOW, BUDGET)
+def test_a_pane_whose_rows_changed_is_counted_records_changed() -> None:
+    assert not is_due(PANE, NOW, BUDGET)
+    assert is_due(replace(PANE, records_changed=True), NOW, BUDGET)
 
 
-def test_a_pane_that_was_never_counted_is_counted_at_once() -> None:
-    assert ripe(replace(PANE, counted_as_of=None), NOW, BUDGET)
+def test_a_pane_that_was_never_counted_is_counted_records_changed() -> None:
+    assert is_due(replace(PANE, counted_as_of=None), NOW, BUDGET)
 
 
-def test_labels_wait_until_they_are_one_percent_of_the_records() -> None:
-    assert not ripe(replace(PANE, labels=9), NOW, BUDGET)
-    assert ripe(replace(PANE, labels=10), NOW, BUDGET)
+def test_labels_that_no_difference_adds_are_counted_at_once_where_others_are_added() -> None:
+    assert is_due(PANE, NOW, replace(BUDGET, by_difference=True))
 
 
-@pytest.mark.parametrize(
-    ("age", "patience"),
-    [
-        pytest.param(2 * HOUR, HOUR, id="at least a cycle"),
-        pytest.param(10 * DAY, 10 * HOUR, id="a 24th of the age"),
-        pytest.param(40 * DAY, DAY, id="at most a day"),
-    ],
-)
-def test_a_few_labels_wait_a_24th_of_the_panes_age(age: int, patience: int) -> None:
-    pane = replace(PANE, start=NOW - age, labels=1)
-
-    assert not ripe(replace(pane, counted_as_of=NOW - patience + MINUTE), NOW, BUDGET)
-    assert ripe(replace(pane, counted_as_of=NOW - patience), NOW, BUDGET)
+def test_labels_alone_are_counted_once_a_day() -> None:
+    assert not is_due(replace(PANE, counted_as_of=NOW - DAY + MINUTE), NOW, BUDGET)
+    assert is_due(replace(PANE, counted_as_of=NOW - DAY), NOW, BUDGET)
 
 
-def test_a_pane_past_the_settling_age_and_last_counted_before_it_is_about_to_settle() -> None:
-    budget = replace(BUDGET, settling_age=2 * DAY)
-    end = NOW - 2 * DAY
-    pane = replace(PANE, start=end - HOUR, counted_as_of=NOW - MINUTE)
+def test_a_pane_past_the_settling_age_and_last_counted_long_before_it_settles() -> None:
+    age, end = 30 * HOUR, NOW - 30 * HOUR
+    pane, budget = replace(PANE, start=end - HOUR), replace(BUDGET, settling_age=age)
 
-    assert about_to_settle(pane, NOW, budget)
-    assert ripe(pane, NOW, budget)
-    assert not about_to_settle(replace(pane, counted_as_of=NOW), NOW, budget)
-    assert not about_to_settle(replace(pane, start=pane.start + HOUR), NOW, budget)
-    assert not about_to_settle(replace(pane, counted_as_of=None), NOW, budget)
-    assert not about_to_settle(pane, NOW, BUDGET)
+    assert settles(end, end + 27 * HOUR - 1, NOW, age)
+    assert not settles(end, end + 27 * HOUR, NOW, age)
+    assert not settles(end + 1, end, NOW, age)
+    assert not settles(end, end, NOW, None)
+    assert is_due(replace(pane, counted_as_of=NOW - 20 * HOUR), NOW, budget)
+    assert not is_due(replace(pane, counted_as_of=NOW - HOUR), NOW, budget)
 
 
 def test_the_longest_waiting_panes_are_counted_first_and_within_the_budget_of_rows() -> None:
@@ -72,14 +52,6 @@ def test_the_longest_waiting_panes_are_counted_first_and_within_the_budget_of_ro
 
     assert [one.since for one in chosen] == [NOW - 3, NOW - 2]
     assert [one.start for one in chosen] == sorted(one.start for one in chosen)
-
-
-def test_panes_about_to_settle_go_before_longer_waiting_ones() -> None:
-    budget = replace(BUDGET, settling_age=2 * DAY, rows=1)
-    urgent = replace(PANE, start=NOW - 2 * DAY - HOUR, since=NOW)
-    patient = replace(PANE, since=NOW - 20 * DAY, records_changed=True)
-
-    assert choose([patient, urgent], NOW, budget) == [urgent]
 
 
 def test_at_least_one_pane_is_counted_whatever_its_size() -> None:

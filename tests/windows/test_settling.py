@@ -1,4 +1,4 @@
-"""When a window's labels are in: right-truncated delays, coverage, nothing uncounted."""
+"""When a window's labels are in: right-truncated delays, coverage, panes counted whole."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -71,9 +71,9 @@ def panes_of(
     return LabelledPanes(
         start=start,
         counted_as_of=np.full(len(start), counted_as_of),
+        whole_as_of=np.full(len(start), counted_as_of),
         records=np.full(len(start), records),
         labelled=np.full(len(start), labelled),
-        uncounted=np.zeros(len(start), np.int64),
     )
 
 
@@ -320,25 +320,13 @@ def test_records_without_any_label_never_settle_silently() -> None:
     assert of(panes, end=NOW - 4 * DAY) is Settled.LOW_COVERAGE
 
 
-def test_uncounted_labels_for_one_percent_of_a_panes_records_hold_its_windows() -> None:
-    panes = panes_of(60, records=300, labelled=295)
-    mine = panes.start == NOW - 5 * DAY
-
-    few = replace(panes, uncounted=np.where(mine, 2, 0))
-    many = replace(panes, uncounted=np.where(mine, 3, 0))
-
-    assert of(few, end=NOW - 2 * DAY) is Settled.YES
-    assert of(many, end=NOW - 2 * DAY) is Settled.NO
-    assert of(many, end=NOW - 5 * DAY) is Settled.YES
-
-
-def test_a_pane_last_counted_before_the_age_holds_its_windows() -> None:
+def test_a_pane_last_counted_whole_long_before_the_age_holds_its_windows() -> None:
     panes = panes_of(60)
     mine = panes.start == NOW - 5 * DAY
-    end = NOW - 5 * DAY + HOUR
+    end, nine_tenths = NOW - 5 * DAY + HOUR, 9 * DAY // 5
 
-    early = replace(panes, counted_as_of=np.where(mine, end + 2 * DAY - 1, NOW))
-    late = replace(panes, counted_as_of=np.where(mine, end + 2 * DAY, NOW))
+    early = replace(panes, whole_as_of=np.where(mine, end + nine_tenths - 1, NOW))
+    late = replace(panes, whole_as_of=np.where(mine, end + nine_tenths, NOW))
 
     assert of(early, end=NOW - 2 * DAY) is Settled.NO
     assert of(late, end=NOW - 2 * DAY) is Settled.YES

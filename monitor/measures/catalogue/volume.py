@@ -79,13 +79,19 @@ LOG_ROWS = (
     ),
     _of_log(
         "panes_waiting",
-        "Panes that changed and wait to be counted again, or for more labels, after the cycle.",
+        "Panes that changed and wait to be counted again after the cycle.",
         unit=Unit.PLAIN,
     ),
     _of_log(
         "longest_wait",
         "Time since the first change of the pane that waits longest was seen; 0 where none waits.",
         unit=Unit.SECONDS,
+    ),
+    _of_log(
+        "labels_counted_whole",
+        "1 where an audit has found that labels added by difference were wrong: the model's labels are "
+        "counted whole, once a day, until `monitor recount`; else 0.",
+        unit=Unit.PLAIN,
     ),
     _of_log(
         "log_age",

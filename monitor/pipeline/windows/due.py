@@ -84,13 +84,22 @@ class Due:
 
 
 def truths(
-    model: Model, panes: Panes, state: ModelState, as_of: int, waiting: Iterable[WaitingPane]
+    model: Model,
+    panes: Panes,
+    state: ModelState,
+    as_of: int,
+    waiting: Iterable[WaitingPane],
+    overdue: Iterable[int],
 ) -> Truths:
-    """How labels have come in so far."""
+    """How labels have come in so far.
+
+    Parameters
+    ----------
+    overdue
+        starts of panes whose turn to be counted has come, but for the budget.
+    """
     spec, reading = model.spec, model.reading
-    uncounted: dict[int, int] = {}
-    for pane in waiting:
-        uncounted[pane.start] = uncounted.get(pane.start, 0) + pane.labels
+    waiting_starts = {pane.start for pane in waiting}
     heard = as_of if state.reported_cursor is None else min(as_of, state.reported_cursor)
     rule = SettlingRule(
         share=spec.settled_share,
@@ -101,13 +110,13 @@ def truths(
         heard=heard,
     )
     ages = settling_ages(
-        panes.delays(heard, uncounted),
+        panes.delays(heard, waiting_starts),
         _EDGES,
         classes=max(1, len(reading.classes)),
         horizon=reading.horizon,
         share=spec.settled_share,
     )
-    labelled = panes.labelled(as_of, uncounted)
+    labelled = panes.labelled(as_of, waiting_starts, overdue)
     return Truths(as_of, labelled, ages, rule, plateau(labelled, ages, rule))
 
 

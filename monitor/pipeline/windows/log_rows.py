@@ -18,7 +18,7 @@ from monitor.windows.fold import VERSIONS
 FIRST_SEEN = "version_first_seen"  # kind of event
 VERSION_SEEN = "version_first_seen_timestamp"
 LATE = ("late_visible_records", "late_visible_labels")
-WAITING = ("panes_waiting", "longest_wait")
+WAITING = ("panes_waiting", "longest_wait", "labels_counted_whole")
 AGES = ("log_age", "label_age")
 
 
@@ -36,11 +36,11 @@ def late_rows(as_of: int, changes: Changes, before: Sequence[MeasurementRow]) ->
     return tuple(log_row(as_of, name, Measurement(float(n), n=n)) for name, n in counts if n is not None)
 
 
-def waiting_rows(as_of: int, waiting: list[WaitingPane]) -> tuple[MeasurementRow, ...]:
-    """What still waits after the cycle, and how long the first has waited."""
+def waiting_rows(as_of: int, waiting: list[WaitingPane], *, whole_labels: bool) -> tuple[MeasurementRow, ...]:
+    """What still waits after the cycle, how long the first has waited; whether differences were wrong."""
     panes = {pane.start for pane in waiting}
     longest = max((as_of - pane.since for pane in waiting), default=0)
-    figures = zip(WAITING, (float(len(panes)), longest / SECOND), strict=True)
+    figures = zip(WAITING, (float(len(panes)), longest / SECOND, float(whole_labels)), strict=True)
     return tuple(log_row(as_of, name, Measurement(value, n=len(panes))) for name, value in figures)
 
 

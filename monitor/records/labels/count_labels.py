@@ -30,6 +30,7 @@ from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid, lookup
 from monitor.states.strata import Stratum
 
+COUNTED_BY = 1  # another number wherever equal rows would be counted otherwise
 _OF_LABELS = ("label", "reported_at", "revision")
 _WHOLE_ONLY = frozenset({"delays", *WHOLE_ONLY, *PAIRED})
 _NEVER = np.iinfo(np.int64).max
@@ -102,13 +103,37 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         int64 starts, ascending.
     """
     rows = read_rows(table, counting, panes, as_of)
+    return _counted(table, rows, counting, np.full(len(panes), as_of))
+
+
+def count_labels_twice(
+    table: pa.Table, counting: Counting, *, panes: Ints, since: Ints, until: int, as_of: int
+) -> list[tuple[PanePart, PanePart]]:
+    """The labels part of some records of each pane: with the labels known then, and with those known later.
+
+    Parameters
+    ----------
+    table
+        as for `count_labels`; of each record all of its rows and all of its labels.
+    since
+        int64, shape of `panes`: labels reported later were not known then.
+    until
+        labels reported later are not known yet.
+    """
+    rows = read_rows(table, counting, panes, as_of)
+    known_later = _counted(table, rows, counting, np.full_like(since, until))
+    return list(zip(_counted(table, rows, counting, since), known_later, strict=True))
+
+
+def _counted(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints) -> list[PanePart]:
+    """Parts of all panes, with the labels that were reported until a moment of each pane."""
     labels, known, terms = (
         _no_labels(len(rows.rows)),
         np.empty(0, np.int64),
         LabelTerms({}, {}, np.empty(0, bool)),
     )
     if counting.label is not None:
-        labels = winning_labels(table, rows, counting, as_of)
+        labels = winning_labels(table, rows, counting, until)
         known = np.flatnonzero(labels.known)
         terms = label_terms(outputs_of(table, rows.rows[known]), labels.take(known), counting)
     clipped = np.zeros(len(rows.rows), dtype=bool)
@@ -142,12 +167,18 @@ def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int)
     rows = read_rows(table, counting, panes, as_of)
     labels = _no_labels(len(rows.rows))
     if counting.label is not None:
-        labels = winning_labels(table, rows, counting, as_of)
+        labels = winning_labels(table, rows, counting, np.full(len(panes), as_of))
     return _parts(table, rows, labels, [{} for _ in rows.panes])
 
 
-def winning_labels(table: pa.Table, rows: WinningRows, counting: Counting, as_of: int) -> WinningLabels:
-    """Of several labels the highest revision, then the latest report, then the smallest value."""
+def winning_labels(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints) -> WinningLabels:
+    """Of several labels the highest revision, then the latest report, then the smallest value.
+
+    Parameters
+    ----------
+    until
+        int64 of each pane: labels reported later are not known.
+    """
     roles = [name for name in _OF_LABELS if name in table.column_names]
     held = np.flatnonzero(_holds_label(table, roles)[rows.member])
     here, group = table.select(roles).take(pa.array(rows.member[held])), rows.group[held]
@@ -159,7 +190,8 @@ def winning_labels(table: pa.Table, rows: WinningRows, counting: Counting, as_of
     if dated := "reported_at" in roles:
         parsed = times(here, "reported_at", counting.reading)
         reported = np.where(parsed.known, parsed.us, rows.event_time[group])
-    at = np.flatnonzero(reported <= as_of) if dated else np.arange(len(held))
+    is_known = reported <= until[rows.pane[group]]
+    at = np.flatnonzero(is_known) if dated else np.arange(len(held))
     keys = [-revision[at], -reported[at], value.rank()[at]]
     best, _ = smallest(group[at], keys)
     labels = _values_of(value.take(at[best]), group[at[best]], counting, len(rows.rows))
@@ -327,6 +359,7 @@ def _parts(
     table: pa.Table, rows: WinningRows, labels: WinningLabels, strata: list[dict[Stratum, Counters]]
 ) -> list[PanePart]:
     panes = len(rows.panes)
+    winners = np.bincount(rows.pane, minlength=panes).tolist()
     records = np.bincount(rows.pane[rows.serves], minlength=panes).tolist()
     labelled = np.bincount(rows.pane[labels.known & rows.serves], minlength=panes).tolist()
     newest = newest_by_pane(rows, labels.newest, panes)
@@ -335,7 +368,7 @@ def _parts(
         PanePart(
             start,
             strata[at],
-            int(rows.read[at]),
+            winners[at],
             newest[at],
             records=records[at],
             labelled=labelled[at],

@@ -125,7 +125,7 @@ def finds_slices(session: Session, engine: Engine, model: ModelSpec, span: Range
     if not labels or model.labels is None or not has_own_table(model.labels) or engine.hashes_joins:
         return True
     here = look_labels(session, engine, model.labels, looked)
-    return _finds_ids(session, here, str(model.labels.column("id")))
+    return finds_ids(session, here, str(model.labels.column("id")))
 
 
 def finds_seen(session: Session, engine: Engine, model: ModelSpec, wanted: Wanted, *, labels: bool) -> bool:
@@ -139,10 +139,11 @@ def finds_seen(session: Session, engine: Engine, model: ModelSpec, wanted: Wante
         return False
     if not engine.has_index(session, here.item, seen.condition(wanted.as_of - HOUR, wanted.as_of)):
         return False
-    return here is looked or _finds_ids(session, looked, str(model.predictions.column("id")))
+    return here is looked or finds_ids(session, looked, str(model.predictions.column("id")))
 
 
-def _finds_ids(session: Session, looked: Looked, column: str) -> bool:
+def finds_ids(session: Session, looked: Looked, column: str) -> bool:
+    """Whether an index finds rows by a column of their id."""
     ref = looked.ref(column, "id")
     return looked.engine.has_index(session, looked.item, f"{ref} = (SELECT {ref} FROM {looked.item} LIMIT 1)")
 

@@ -49,12 +49,12 @@ class Piece:
 
 def read_records(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
     """Rows with event times in the ranges (and some more): all but labels. A missing feature is left out."""
-    return _read(session, record_scan(session, engine, model, ranges))
+    return read_scan(session, record_scan(session, engine, model, ranges))
 
 
 def read_labelled(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
     """The same rows without features, joined (outer) with their labels; with the challenger's output."""
-    return _read(session, labelled_scan(session, engine, model, ranges))
+    return read_scan(session, labelled_scan(session, engine, model, ranges))
 
 
 def record_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
@@ -67,17 +67,21 @@ def record_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequ
 def labelled_scan(session: Session, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> Scan:
     """What `read_labelled` reads."""
     looked = look(session, engine, model.predictions, "p")
-    outputs = prediction_outputs(looked, model)
-    if (challenger := model.reading.challenger) is not None:
-        outputs += (looked.output(of_challenger(model.reading), "challenger", challenger.column),)
     if model.labels is None:
-        return _scan(session, looked, model, ranges, outputs, "")
+        return _scan(session, looked, model, ranges, labelled_outputs(looked, looked, model), "")
     labels = look_labels(session, engine, model.labels, looked)
-    outputs += label_outputs(labels, model.labels, model.reading)
     join = ""
     if labels is not looked:
         join = f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, looked, labels)}"
-    return _scan(session, looked, model, ranges, outputs, join)
+    return _scan(session, looked, model, ranges, labelled_outputs(looked, labels, model), join)
+
+
+def labelled_outputs(looked: Looked, labels: Looked, model: ModelSpec) -> tuple[Output, ...]:
+    """What labels are counted by: the predictions, the challenger's output, the labels."""
+    outputs = prediction_outputs(looked, model)
+    if (challenger := model.reading.challenger) is not None:
+        outputs += (looked.output(of_challenger(model.reading), "challenger", challenger.column),)
+    return outputs if model.labels is None else outputs + label_outputs(labels, model.labels, model.reading)
 
 
 def prediction_outputs(looked: Looked, model: ModelSpec) -> tuple[Output, ...]:
@@ -193,11 +197,16 @@ def _values(looked: Looked, intervals: Sequence[Interval]) -> str:
     return f"WITH r(lo, hi) AS ({looked.engine.range_rows(intervals)}) "
 
 
-def _read(session: Session, scan: Scan) -> pa.Table:
+def read_scan(session: Session, scan: Scan) -> pa.Table:
+    """Role-named rows of all statements; what is in another format of times is marked."""
     if not scan.statements:
         return with_one_id(Statement(scan.outputs, "").empty())
-    table = with_one_id(concat([session.read(statement) for statement in scan.statements]))
-    for role, form in scan.formats.items():
+    return in_formats(with_one_id(concat([session.read(some) for some in scan.statements])), scan.formats)
+
+
+def in_formats(table: pa.Table, formats: Mapping[str, str]) -> pa.Table:
+    """Texts of times that are in another format than their role's are marked."""
+    for role, form in formats.items():
         column = table[role].combine_chunks()
         if pa.types.is_string(column.type):
             pieces = [in_format(column.slice(at, _AT_ONCE), form) for at in range(0, len(column), _AT_ONCE)]
@@ -223,10 +232,10 @@ def _scan(
         Statement(outputs, f"FROM {piece.source}{join} WHERE {piece.where}", piece.before)
         for piece in pieces(session, looked, time, ranges)
     )
-    return Scan(outputs, tuple(statements), _formats(session, looked, outputs, join, time, span))
+    return Scan(outputs, tuple(statements), formats_near(session, looked, outputs, join, time, span))
 
 
-def _formats(
+def formats_near(
     session: Session,
     looked: Looked,
     outputs: tuple[Output, ...],

@@ -1,0 +1,95 @@
+"""How a model's labels are counted: by difference, or whole once a day, why, and what would help."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from monitor.core.clock import format_duration, to_iso
+from monitor.pipeline.audit import WRONG
+from monitor.pipeline.restoring import counts_whole
+from monitor.sources.indexes import missing_id_index
+from monitor.sources.source import SqlSource
+from monitor.sources.sql.relations import look
+from monitor.sources.sql.scan import has_own_table
+from monitor.sources.sql.statements import Session
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Event
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounting:
+    """How labels are counted.
+
+    Parameters
+    ----------
+    reads
+        about how often a label is read by the searches that see it.
+    whole_because
+        why they are counted whole; empty: by difference.
+    remedies
+        indexes that are missing, each as what to do, unless a warning says so.
+    """
+
+    reads: float
+    whole_because: str = ""
+    remedies: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.whole_because:
+            return (
+                f"labels are counted by difference: each is read about {self.reads:,.2f} times, "
+                "and its pane whole once as it settles"
+            )
+        whole = "labels are counted whole, once a day and once as a pane settles"
+        cost = "each day with a new label costs all rows of its pane"
+        return "; ".join([f"{whole} ({cost}): {self.whole_because}", *self.remedies])
+
+
+def label_counting(model: ModelSpec, source: SqlSource, warnings: Sequence[str] = ()) -> LabelCounting | None:
+    """How the labels of a model are counted, by a look at its source; None: it has none.
+
+    Parameters
+    ----------
+    warnings
+        what is said besides: remedies that stand there are not told again.
+    """
+    if model.labels is None:
+        return None
+    because = source.counts_labels_whole(model)
+    remedies = source.read(lambda session: _remedies(session, source, model)) if because else ()
+    untold = tuple(remedy for remedy in remedies if not any(remedy in text for text in warnings))
+    return LabelCounting(1 + model.overlap / model.every, because, untold)
+
+
+def _remedies(session: Session, source: SqlSource, model: ModelSpec) -> tuple[str, ...]:
+    """Indexes on ids that are missing, however few rows there are."""
+    predictions, labels = model.predictions, model.labels
+    if labels is None or not has_own_table(labels):
+        return ()
+    engine = source.reader.engine
+    looked, here = look(session, engine, predictions, "p"), look(session, engine, labels, "l")
+    missing = (
+        missing_id_index(session, here, labels, looked, predictions),
+        missing_id_index(session, looked, predictions, here, labels),
+    )
+    return tuple(remedy for remedy in missing if remedy is not None)
+
+
+def wrong_differences(model: ModelSpec, events: Iterable[Event]) -> list[str]:
+    """Warn while labels are counted whole because an audit found differences wrong; `events` in order."""
+    events = list(events)
+    if model.labels is None or not counts_whole(events):
+        return []
+    newest = [event for event in events if event.kind == WRONG][-1]
+    detail, now = json.loads(newest.detail or "{}"), to_iso(newest.at)
+    since = detail.get("oldest_pane", now)
+    panes = f"panes: {detail.get('panes', '?')}, the oldest of {since}"
+    text = (
+        f"the audit of {now} found panes whose labels, added by difference, were wrong ({panes}): rows of "
+        "the label table were changed or deleted, or became visible later than the overlap "
+        f"({format_duration(model.overlap)}). Labels are counted whole, once a day, until you decide: if "
+        "rows are changed or deleted, say append_only = false in [models.labels]; if they become visible "
+        f"late, raise overlap in [models.reading]; then run monitor recount --model {model.name} "
+        f"--from {since} --to {now}, which ends this"
+    )
+    return [text]

@@ -1,0 +1,202 @@
+"""Labels reported since the last search: added to their panes by difference, else their panes wait.
+
+A difference is exact where what the pane holds was counted of the same columns, all labels reported up to its
+newest one are in it, and nothing else of it changed. Then the labels of the records that have newer ones are
+counted twice, as known then and now.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.typing import Bools, Ints
+from monitor.pipeline.changes.rows_seen import Overlap, Span, added_up, asked_before, late_rows, unseen_starts
+from monitor.pipeline.model import Model
+from monitor.pipeline.panes import Panes
+from monitor.records.checksum import checksum_of_moments
+from monitor.records.labels.count_labels import count_labels_twice
+from monitor.records.pane import Part
+from monitor.records.rows import Batches, dated, times
+from monitor.specs.protocols import OTHER_TIMES, Range
+from monitor.specs.reads import changed_labels_range
+from monitor.specs.rows import ModelState, WaitingPane
+
+_NEVER = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True)
+class Relabelled:
+    """Labels that were found.
+
+    Parameters
+    ----------
+    state
+        with the cursor moved.
+    waiting
+        panes that are to be counted whole.
+    read
+        rows read to find out.
+    counted
+        rows of the records whose labels were added to their panes.
+    late
+        see `Changes`.
+    """
+
+    state: ModelState
+    waiting: list[WaitingPane]
+    read: int
+    counted: int
+    late: int | None
+
+
+def find_labels(
+    model: Model,
+    panes: Panes,
+    state: ModelState,
+    as_of: int,
+    bounds: tuple[int, int],
+    *,
+    waiting: Collection[int],
+    token: int | None,
+    by_difference: bool,
+    write: bool,
+) -> Relabelled:
+    """Labels since the cursor.
+
+    Parameters
+    ----------
+    bounds
+        event times of the records that are looked for.
+    waiting
+        starts of the panes that wait to be counted anyway.
+    by_difference, write
+        False: nothing is added; nothing is stored either.
+    """
+    spec, reading = model.spec, model.reading
+    assert spec.labels is not None
+    cursor = state.reported_cursor
+    since = None if cursor is None else cursor + 1 if state.seen_again == () else cursor - spec.overlap
+    has_reported_at = spec.labels.column("reported_at") is not None
+    bounds = changed_labels_range(spec, bounds, as_of)
+    span = Span(bounds, since, as_of, state.reported_cursor, asked_before(state, reading.tolerance))
+    if not has_reported_at:
+        span = Span(bounds, None, bounds[1], None)
+    differences = Differences(model, panes, state, span, waiting, token, write)
+    if since is None or not has_reported_at or not by_difference:
+        batches = model.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
+    else:
+        batches = differences.added(
+            model.source.relabelled(
+                spec, since=since, cursor=state.reported_cursor or 0, as_of=as_of, bounds=bounds
+            )
+        )
+    overlap = Overlap(spec.overlap, span.cursor or 0, reading.pane)
+    rows = added_up(dated(batches, "reported_at", reading), span, reading.pane, overlap)
+    late = late_rows(rows, state.seen_again) if has_reported_at else None
+    facts = panes.facts(Part.LABELS)
+    unseen = unseen_starts(model, panes, Part.LABELS, rows, state.seen_again)
+    starts = sorted(differences.other.union(set(unseen) - differences.equal))
+    to_count = [
+        WaitingPane(start=start, part=Part.LABELS, since=as_of)
+        for start in starts
+        if start not in facts or facts[start].counted_as_of != as_of
+    ]
+    seen_again = overlap.by_pane() if has_reported_at else ()
+    if cursor is not None and as_of > cursor + spec.overlap and seen_again == state.seen_again:
+        seen_again = ()  # the feed is quiet: its overlap was read again once, and is not read for ever
+    if has_reported_at and rows.newest:
+        state = replace(state, reported_cursor=min(as_of, rows.newest))
+    state = replace(state, seen_again=seen_again)
+    return Relabelled(state, to_count, rows.read, differences.counted, late)
+
+
+@dataclass(slots=True)
+class Differences:
+    """Adds labels to the panes where that is exact.
+
+    Parameters
+    ----------
+    state
+        as the last search left it.
+    waiting
+        starts of panes that are counted whole anyway.
+    equal, other
+        starts of the panes that now hold what a whole count would find, and of those that may not.
+    counted
+        rows of the records whose labels were added.
+    """
+
+    model: Model
+    panes: Panes
+    state: ModelState
+    span: Span
+    waiting: Collection[int]
+    token: int | None
+    write: bool
+    equal: set[int] = field(default_factory=set)
+    other: set[int] = field(default_factory=set)
+    counted: int = 0
+
+    def added(self, pieces: Iterator[tuple[Range, pa.Table]]) -> Batches:
+        """Hand on the labels that were reported within each piece of time, which are added to their panes."""
+        for piece, table in pieces:
+            yield self._add(piece, table)
+
+    def _add(self, piece: Range, table: pa.Table) -> pa.Table:
+        reading, span = self.model.reading, self.span
+        event, reported = times(table, "event_time", reading), times(table, "reported_at", reading)
+        if OTHER_TIMES in table.column_names:
+            odd = np.asarray(table[OTHER_TIMES].drop_null())
+            self.other.update((odd // reading.pane * reading.pane).tolist())
+        inside = event.known & (event.us >= span.bounds[0]) & (event.us < span.bounds[1])
+        starts, at = np.unique(event.us[inside] // reading.pane * reading.pane, return_inverse=True)
+        newest, ready = self._stood(starts)
+        dated_at = reported.known[inside]
+        ready[at[~dated_at]] = False  # the event time stands for a report's: what was known then is not told
+        us = reported.us[inside]
+        seen = dated_at & (us >= piece[0]) & (us < piece[1])
+        before, newer = seen & (us <= newest[at]), seen & (us > newest[at])
+        sums = checksum_of_moments(event.us[inside][before], us[before], at[before], len(starts))
+        same = sums == (self._sums(starts) if piece[0] == span.since else 0)
+        fresh = np.bincount(at[newer], minlength=len(starts)) > 0
+        touched = np.bincount(at[seen], minlength=len(starts)) > 0
+        self.other.update(starts[touched & ~same].tolist())
+        self.equal.update(starts[ready & same & ~fresh].tolist())
+        chosen = ready & same & fresh
+        rows = np.flatnonzero(inside)[chosen[at]]
+        self._count(table.take(pa.array(rows)), starts[chosen], newest[chosen], piece[1] - 1)
+        reported_now = ~reported.known | ((reported.us >= piece[0]) & (reported.us < piece[1]))
+        return table.select(["event_time", "reported_at"]).filter(pa.array(reported_now))
+
+    def _stood(self, starts: Ints) -> tuple[Ints, Bools]:
+        """Newest report that each pane holds, and whether a difference may be added to it."""
+        facts, mapping = self.panes.facts(Part.LABELS), self.model.mapping
+        barred = self.other.union(self.panes.outdated(), self.waiting)
+        newest, ready = np.full(len(starts), _NEVER), np.zeros(len(starts), dtype=bool)
+        for place, start in enumerate(starts.tolist()):
+            fact = facts.get(start)
+            if fact is not None:
+                newest[place] = _NEVER if fact.newest is None else fact.newest
+                ready[place] = fact.mapping == mapping and start not in barred
+        return newest, ready
+
+    def _sums(self, starts: Ints) -> Ints:
+        """Checksums of what the last search saw of each pane, and sees again; -1: not known."""
+        if self.state.seen_again is None:
+            return np.full(len(starts), -1)
+        known = {start: checksum for start, _, checksum in self.state.seen_again}
+        return np.asarray([known.get(start, 0) for start in starts.tolist()], dtype=np.int64)
+
+    def _count(self, table: pa.Table, starts: Ints, newest: Ints, until: int) -> None:
+        if not len(starts):
+            return
+        as_of = self.span.until
+        self.counted += table.num_rows
+        pairs = count_labels_twice(
+            table, self.model.counting, panes=starts, since=newest, until=until, as_of=as_of
+        )
+        moved = self.panes.move(pairs, as_of, token=self.token, write=self.write)
+        self.equal.update(moved)
+        self.other.update(set(starts.tolist()) - moved)
