@@ -201,14 +201,23 @@ def _logs() -> tuple[Panel, ...]:
         ),
         _line(
             "Panes waiting",
-            "Changed, and waiting to be counted, or for more labels.",
+            "Changed, and waiting to be counted: at once, or once a day where labels are counted whole.",
             f"max by (model) ({OWN}panes_waiting{{{OF_MODELS}}})",
+            width=6,
         ),
         _line(
             "Longest wait",
             "Of the first of them.",
             f"max by (model) ({OWN}longest_wait_seconds{{{OF_MODELS}}})",
             unit=SECONDS,
+            width=6,
+        ),
+        _line(
+            "Labels counted whole",
+            "1: labels that were added by difference were found wrong, and nobody has decided; "
+            "docs/runbook.md says what to do.",
+            f"max by (model) ({OWN}labels_counted_whole{{{OF_MODELS}}})",
+            width=6,
         ),
         _line(
             "Versions first seen",
@@ -216,6 +225,7 @@ def _logs() -> tuple[Panel, ...]:
             f"max by (model, version) ({OWN}version_first_seen_timestamp_seconds{{{OF_MODELS}}}) * 1000",
             "{{model}} {{version}}",
             MOMENT,
+            width=6,
         ),
         Panel(
             Kind.LINES,
