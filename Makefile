@@ -26,7 +26,7 @@ help:
 	@echo "make bench              our speed beside what NumPy, pandas, SciPy and scikit-learn offer, and what cycles and fleets cost; ONLY=kernel ARGS=100000 (an hour)"
 	@echo "make bench-peers        a day's drift and performance beside Evidently, NannyML, whylogs, popmon and alibi-detect, each in an environment of its own (Python 3.11, 6 GB; half an hour); PEERS=popmon"
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
-	@echo "make slow-labels        count the rows that late labels cost, by real cycles; ROWS=200000 of the largest pane (5000000: an hour)"
+	@echo "make slow-labels        count the rows read a late label, by real cycles: at most 3; ROWS=200000 of the largest pane (5000000; 0: none)"
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
@@ -61,7 +61,7 @@ test-long: $(VENV)/installed-dev
 
 test-sql: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt -e '.[chdb,duckdb]'
-	@$(BIN)/python -m pytest tests/sources/test_pushed.py tests/sources/test_own_engine.py tests/e2e/test_pushed_cycles.py $(ARGS)
+	@$(BIN)/python -m pytest tests/sources/test_pushed.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_pushed_cycles.py $(ARGS)
 
 test-spark: $(VENV)/installed-spark
 	@nice -n 10 $(BIN)/python -m pytest -m spark -n 0 tests/e2e/test_spark.py $(ARGS)

@@ -2,7 +2,8 @@
 
 On a SQLite and on a PostgreSQL store of its own, the command `monitor run` catches up with a log whose rows
 and labels come late: each one runs the ticks that were missed, and is killed within a second of its first
-cycle, the last one when nothing is left to do. Panes, current values, snapshots and all else that is kept are
+cycle, every second one as soon as it has added labels to panes by difference, before the cycle is committed,
+the last one when nothing is left to do. Panes, current values, snapshots and all else that is kept are
 compared, with ==, with those of a process that nobody disturbed. Ends with 1 where they differ. A kill takes
 some three seconds of CPU, most of them for the start. So is a replay into each store, which is stopped at
 random ticks by INT, TERM and KILL, and goes on.
@@ -57,7 +58,8 @@ def one_round(kills: int, rng: random.Random) -> tuple[int, bool]:
             total += one.kills
             missed, rows = (one.as_of - first) // EVERY, sum(map(len, expected.values()))
             print(
-                f"{engine}: {one.kills} kills, {one.inside} of them inside a cycle; {missed} missed ticks, "
+                f"{engine}: {one.kills} kills, {one.inside} of them inside a cycle, {one.between} after it "
+                f"had added labels to panes; {missed} missed ticks, "
                 f"{rows:,} rows kept: {f'different rows: {found}' if found else 'equal'}",
                 flush=True,
             )

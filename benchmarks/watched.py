@@ -38,7 +38,9 @@ numeric = {numeric}
 categorical = {categorical}
 """
 WITHIN = "# in the prediction table"
-APART = 'table = "labels"\nid = "id"\nreported_at = "reported_at"\nreported_at_unit = "us"'
+APART = (
+    'table = "labels"\nid = "id"\nreported_at = "reported_at"\nreported_at_unit = "us"\nappend_only = true'
+)
 
 
 def model(
