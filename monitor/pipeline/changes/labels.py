@@ -104,7 +104,8 @@ def find_labels(
         if start not in facts or facts[start].counted_as_of != as_of
     ]
     seen_again = overlap.by_pane() if has_reported_at else ()
-    if cursor is not None and as_of > cursor + spec.overlap and seen_again == state.seen_again:
+    later = cursor is not None and as_of > max(cursor + spec.overlap, state.as_of or 0)
+    if later and seen_again == state.seen_again:
         seen_again = ()  # the feed is quiet: its overlap was read again once, and is not read for ever
     if has_reported_at and rows.newest:
         state = replace(state, reported_cursor=min(as_of, rows.newest))
