@@ -34,10 +34,7 @@ class Counted:
 
 
 def candidates(
-    model: Model,
-    panes: Panes,
-    waiting: list[WaitingPane],
-    expected: Mapping[int, int],
+    model: Model, panes: Panes, waiting: list[WaitingPane], expected: Mapping[int, int]
 ) -> list[RecountCandidate]:
     """Waiting panes, their parts brought together, with what is known of the last count.
 
@@ -96,13 +93,7 @@ def settling(
     ]
 
 
-def overdue(
-    model: Model,
-    panes: Panes,
-    waiting: list[WaitingPane],
-    as_of: int,
-    budget: Budget,
-) -> set[int]:
+def overdue(model: Model, panes: Panes, waiting: list[WaitingPane], as_of: int, budget: Budget) -> set[int]:
     """Starts of the waiting panes whose turn has come."""
     waits = candidates(model, panes, waiting, {})
     return {candidate.start for candidate in waits if is_due(candidate, as_of, budget)}
@@ -139,16 +130,12 @@ def count_waiting(
     LeaseLost
         if another process has taken the model over.
     """
-    all_of_them = candidates(model, panes, [*waiting, *outdated], expected)
-    chosen = choose(all_of_them, as_of, budget)
+    chosen = choose(candidates(model, panes, [*waiting, *outdated], expected), as_of, budget)
     merely = {pane.start for pane in outdated}.difference(pane.start for pane in waiting)
-    labels, records = panes.facts(Part.LABELS), panes.facts(Part.RECORDS)
-    relabelled = {pane.start for pane in chosen}.difference(
-        (pane.start for pane in (*waiting, *outdated) if pane.part is Part.RECORDS),
-        (pane.start for pane in chosen if pane.start not in labels or pane.start not in records),
-    )
-    by_records = [pane.start for pane in chosen if pane.start not in relabelled]
-    rows = {pane.start: labels[pane.start].rows if pane.start in relabelled else pane.rows for pane in chosen}
+    by_records = [pane.start for pane in chosen if pane.records_changed]
+    relabelled = {pane.start for pane in chosen if not pane.records_changed}
+    labels = panes.facts(Part.LABELS)
+    rows = {pane.start: pane.rows if pane.records_changed else labels[pane.start].rows for pane in chosen}
     counted = Counted()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
     for part, starts in ((Part.LABELS, [pane.start for pane in chosen]), (Part.RECORDS, by_records)):
