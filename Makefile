@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-intervals sim-time sim-crashes docs dashboards lowest clean
+.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -28,6 +28,8 @@ help:
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
 	@echo "make slow-labels        count the rows read a late label, by real cycles: at most 3; ROWS=200000 of the largest pane (5000000; 0: none)"
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
+	@echo "make sim-settling       settle windows of simulated logs whose truth is known: how far off, how soon (a minute)"
+	@echo "make sim-nowcast        bias and intervals of nowcasts; writes docs/nowcast.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
 	@echo "make docs               write docs/measures.md, docs/alerts-messages.md, the picture of the rooms and config.schema.json from the code"
@@ -115,6 +117,12 @@ slow-labels: $(VENV)/installed
 sim-intervals: $(VENV)/installed
 	@nice -n 10 $(BIN)/python benchmarks/sim_intervals.py $(ARGS)
 	@nice -n 10 $(BIN)/python benchmarks/sim_sequential.py
+
+sim-settling: $(VENV)/installed
+	@nice -n 10 $(BIN)/python benchmarks/sim_settling.py $(ARGS)
+
+sim-nowcast: $(VENV)/installed
+	@nice -n 10 $(BIN)/python benchmarks/sim_nowcast.py $(ARGS)
 
 sim-crashes: $(VENV)/installed-dev
 	@nice -n 10 $(BIN)/python benchmarks/sim_crashes.py $(KILLS)

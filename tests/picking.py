@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.model import Model
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import Store
@@ -13,9 +13,10 @@ _WHOLE = {"version": None, "segment": None, "subject": "", "against": ""}
 
 
 def picked(rows: Iterable[MeasurementRow], measure: str, **fields: Any) -> list[MeasurementRow]:
-    """Rows of a measure with these fields; of the whole, of no subject, against nothing unless asked for."""
+    """Rows of a measure: of the whole, no subject, against nothing, no nowcasts, unless asked for."""
     wanted = _WHOLE | fields | {"measure": measure}
-    return [row for row in rows if all(getattr(row, name) == value for name, value in wanted.items())]
+    asked = [row for row in rows if all(getattr(row, name) == value for name, value in wanted.items())]
+    return [row for row in asked if row.truth is not Truth.NOWCAST or "truth" in fields]
 
 
 def only(rows: Iterable[MeasurementRow], measure: str, **fields: Any) -> MeasurementRow:

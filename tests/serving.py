@@ -226,7 +226,8 @@ class Bench:
     def warnings(self, window: str) -> set[str]:
         """Warnings of the current rows of a window, and of its model's versions and segments."""
         with self.app() as app:
-            return {row.warning for _, _, row in app.store.current() if row.window == window}
+            rows = [row for _, _, row in app.store.current() if row.measure != "next_settling"]
+            return {row.warning for row in rows if row.window == window}
 
     def columns(self, table: str) -> set[str]:
         """Names of a table's columns."""

@@ -27,12 +27,14 @@ Row = dict[str, Any]
 _NUMBERS = [None, "NaN", "inf", "x", "-0.0", "0.25", "0.25000001", "1", "1.7", "-0.1", "3e11", "1e300", "0"]
 _SCORES = [None, "0", "0.3", "0.30000000000000004", "0.7", "1", "1.7", "-0.1", "NaN"]
 _CLASSES = [None, "0", "1", "true", "1.0", "DM", "what"]
-_KINDS = ("binary", "threshold", "challenged", "multiclass", "classes", "regression", "unlabelled")
+_WORDS = [None, "yes", "no", "no\x1b", "maybe", "1"]
+_KINDS = ("binary", "threshold", "challenged", "worded", "multiclass", "classes", "regression", "unlabelled")
 _TYPES = {"event_time": pa.int64(), "logged_at": pa.int64(), "reported_at": pa.int64()}
 _OUTPUTS = {
     "binary": {"score": _SCORES, "prediction": _CLASSES},
     "threshold": {"score": _SCORES},
     "challenged": {"score": _SCORES, "challenger": _SCORES},
+    "worded": {"score": _SCORES, "prediction": _WORDS},
     "multiclass": {"probability:DM": _SCORES, "probability:0": _SCORES, "probability:1": _SCORES},
     "classes": {"prediction": _CLASSES, "challenger": _CLASSES},
     "regression": {"prediction": _NUMBERS},
@@ -53,10 +55,12 @@ def reading_of(kind: str) -> Reading:
     return Reading(
         task=task.get(kind, Task.BINARY),
         classes=names.get(kind, ("0", "1")),
-        has_score=kind in ("binary", "threshold", "challenged", "multiclass", "unlabelled"),
+        has_score=kind in ("binary", "threshold", "challenged", "worded", "multiclass", "unlabelled"),
         score_range=(-np.inf, np.inf) if kind == "regression" else (0.0, 1.0),
         threshold=0.3 if kind in ("threshold", "challenged", "unlabelled") else None,
         challenger=_CHALLENGERS.get(kind),
+        words=(("no", "0"), ("yes", "1")) if kind == "worded" else (),
+        only_for=("1", "maybe") if kind == "worded" else (),
         probabilities=("0", "1", "DM") if kind == "multiclass" else (),
         numeric=("width",),
         categorical=("color",),
@@ -64,6 +68,7 @@ def reading_of(kind: str) -> Reading:
         arms=Arms(column="group", control="control", treatment="treatment"),
         labelled=kind != "unlabelled",
         time_units=tuple((role, "us") for role in _TYPES),
+        names=(("logged_at", "logged_at"),),
         tolerance=5 * MINUTE,
         horizon=30 * DAY,
     )

@@ -37,6 +37,7 @@ READING = Reading(
     categorical=("carrier",),
     labelled=True,
     time_units=(("event_time", "us"), ("logged_at", "us"), ("reported_at", "us")),
+    names=(("logged_at", "logged_at"),),
     horizon=20 * DAY,
 )
 Delay = Callable[[np.random.Generator, Ints], Ints]

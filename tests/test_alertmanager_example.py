@@ -23,12 +23,12 @@ def test_alertmanager_finds_nothing_to_object_to() -> None:
 @pytest.mark.parametrize(
     ("labels", "receivers"),
     [
-        (["alertname=ModelAlert", "severity=warning"], "everybody"),
-        (["alertname=ModelAlert", "severity=critical"], "on-call"),
+        (["alertname=ModelScoreShift", "severity=warning"], "everybody"),
+        (["alertname=ModelScoreShift", "severity=critical"], "on-call"),
         (["alertname=ModelMonitorDown", "severity=critical"], "on-call"),
-        (["alertname=ModelAlert", "severity=warning", "team=risk"], "risk"),
-        (["alertname=ModelAlert", "severity=critical", "team=risk"], "risk,on-call"),
-        (["alertname=ModelAlert", "severity=info"], "nobody"),
+        (["alertname=ModelScoreShift", "severity=warning", "team=risk"], "risk"),
+        (["alertname=ModelScoreShift", "severity=critical", "team=risk"], "risk,on-call"),
+        (["alertname=ModelScoreShift", "severity=info"], "nobody"),
     ],
 )
 def test_alerts_go_to_whom_they_concern(labels: list[str], receivers: str) -> None:

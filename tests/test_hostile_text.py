@@ -57,6 +57,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
         ("show", "--measure", "records", "--history"),
         ("show", "--format", "json"),
         ("show", "--format", "csv"),
+        ("status",),
+        ("status", "--format", "json"),
         ("alerts",),
         ("alerts", "--explain"),
         ("alerts", "--format", "json"),

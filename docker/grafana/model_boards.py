@@ -27,6 +27,7 @@ from monitor.exposition import names
 from monitor.exposition.selection import exposed_as
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Exposure, Family, Measure
+from monitor.measures.nowcast import NAMES
 from monitor.records.reading import Task
 
 TITLES = {Task.BINARY: "two classes", Task.MULTICLASS: "several classes", Task.REGRESSION: "numbers"}
@@ -50,7 +51,7 @@ def model_board(task: Task) -> Board:
         variables=_variables(task, main),
         rows=(
             Row("Now", tuple(_now(main))),
-            Row("Performance: settled, and provisional while labels come", tuple(_performance(task))),
+            Row("Performance: settled, and nowcasts while labels come", tuple(_performance(task))),
             Row("Before labels come: estimates", tuple(_of_family(Family.ESTIMATE, task))),
             Row("Labels", tuple(_labels())),
             Row("Records", tuple(_records())),
@@ -106,7 +107,8 @@ def _of_family(family: Family, task: Task) -> Iterator[Panel]:
             settled = ', truth="settled"' if names.has_truth(measure) else ""
             yield lines(measure, ONE + settled, "{{subject}}")
         else:
-            yield band(measure, f'{ONE}, subject=""', truth)
+            told_better = ', truth!="provisional"' if measure.name in NAMES else ""
+            yield band(measure, f'{ONE}, subject=""{told_better}', truth)
 
 
 def _labels() -> Iterator[Panel]:
@@ -141,6 +143,7 @@ def _records() -> Iterator[Panel]:
     yield Panel(Kind.LINES, "Repeated, stale, unusual", text, queries, NUMBER, 0)
     for name in ("missing_rate", "invalid_rate"):
         yield lines(BY_NAME[name], f'{ONE}, subject!~"feature:.+"', "{{subject}}", width=12)
+    yield lines(BY_NAME["log_delay_median"], ONE, "{{window}}", width=12)
 
 
 def _slices(main: Measure) -> Iterator[Panel]:

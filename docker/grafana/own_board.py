@@ -227,6 +227,21 @@ def _logs() -> tuple[Panel, ...]:
             MOMENT,
             width=6,
         ),
+        _line(
+            "Settling age",
+            "How long after its end a window settles: enough labels of each class are in by then.",
+            f"max by (model) ({OWN}settling_age_seconds{{{OF_MODELS}}})",
+            unit=SECONDS,
+            width=12,
+        ),
+        _line(
+            "Next settling",
+            "When the next window is expected to settle; monitor status says why then.",
+            f"max by (model, window) ({OWN}next_settling_seconds{{{OF_MODELS}}}) * 1000",
+            "{{model}} {{window}}",
+            MOMENT,
+            width=12,
+        ),
         Panel(
             Kind.LINES,
             "What is wrong with the rows",

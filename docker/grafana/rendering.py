@@ -176,7 +176,8 @@ def _banded(built: timeseries.Panel, legend: str) -> timeseries.Panel:
     bounds = [_value("custom.lineWidth", 0), _value("custom.hideFrom", hidden)]
     built = built.override_by_regexp("/ (lower|upper)$/", bounds)
     plain = legend.replace("{{subject}}", "")
-    told = {"settled": "blue", "provisional": "orange"} if plain == "{{truth}}" else {plain: "purple"}
+    truths = {"settled": "blue", "nowcast": "green", "provisional": "orange"}
+    told = truths if plain == "{{truth}}" else {plain: "purple"}
     for name, colour in told.items():
         built = built.override_by_regexp(f"/^{name}( lower| upper)?$/", _colour(colour))
         below = [_value("custom.fillBelowTo", f"{name} lower"), _value("custom.fillOpacity", 18)]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, Direction, Family, Measure, Unit
+from monitor.measures.nowcast import NAMES
 from monitor.records.reading import Task
 
 _HEAD = """# Measures
@@ -25,8 +26,9 @@ compares.
   otherwise: of a hundred such intervals about five are wrong, and nobody knows which. Two values whose
   intervals overlap widely have not been shown to differ. Where an interval is narrower than it should be is
   [simulated and told](intervals.md).
-* **Provisional or settled**: the first labels of a window are not a sample of all of them
-  ([why](concepts.md#late-truth)). Judge by what is settled; watch what is provisional.
+* **Provisional, nowcast or settled**: the first labels of a window are not a sample of all of them
+  ([why](concepts.md#late-truth)). Judge by what is settled; watch the nowcast, of the whole model:
+  {nowcasts}.
 * **Better than what?** Most values need a second one beside them: `accuracy` the `majority_accuracy`,
   `stability_index` its `stability_index_critical`, each distance its own, `expected_calibration_error` its
   `expected_calibration_error_critical`, `brier_score` the `brier_skill_score`, `root_mean_squared_error`
@@ -97,8 +99,11 @@ _REASONS: Mapping[Reason, str] = {
     Reason.NOT_COUNTED: "the column is missing, slices of this kind do not count it, or the time that it is "
     "compared with was not counted whole",
     Reason.NOT_SETTLED: "it needs a settled window, and there is none yet",
+    Reason.TOO_EARLY: "too few labels are in for a nowcast, or too little is known of how late they are",
     Reason.NOT_CONFIGURED: "it needs a key that is not given (`detect`), or predictions that follow from the "
     "score by one threshold",
+    Reason.SELECTIVE_LABELS: "labels come for some predictions only, and it compares them with all: see "
+    "[labels that only some records get](concepts.md#labels-that-only-some-records-get)",
 }
 _TITLES: Mapping[Family, tuple[str, str]] = {
     Family.PERFORMANCE: (
@@ -197,7 +202,8 @@ def markdown(metric: Callable[[Measure], str]) -> str:
     """
     reasons = "\n".join(f"| `{reason}` | {_REASONS[reason]} |" for reason in Reason)
     sections = [_section(family, metric) for family in Family if _has_measures(family)]
-    return "\n".join([_HEAD + reasons, _FOOT, *sections, _PUBLISHED.strip(), ""])
+    head = _HEAD.replace("{nowcasts}", ", ".join(f"`{name}`" for name in sorted(NAMES)))
+    return "\n".join([head + reasons, _FOOT, *sections, _PUBLISHED.strip(), ""])
 
 
 def _has_measures(family: Family) -> bool:

@@ -8,7 +8,7 @@ from monitor.alerts.defaults import ALL, default_rules
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.messages import Recipient, notices
 from monitor.alerts.rules import Rule, Series
-from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import Detail
 from monitor.measures.against import SEGMENTS
@@ -19,7 +19,9 @@ One example for each default rule, of a binary model with labels, a reference, f
 the figures are made up, the words are what the rule sends. Written by `make docs`; a test compares. How they
 are sent: [notifications](notifications.md).
 
-The first line of each is its subject.
+Each has a title, which is the subject of a mail, and a text. The first line of the text says it all: which
+part of the model, the value, what it is compared with, the limit that decided, and what is behind it.
+Prometheus has the same line as `summary`.
 """
 _RESOLVED = """
 ## How an alert ends
@@ -49,6 +51,7 @@ class _Figures:
     upper: float | None = None
     n: int = 0
     limit: float | None = None
+    beside: float | None = None
     cause: Detail | None = None
 
 
@@ -69,24 +72,39 @@ _SEGMENTS = Detail(
 )
 
 
-def _features(*rows: tuple[str, float]) -> Detail:
-    return Detail(("feature", "value"), tuple((f"feature:{name}", value) for name, value in rows))
+_UNIT = Detail(
+    _CELLS.columns,
+    (("[9.8, 71.2)", 0.1, 0.3914, 0.3976), ("[71.2, 78.9)", 0.1, 0.0655, 0.0146)),
+)
+
+
+def _features(*rows: tuple[float | str | None, ...]) -> Detail:
+    cells = ((f"feature:{name}", *rest, *[None] * (len(COUNTED) - 1 - len(rest))) for name, *rest in rows)
+    return Detail(COUNTED, tuple(cells))
 
 
 _EXAMPLES: Mapping[str, _Figures] = {
     "log_stopped": _Figures(151_200.0),
     "labels_stopped": _Figures(777_600.0),
     "volume": _Figures(0.34, 0.31, 0.37, 311),
-    "performance": _Figures(-0.0743, -0.0921, -0.0565, 6_204, -0.0371, _SEGMENTS),
-    "score_shift": _Figures(0.1284, 0.1107, 0.1483, 6_318, 0.0041, _CELLS),
-    "prediction_shift": _Figures(0.1121, 0.0942, 0.1316, 6_318, 0.0014),
-    "label_shift": _Figures(0.1307, 0.1098, 0.1535, 5_987, 0.0015),
+    "performance": _Figures(-0.0743, -0.0921, -0.0565, 6_204, -0.0371, 0.742, _SEGMENTS),
+    "performance_nowcast": _Figures(-0.0611, -0.0803, -0.0419, 19_871, -0.0371, 0.742),
+    "score_shift": _Figures(0.1284, n=6_318, limit=0.1, beside=0.0041, cause=_CELLS),
+    "prediction_shift": _Figures(0.1121, n=6_318, limit=0.1, beside=0.0014),
+    "label_shift": _Figures(0.1307, n=5_987, limit=0.1, beside=0.0015),
     "feature_shift": _Figures(
-        0.25, n=12, cause=_features(("humid", 0.412), ("temp_f", 0.287), ("wind_mph", 0.131))
+        0.25,
+        n=12,
+        cause=_features(
+            ("humid", 0.412, 0.1, 0.0043, "[71.2, 78.9)", 0.1, 0.2904),
+            ("temp_f", 0.287, 0.1, 0.0043, "[28.4, 39.9)", 0.1, 0.2271),
+            ("wind_mph", 0.131, 0.1, 0.0039, "[12.7, 42.6]", 0.1, 0.1718),
+        ),
     ),
-    "missing_values": _Figures(1 / 12, n=12, cause=_features(("wind_gust", 0.2174))),
-    "invalid_values": _Figures(1 / 12, n=12, cause=_features(("distance", 0.0812))),
-    "unseen_values": _Figures(1 / 12, n=12, cause=_features(("carrier", 0.1043))),
+    "feature_far_off": _Figures(0.4206, n=6_318, limit=0.25, beside=0.0043, cause=_UNIT),
+    "missing_values": _Figures(1 / 12, n=12, cause=_features(("wind_gust", 0.2174, 0.05, 0.0121))),
+    "invalid_values": _Figures(1 / 12, n=12, cause=_features(("distance", 0.0812, 0.05, 0.0))),
+    "unseen_values": _Figures(1 / 12, n=12, cause=_features(("carrier", 0.1043, 0.05, 0.0))),
     "invalid_labels": _Figures(0.0712, 0.0651, 0.0778, 6_204),
     "label_delay": _Figures(2_073_600.0, n=5_987),
     "control_group": _Figures(0.0121, n=41_006),
@@ -110,12 +128,7 @@ def _parts() -> Iterator[str]:
         rule = by_name["score_shift"]
         yield f"\n{_shown(rule, [_ended(_alert(rule), ended)])}"
     yield _MANY
-    each = replace(
-        by_name["score_shift"],
-        name="features",
-        subject="feature:*",
-        annotations=(("summary", "Its distribution has moved: stability index {value}."), *_NOTES),
-    )
+    each = by_name["feature_far_off"]
     yield f"\n{_shown(each, [_of_subject(each, name, value) for name, value in _SUBJECTS])}"
     yield _JSON
     rule = by_name["performance"]
@@ -123,12 +136,13 @@ def _parts() -> Iterator[str]:
     yield f"```json\n{json.dumps(body, indent=2, ensure_ascii=False)}\n```\n"
 
 
-_SUBJECTS = (("temp_f", 0.287), ("humid", 0.412), ("wind_mph", 0.131))
+_SUBJECT = {"feature_far_off": "feature:humid"}
+_SUBJECTS = (("temp_f", 0.287), ("humid", 0.4206), ("wind_mph", 0.264))
 
 
 def _shown(rule: Rule, alerts: list[Alert]) -> str:
     payload = _payload(rule, alerts)
-    return f"```text\n{payload['title']}\n\n{payload['text']}\n```\n"
+    return f"`{payload['title']}`\n\n```text\n{payload['text']}\n```\n"
 
 
 def _payload(rule: Rule, alerts: list[Alert]) -> dict[str, object]:
@@ -153,10 +167,11 @@ def _alert(rule: Rule) -> Alert:
         upper=figures.upper,
         n=figures.n,
         limit=limit,
+        beside=figures.beside,
         cause=figures.cause,
     )
     return Alert(
-        series=Series(rule.name, window=rule.window, subject=rule.subject),
+        series=Series(rule.name, window=rule.window, subject=_SUBJECT.get(rule.name, rule.subject)),
         severity=rule.severity,
         state=State.FIRING,
         since=_AT - rule.hold,
@@ -168,14 +183,14 @@ def _alert(rule: Rule) -> Alert:
 
 
 def _of_subject(rule: Rule, name: str, value: float) -> Alert:
-    alert = _alert(replace(rule, name="score_shift"))
-    breach = replace(alert.breach, value=value, lower=0.9 * value, upper=1.1 * value)
+    alert = _alert(rule)
+    breach = replace(alert.breach, value=value, cause=alert.breach.cause if name == "humid" else None)
     series = replace(alert.series, rule=rule.name, subject=f"feature:{name}")
     return replace(alert, series=series, verdict=breach, breach=breach)
 
 
 def _ended(alert: Alert, why: Ended) -> Alert:
-    now = replace(alert.verdict, outcome=Outcome.CLEAR, value=0.0312, lower=0.0241, upper=0.0398, cause=None)
+    now = replace(alert.verdict, outcome=Outcome.CLEAR, value=0.0312, cause=None)
     return replace(
         alert, state=State.RESOLVED, ended=why, resolved_at=_AT, since=_AT - 2 * DAY - 3 * HOUR, verdict=now
     )

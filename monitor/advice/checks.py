@@ -13,6 +13,7 @@ from monitor.advice.inspect import Inspection, inspect_model
 from monitor.advice.label_counting import LabelCounting, label_counting, wrong_differences
 from monitor.advice.samples import label_traffic, traffic
 from monitor.advice.silence import silence_warnings
+from monitor.advice.watched import Watching, watching
 from monitor.config.messages import listed
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.core.errors import MonitorError, SourceError, SourceUnavailable, StoreError
@@ -63,6 +64,10 @@ class CheckedModel:
         the features were found by themselves.
     label_counting
         how its labels are counted; None: it has none.
+    watching
+        what will be watched of it.
+    reads
+        None: nothing tells how many rows come.
     queries
         what a cycle and an audit run; only if it was asked for.
     """
@@ -76,6 +81,7 @@ class CheckedModel:
     newest: int | None
     series: ExpectedSeries
     max_series: int
+    watching: Watching
     label_counting: LabelCounting | None = None
     reads: ExpectedReads | None = None
     queries: tuple[Query, ...] = ()
@@ -100,7 +106,7 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
     now
         what lies after it is in the future.
     explain
-        ask for the plans of all queries, and for how many rows come.
+        ask for the plans of all queries.
     """
     faults, warnings = [Finding(None, text) for text in _store(settings)], list[Finding]()
     models: list[CheckedModel] = []
@@ -188,15 +194,13 @@ def _sound(
         newest=inspection.newest,
         series=series,
         max_series=model.max_series,
-        label_counting=label_counting(model, source, warnings),
+        watching=watching(resolved, inspection.settling),
+        label_counting=(counted := label_counting(model, source, warnings)),
+        reads=_reads(model, source, inspection, counted),
     )
     if explain:
         as_of = floor_to(min(now, (inspection.newest or now) + model.every), model.every)
-        checked = replace(
-            checked,
-            reads=_reads(model, source, inspection, checked.label_counting),
-            queries=tuple(explain_model(resolved, source, counting, as_of)),
-        )
+        checked = replace(checked, queries=tuple(explain_model(resolved, source, counting, as_of)))
     return replace(inspection, warnings=tuple(warnings)), checked
 
 

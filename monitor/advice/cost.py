@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from monitor.core.clock import DAY, HOUR
-from monitor.core.measurement import Interval, Measurement
+from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.exposition.selection import Group, expose
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import comparison, expectation, label_quality, performance, quality, shift
+from monitor.measures.nowcast import absent
 from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import label_shift
@@ -147,6 +148,9 @@ def _results(counting: Counting, *, whole: bool) -> Iterator[tuple[Truth, Result
     for truth in (Truth.PROVISIONAL, Truth.SETTLED) if counting.reading.labelled else ():
         for result in (*performance(counting, labels, options), *quality_of_labels, *arms):
             yield truth, result
+    if counting.reading.labelled and counting.label is not None and whole:
+        for result in absent(counting, Reason.TOO_EARLY, options, n=0):
+            yield Truth.NOWCAST, result
     if counting.label is not None and whole:
         grid = counting.histogram(labels, label_shift.LABEL)
         for result in label_shift.results(label_shift.expected_labels([(1.0, grid)]), grid, options):

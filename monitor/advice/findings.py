@@ -1,14 +1,16 @@
 """What a look at some rows tells: times, scores, classes, ids and delays that are not as configured. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, time
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 
 from monitor.advice.habits import feature_warnings, load_warnings, name_warnings
 from monitor.advice.samples import LOOKED_AT, Sample
-from monitor.core.clock import DAY, HOUR, MINUTE, format_duration
+from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, format_duration
 from monitor.core.errors import SourceError
 from monitor.core.typing import Ints
 from monitor.records.reading import Reading, Task
@@ -20,7 +22,7 @@ from monitor.specs.model import ModelSpec
 ENOUGH = 50  # values of a class, or delays, from which on something is said of them
 _FEW = 0.005  # share that is worth a word
 _LISTED = 6
-_NAMED_FROM = 10  # rows that hold a value before it is named
+NAMED_FROM = 10  # rows that hold a value before it is named
 _LONG_AGO = 631_152_000_000_000  # 1990: nobody logged predictions before
 
 
@@ -38,6 +40,8 @@ class Findings:
         microseconds from event to label, ascending.
     settling
         age at which every class has the settled share of its labels; None: too few to tell.
+    records, joined
+        predictions that were looked at; labels that have a prediction, with its outputs.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -46,6 +50,8 @@ class Findings:
     strata: dict[str, tuple[str, ...]] = field(default_factory=dict)
     delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     settling: int | None = None
+    records: pa.Table | None = None
+    joined: pa.Table | None = None
 
 
 def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, findings: Findings) -> None:
@@ -54,6 +60,7 @@ def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, find
     if sample.n == 0:
         return
     reading, rows = model.reading, sample.rows
+    findings.records = rows
     about = f"{title}: of {sample.title} rows"
     findings.warnings += load_warnings(rows, model, about)
     findings.warnings += feature_warnings(rows, model, about)
@@ -62,7 +69,9 @@ def look_at_records(sample: Sample, model: ModelSpec, now: int, title: str, find
     findings.warnings += _scores(rows, reading, about)
     if reading.task is not Task.REGRESSION:
         predicted = prediction_of(rows, reading, score_of(rows, reading))
-        if isinstance(predicted, Categories) and "prediction" in rows.column_names:
+        usable = isinstance(predicted, Categories) and not set(predicted.levels).isdisjoint(reading.classes)
+        few = rows.num_rows < NAMED_FROM
+        if isinstance(predicted, Categories) and "prediction" in rows.column_names and (usable or few):
             findings.warnings += _classes(predicted, reading, "prediction", about)
     findings.warnings += _arms(rows, reading, about)
     findings.warnings += serving_warnings(sample, reading, title)
@@ -120,7 +129,11 @@ def look_at_labels(sample: Sample, model: ModelSpec, title: str, findings: Findi
     reading, rows = model.reading, sample.rows
     about = f"{title}: of {sample.title} labels"
     there = np.asarray(rows["found"].combine_chunks()) > 0
-    findings.warnings += _orphans(there, model, about)
+    findings.joined = rows.filter(pa.array(there & np.asarray(rows["label"].is_valid().combine_chunks())))
+    if not there.any() and sample.n >= NAMED_FROM:
+        findings.faults.append(_never_matched(model, about))
+    else:
+        findings.warnings += _orphans(there, model, about)
     values = categories(rows["label"])
     if reading.task is not Task.REGRESSION:
         findings.warnings += _classes(values, reading, "label", about)
@@ -132,6 +145,7 @@ def look_at_labels(sample: Sample, model: ModelSpec, title: str, findings: Findi
         findings.faults.append(f"{title}: {error}")
         return
     _look_at_times(reported, rows["reported_at"], reading, "reported_at", about, findings)
+    findings.warnings += _days_alone(reported, model, about)
     dated = reported.known & event.known & there
     delays = (reported.us - event.us)[dated]
     if len(delays) == 0:
@@ -245,7 +259,7 @@ def _scores(rows: pa.Table, reading: Reading, about: str) -> Iterator[str]:
         return
     finite = score.values[score.finite]
     outside = float(np.mean((finite < reading.score_range[0]) | (finite > reading.score_range[1])))
-    if outside > 0:
+    if outside > 0 and (outside < 1 or len(finite) < NAMED_FROM):  # all of them are a fault
         low, high = reading.score_range
         yield (
             f"{about} {outside:.1%} have a score outside score_range [{low:g}, {high:g}] (they go from "
@@ -256,30 +270,30 @@ def _scores(rows: pa.Table, reading: Reading, about: str) -> Iterator[str]:
 def _classes(values: Categories, reading: Reading, role: str, about: str) -> Iterator[str]:
     if not reading.classes:
         return
-    counted = _counts(values)
+    counted = counts_of(values)
     total = sum(counted.values())
     if total == 0:
         return
-    held = _held(counted)
+    holds = held(counted)
     named = f'"{reading.column(role)}" ({role})'
     for name in reading.classes:
         if name not in counted and total >= ENOUGH:
-            yield f'{about} none is of the class "{name}" in {named}; it holds {held}'
+            yield f'{about} none is of the class "{name}" in {named}; it holds {holds}'
     other = sum(count for name, count in counted.items() if name not in reading.classes)
     if other:
         names = ", ".join(f'"{name}"' for name in reading.classes)
-        yield f"{about} {other / total:.1%} are of no configured class ({names}) in {named}; it holds {held}"
+        yield f"{about} {other / total:.1%} are of no configured class ({names}) in {named}; it holds {holds}"
 
 
 def _arms(rows: pa.Table, reading: Reading, about: str) -> Iterator[str]:
     arms = reading.arms
     if arms is None or "arm" not in rows.column_names:
         return
-    counted = _counts(categories(rows["arm"]))
-    held = _held(counted)
+    counted = counts_of(categories(rows["arm"]))
+    holds = held(counted)
     for key, name in (("control_value", arms.control), ("treatment_value", arms.treatment)):
         if name not in counted and rows.num_rows >= ENOUGH:
-            yield f'{about} none has {key} "{name}" in "{arms.column}"; it holds {held}'
+            yield f'{about} none has {key} "{name}" in "{arms.column}"; it holds {holds}'
 
 
 def serving_warnings(sample: Sample, reading: Reading, title: str) -> Iterator[str]:
@@ -287,14 +301,14 @@ def serving_warnings(sample: Sample, reading: Reading, title: str) -> Iterator[s
     rows, serving = sample.rows, reading.serving
     if serving is None or "serving" not in rows.column_names or rows.num_rows < ENOUGH:
         return
-    counted = _counts(categories(rows["serving"]))
+    counted = counts_of(categories(rows["serving"]))
     lacking = [value for value in serving.values if value not in counted]
     if lacking:
         named = ", ".join(f'"{value}"' for value in lacking)
         end = "" if len(lacking) < len(serving.values) else ": no row serves, the whole model has no record"
         yield (
             f'{title}: of {sample.title} rows none has {named} (serving.values) in "{serving.column}"; '
-            f"it holds {_held(counted)}{end}"
+            f"it holds {held(counted)}{end}"
         )
 
 
@@ -310,6 +324,33 @@ def _orphans(there: np.ndarray, model: ModelSpec, about: str) -> Iterator[str]:
     )
 
 
+def _days_alone(reported: Times, model: ModelSpec, about: str) -> Iterator[str]:
+    """Warn of reports that bear a date, no time of day: later ones of the day lie before the last search."""
+    days, zone = np.unique(reported.us[reported.known]), ZoneInfo(model.reading.zone)
+    if len(days) < 2 or model.overlap >= DAY:
+        return
+    midnights = (datetime.fromtimestamp(day / SECOND, zone) for day in days.tolist())
+    if all(moment.time() == time.min for moment in midnights):
+        yield (
+            f"{about} reported_at holds dates, no times of day: what is added later on the same day is found "
+            f"by the audit alone, not by the next cycle; set overlap in [models.reading] to 1d or "
+            f"more: it is {format_duration(model.overlap)}"
+        )
+
+
+def _never_matched(model: ModelSpec, about: str) -> str:
+    labels = model.predictions if model.labels is None else model.labels
+    mine, theirs = (
+        ", ".join(f'"{column}"' for _, column in side.id_columns) for side in (model.predictions, labels)
+    )
+    columns = ", ".join('"…"' for _ in model.predictions.id_columns)
+    line = f"id = [{columns}]" if len(model.predictions.id_columns) > 1 else f"id = {columns}"
+    return (
+        f"{about} none has a prediction: {theirs} (labels) and {mine} (predictions) hold other ids, so no "
+        f"label counts; write [models.labels] {line}, what holds the ids of the predictions"
+    )
+
+
 def _negative(delays: Ints, about: str) -> Iterator[str]:
     early = float(np.mean(delays < -MINUTE))
     if early > _FEW:
@@ -319,17 +360,17 @@ def _negative(delays: Ints, about: str) -> Iterator[str]:
         )
 
 
-def _counts(values: Categories) -> dict[str, int]:
+def counts_of(values: Categories) -> dict[str, int]:
     """Levels that occur, the most frequent first."""
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
     order = np.argsort(-counts, kind="stable")
     return {values.levels[at]: int(counts[at]) for at in order if counts[at]}
 
 
-def _held(counted: dict[str, int]) -> str:
+def held(counted: Mapping[str, int]) -> str:
     """Values and their shares; rare ones, which may be ids or names, are not named."""
     total = max(1, sum(counted.values()))
-    named = [name for name, count in counted.items() if count >= _NAMED_FROM][:_LISTED]
+    named = [name for name, count in counted.items() if count >= NAMED_FROM][:_LISTED]
     others = len(counted) - len(named)
     parts = [f'"{name}" {counted[name] / total:.1%}' for name in named]
     if others:

@@ -16,6 +16,7 @@ from monitor.advice.findings import (
     look_at_times,
     serving_warnings,
 )
+from monitor.advice.outputs import look_at_outputs, reference_faults
 from monitor.advice.samples import odd_times, sample_labels, sample_records, sample_times
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.core.typing import Ints
@@ -70,6 +71,8 @@ class Inspection:
         microseconds: delays of some labels, ascending; the age at which most are in, None if not known.
     reference
         the reference's table, and the reading with the features that it settles.
+    records, joined
+        predictions that were looked at; labels that have a prediction, with its outputs.
     """
 
     faults: tuple[str, ...] = ()
@@ -82,6 +85,8 @@ class Inspection:
     delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     settling: int | None = None
     reference: tuple[pa.Table, Reading] | None = None
+    records: pa.Table | None = None
+    joined: pa.Table | None = None
 
 
 @dataclass(slots=True)
@@ -138,6 +143,9 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
     else:
         looking.noting(lambda session: _records_sample(session, looking, now), findings.warnings)
         looking.noting(lambda session: _labels_sample(session, looking, now), findings.warnings)
+        if looking.predictions is not None:
+            of_labels = None if looking.labels is None else looking.labels.title
+            look_at_outputs(findings, model.reading, looking.predictions.title, of_labels)
     _reference(looking, base_dir)
     return Inspection(
         faults=tuple(dict.fromkeys(findings.faults)),
@@ -152,6 +160,8 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         delays=findings.delays,
         settling=findings.settling,
         reference=looking.reference,
+        records=findings.records,
+        joined=findings.joined,
     )
 
 
@@ -383,6 +393,7 @@ def _reference(looking: _Looking, base_dir: Path) -> None:
         return
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)
+        looking.findings.faults += reference_faults(*looking.reference)
     except SourceUnavailable:
         raise
     except SourceError as error:

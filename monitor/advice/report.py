@@ -8,9 +8,11 @@ from typing import Any
 
 from monitor.advice.channels import check_channels
 from monitor.advice.checks import CheckedModel, CheckResult, Finding, check_tables
+from monitor.advice.cost import ExpectedReads
+from monitor.advice.watched import told
 from monitor.config.judgeable import never_judged
 from monitor.config.load import examine
-from monitor.core.clock import to_iso
+from monitor.core.clock import SECOND, to_iso
 from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
 from monitor.core.text import json_text
@@ -165,16 +167,23 @@ def _say(path: Path, checked: CheckResult, models: int, *, explain: bool) -> Non
 
 
 def _notes(model: CheckedModel) -> Iterator[str]:
-    """What was found by itself, and how labels are counted."""
+    """What was found by itself, how labels are counted, what will be watched and when it can be judged."""
     if model.find_features:
         numeric, categorical = (", ".join(names) or "none" for names in (model.numeric, model.categorical))
         yield f"numeric features: {numeric}; categorical: {categorical}"
     if model.label_counting is not None:
         yield str(model.label_counting)
+    yield from told(model.watching, model.newest)
+    rows = "rows not known" if model.reads is None else f"about {_rows(model.reads)}"
+    yield f"expected: {rows}, about {model.series.total:,} of max_series {model.max_series:,}"
+
+
+def _rows(reads: ExpectedReads) -> str:
+    return f"{counted(round(24 * reads.per_hour), 'row')} a day"
 
 
 def _object(model: CheckedModel) -> dict[str, Any]:
-    reads, labels = model.reads, model.label_counting
+    reads, labels, watched = model.reads, model.label_counting, model.watching
     return {
         "model": model.name,
         "numeric": list(model.numeric),
@@ -190,6 +199,11 @@ def _object(model: CheckedModel) -> dict[str, Any]:
         "rows_per_label": None if reads is None else reads.per_label,
         "labels_by_difference": None if labels is None else not labels.whole_because,
         "labels_whole_because": None if labels is None else labels.whole_because or None,
+        "windows": list(watched.windows),
+        "rules_now": list(watched.now),
+        "rules_later": dict(watched.later),
+        "rules_never": dict(watched.never),
+        "settles_after": None if watched.settles_after is None else watched.settles_after / SECOND,
         "queries": [
             {"purpose": query.purpose, "every": query.every, "sql": query.sql, "plan": list(query.plan)}
             for query in model.queries

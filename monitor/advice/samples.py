@@ -107,7 +107,7 @@ def odd_times(session: Session, engine: Engine, model: ModelSpec, role: str, now
 
 
 def sample_labels(session: Session, engine: Engine, model: ModelSpec, now: int) -> Sample | None:
-    """Newest labels with the event times of their predictions, `found` 1 where there is one.
+    """Newest labels with the event times and outputs of their predictions, `found` 1 where there is one.
 
     None where finding the predictions would read a large table whole.
     """
@@ -165,7 +165,12 @@ def _joined(looked: Looked, model: ModelSpec) -> Sequence[Output]:
     time = looked.output(Want.TIME, "event_time", column, unit=model.reading.unit("event_time"))
     there = f"CASE WHEN {looked.ref(str(model.predictions.column('id')), 'id')} IS NULL THEN 0 ELSE 1 END"
     is_found = looked.engine.output(Want.NUMBER, "found", f"({there})", looked.engine.integer)
-    return (time, is_found)
+    outputs = (
+        output
+        for output in prediction_outputs(looked, model)
+        if output.name in ("score", "prediction") or output.name.startswith("probability:")
+    )
+    return (time, is_found, *outputs)
 
 
 def _newest_first(session: Session, looked: Looked, time: Comparable, now: int) -> str | None:

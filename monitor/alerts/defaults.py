@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import LEVEL
-from monitor.measures.rows import CUMULATIVE
+from monitor.measures.rows import CUMULATIVE, Truth
+from monitor.measures.shift.stability_index import SIZES
 from monitor.records.reading import Task
 
 MAIN = {
@@ -18,15 +19,17 @@ MAIN = {
     Task.REGRESSION: "root_mean_squared_error",
 }
 FALL = 0.05  # of the reference's own value: by so much performance is surely worse
-SIZE = 0.1  # of a stability index: the classical band below which a shift is small
+SIZE, FAR = SIZES  # of a stability index: the classical bands, below which a shift is small, or is not large
 MISSING = 0.05  # by so much more of the values are missing, invalid or unseen than in the reference
 INVALID = 0.01  # of the labels: a feed that writes what is no label goes on doing so
 SHARE = 0.2  # of the features
 FEWER, MORE = 0.5, 2.0  # times the records of the same hours of earlier weeks
 LOG_STOPS, LABELS_STOP = 36 * HOUR, 8 * DAY  # a batch a night, a batch a week, and some delay
-DELAY = 1 / 3  # of the horizon: what takes longer is hardly seen settling
+DELAY = 0.75  # of the horizon: labels later than it are counted nowhere
 MISMATCH = 0.01  # p-value that stays valid however often it is looked at
+KEPT = 7 * DAY  # what comes back within a week is one alert: it fires on until it was clear for so long
 _MOVED = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(SIZE))
+_FAR_OFF = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(FAR))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +81,17 @@ def main_window(names: Sequence[str]) -> str:
     return "7d" if "7d" in names else next(iter(names), "")
 
 
+def longest_window(windows: Sequence[tuple[str, int, int]]) -> str:
+    """The longest of some windows, (name, length, step): of those that slide, if any does.
+
+    A calendar month ends once a month: what is to be told early cannot wait for that.
+
+    >>> longest_window([("7d", 7 * DAY, DAY), ("30d", 30 * DAY, DAY), ("month", 31 * DAY, 0)])
+    '30d'
+    """
+    return max(windows, key=lambda window: (window[2] > 0, window[1]))[0]
+
+
 def patience(windows: tuple[tuple[str, int, int], ...], window: str) -> int:
     """For how long a verdict may be unknown: three steps of its window, at least a day."""
     steps = {name: step or length for name, length, step in windows}
@@ -112,7 +126,7 @@ def _stops(watched: Watched) -> Iterator[Rule]:
         condition=Condition(above=Limit(age)),
         severity=Severity.CRITICAL,
         annotations=(
-            ("summary", "No prediction has been logged for {value}."),
+            ("summary", "The log has stopped"),
             ("action", "Look whether the model serves, and whether its log is still written."),
         ),
     )
@@ -126,7 +140,7 @@ def _stops(watched: Watched) -> Iterator[Rule]:
             condition=Condition(above=Limit(stop / SECOND)),
             severity=Severity.CRITICAL,
             annotations=(
-                ("summary", "No label has been reported for {value}."),
+                ("summary", "Labels have stopped"),
                 ("action", "Look at the feed of labels: until it is back, performance is not known."),
             ),
         )
@@ -139,9 +153,10 @@ def _stops(watched: Watched) -> Iterator[Rule]:
         condition=Condition(above=Limit(MORE), below=Limit(FEWER), bound=Bound.LOWER),
         window=shortest,
         hold=0 if length >= DAY else 2 * (step or length),
+        keep_firing_for=KEPT,
         unknown_after=patience(watched.windows, shortest),
         annotations=(
-            ("summary", "The log has {value} times the records of the same hours of earlier weeks."),
+            ("summary", "The log has not as many records as usual"),
             ("action", "Look at the traffic, and whether rows are logged twice or not at all."),
         ),
     )
@@ -152,24 +167,32 @@ def _performance(watched: Watched) -> Iterator[Rule]:
         return
     higher = watched.task is not Task.REGRESSION
     measure = MAIN[watched.task] if watched.score or watched.task is not Task.BINARY else "accuracy"
-    yield Rule(
-        name="performance",
-        measure=measure,
-        condition=Condition(
-            above=None if higher else Limit(FALL, Base.EARLIER),
-            below=Limit(-FALL, Base.EARLIER) if higher else None,
-            bound=Bound.UPPER if higher else Bound.LOWER,
-        ),
-        severity=Severity.CRITICAL,
-        window=watched.window,
-        truth="settled",
-        against="reference",
-        unknown_after=patience(watched.windows, watched.window),
-        annotations=(
-            ("summary", "{measure} differs by {value} from the reference, surely by more than it may."),
-            ("action", "Look at the segments that contribute most, then at shifts of the features."),
-        ),
+    fall = Condition(
+        above=None if higher else Limit(FALL, Base.EARLIER),
+        below=Limit(-FALL, Base.EARLIER) if higher else None,
+        bound=Bound.UPPER if higher else Bound.LOWER,
     )
+    longest = longest_window(watched.windows)
+    for name, truth, window, severity in (
+        ("performance", Truth.SETTLED, watched.window, Severity.CRITICAL),
+        ("performance_nowcast", Truth.NOWCAST, longest, Severity.WARNING),
+    ):
+        so_far = ", by the labels so far" if truth is Truth.NOWCAST else ""
+        yield Rule(
+            name=name,
+            measure=measure,
+            condition=fall,
+            severity=severity,
+            window=window,
+            truth=truth,
+            against="reference",
+            keep_firing_for=KEPT,
+            unknown_after=patience(watched.windows, window),
+            annotations=(
+                ("summary", f"Performance is surely worse than the reference's{so_far}"),
+                ("action", "Look at the segments that contribute most, then at shifts of the features."),
+            ),
+        )
 
 
 def _shifts(watched: Watched) -> Iterator[Rule]:
@@ -184,10 +207,11 @@ def _shifts(watched: Watched) -> Iterator[Rule]:
             condition=_MOVED,
             subject=subject,
             window=watched.window,
-            truth="settled" if subject == "label" else "",
+            truth=Truth.SETTLED if subject == "label" else "",
+            keep_firing_for=KEPT,
             unknown_after=wait,
             annotations=(
-                ("summary", f"The {subject}'s distribution has moved: stability index {{value}}."),
+                ("summary", f"The {subject}'s distribution has moved"),
                 ("action", "Look at the cells that moved, then at the features and at the newest version."),
             ),
         )
@@ -205,10 +229,24 @@ def _features(watched: Watched) -> Iterator[Rule]:
         window=watched.window,
         features="share",
         share=SHARE,
+        keep_firing_for=KEPT,
         unknown_after=wait,
         annotations=(
-            ("summary", "{value} of the features have moved."),
+            ("summary", "Many features have moved"),
             ("action", "Look at the features named: at their source, and whether the population changed."),
+        ),
+    )
+    yield Rule(
+        name="feature_far_off",
+        measure="stability_index",
+        condition=_FAR_OFF,
+        subject="feature:*",
+        window=watched.window,
+        keep_firing_for=KEPT,
+        unknown_after=wait,
+        annotations=(
+            ("summary", "A feature is far from the reference"),
+            ("action", "Look at the feature's source: unit, scale and codes, and what was deployed last."),
         ),
     )
     for fault in ("missing", "invalid", "unseen") if watched.categories else ("missing", "invalid"):
@@ -221,9 +259,10 @@ def _features(watched: Watched) -> Iterator[Rule]:
             against="reference",
             features="share",
             share=0.0,
+            keep_firing_for=KEPT,
             unknown_after=wait,
             annotations=(
-                ("summary", f"Features have more {fault} values than the reference: {{value}} of them."),
+                ("summary", f"Features have more {fault} values than the reference"),
                 ("action", "Look at the features named, at their source and at what was deployed last."),
             ),
         )
@@ -237,10 +276,10 @@ def _labels(watched: Watched) -> Iterator[Rule]:
         measure="invalid_label_rate",
         condition=Condition(above=Limit(INVALID), bound=Bound.LOWER),
         window=watched.window,
-        truth="provisional",
+        truth=Truth.PROVISIONAL,
         unknown_after=patience(watched.windows, watched.window),
         annotations=(
-            ("summary", "{value} of the labels are no class or no number: they count as no label."),
+            ("summary", "Labels are no class or no number, and count as none"),
             ("action", "Look at what the feed writes into the label's column, and at [models.classes]."),
         ),
     )
@@ -251,10 +290,10 @@ def _labels(watched: Watched) -> Iterator[Rule]:
         measure="label_delay_p90",
         condition=Condition(above=Limit(DELAY * watched.horizon / SECOND)),
         window=watched.window,
-        truth="settled",
+        truth=Truth.SETTLED,
         unknown_after=patience(watched.windows, watched.window),
         annotations=(
-            ("summary", "One label in ten takes longer than {value}."),
+            ("summary", "One label in ten comes very late"),
             ("action", "Look at the feed of labels; a longer horizon lets windows settle on later labels."),
         ),
     )
@@ -271,9 +310,9 @@ def _arms(watched: Watched) -> Iterator[Rule]:
             condition=Condition(below=Limit((1 - watched.level) / (watched.classes if several else 1))),
             subject="class:*" if several else "",
             window=CUMULATIVE,
-            truth="settled",
+            truth=Truth.SETTLED,
             annotations=(
-                ("summary", "Control and treatment differ (p = {value}, valid however often it is seen)."),
+                ("summary", "Control and treatment differ, by a test that may be looked at every day"),
                 (
                     "action",
                     "Look at the difference and its sign: the model may do better or worse than none.",
@@ -287,7 +326,7 @@ def _arms(watched: Watched) -> Iterator[Rule]:
             condition=Condition(below=Limit(MISMATCH)),
             window=CUMULATIVE,
             annotations=(
-                ("summary", "The arms' shares are not those that were planned (p = {value})."),
+                ("summary", "The arms' shares are not those that were planned"),
                 ("action", "Mistrust the comparison of the arms: look at how records get into them."),
             ),
         )

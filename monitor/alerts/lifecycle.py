@@ -109,6 +109,14 @@ def removed(alert: Alert, at: int) -> Alert | None:
     return _ended(alert, Ended.REMOVED, at)
 
 
+def expected(alert: Alert, at: int) -> Alert | None:
+    """Alert whose newest breach was accepted: once it is clear it has ended, for that reason."""
+    if alert.ended in (Ended.CLEARED, Ended.REVISED):
+        return replace(alert, ended=Ended.ACCEPTED)
+    kept = alert.state is State.FIRING and alert.clear_since is not None
+    return _ended(alert, Ended.ACCEPTED, at) if kept else alert
+
+
 def accepted(alert: Alert, start: int, since: int, until: int | None) -> Acceptance:
     """Acceptance of an alert's newest breach.
 

@@ -1,22 +1,22 @@
 """What people are told of alerts: one notice for each rule that fired or ended in a cycle. Pure."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.phrases import beyond, cause_lines, measured, worded
-from monitor.alerts.rules import EVERY, Rule, Series, Severity
+from monitor.alerts.phrases import annotations, cause_lines, described, figures, place, said
+from monitor.alerts.rules import Rule, Severity
 from monitor.alerts.verdicts import excess
 from monitor.core.clock import SECOND, to_iso
 from monitor.core.text import duration, readable
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.rows import Truth
 
+_NAMED = 4  # alerts of one rule that the first line names
 _MOST = 10  # alerts of one rule that a text lists; the payload holds them all
-_PLACE = re.compile(r"\{(value|measure|n|limit)\}")
 _OWN = ("summary", "action", "runbook_url", "owner")
 _URGENCY = {severity: at for at, severity in enumerate((Severity.INFO, Severity.WARNING, Severity.CRITICAL))}
 _ENDED = {
@@ -25,6 +25,11 @@ _ENDED = {
     Ended.NO_DATA: "no longer known: there was nothing to judge for too long. This is no all-clear",
     Ended.ACCEPTED: "expected: somebody has accepted the change",
     Ended.REMOVED: "no longer judged: its rule was removed from the configuration",
+}
+_LABELS = {
+    Truth.SETTLED: "settled labels",
+    Truth.PROVISIONAL: "provisional labels",
+    Truth.NOWCAST: "nowcast: the labels so far, weighed",
 }
 
 
@@ -128,7 +133,7 @@ def _payload(
             "unit": unit,
             "others_firing": others,
             "labels": {} if rule is None else dict(rule.labels),
-            "annotations": {} if rule is None else _annotations(rule, first),
+            "annotations": {} if rule is None else annotations(rule, first.breach),
             "alerts": [_plain(alert) for alert in group],
         },
         ensure_ascii=False,
@@ -153,6 +158,7 @@ def _plain(alert: Alert) -> dict[str, Any]:
         "upper": breach.upper,
         "n": breach.n,
         "limit": breach.limit,
+        "beside": breach.beside,
         "newest_value": newest.value,
         "newest_window_end": to_iso(newest.window_end),
         "cause": [] if cause is None else [dict(zip(cause.columns, row, strict=True)) for row in cause.rows],
@@ -161,8 +167,8 @@ def _plain(alert: Alert) -> dict[str, Any]:
 
 def title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
     """Subject line: what, how urgent, where."""
-    first, place = group[0], _place(group[0].series)
-    what = f"{len(group)} alerts" if len(group) > 1 else place
+    first = group[0]
+    what = f"{len(group)} alerts" if len(group) > 1 else place(first.series)
     window = f" ({first.series.window})" if first.series.window else ""
     about = f", {what}" if what else ""
     # what ended because nothing is known any more is not said to be resolved
@@ -174,39 +180,46 @@ def title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
 def text(
     model: str, rule: Rule | None, kind: NoticeKind, group: Sequence[Alert], others: int, at: int
 ) -> str:
-    """Body of a message: plain lines that read well in any font; no name brings a line of its own."""
-    notes = {} if rule is None else _annotations(rule, group[0])
-    lines = list(_headline(rule, kind, group, notes))
-    lines += ["", f"Model {model}, rule {group[0].series.rule}, {group[0].severity}."]
-    lines += [*_window(rule, group), *_times(kind, group, at), ""]
-    bullet = "- " if len(group) > 1 else ""
-    for alert in group[:_MOST]:
-        lines.append(bullet + _line(rule, kind, alert, many=len(group) > 1))
+    """Body of a message: plain lines that read well in any font; no name brings a line of its own.
+
+    The first line says it all: which part, value, reference, limit, and what is behind it.
+    """
+    lines = [_first_line(rule, kind, group), ""]
+    asked = "" if rule is None else f" It judges {described(rule)}"
+    lines.append(f"Model {model}, rule {group[0].series.rule}, {group[0].severity}.{asked}")
+    lines += [*_window(rule, group), *_times(kind, group, at)]
+    if len(group) > 1:
+        lines += ["", *(f"- {_line(rule, kind, alert)}" for alert in group[:_MOST])]
     lines += [f"- and {len(group) - _MOST} more"] if len(group) > _MOST else []
     lines += [f"{others} more of this rule fire already."] if others and kind is NoticeKind.FIRING else []
     lines += [f"{others} more of this rule still fire."] if others and kind is NoticeKind.RESOLVED else []
     if kind is NoticeKind.FIRING:
         lines += cause_lines(rule, group)
-        lines += _advice(notes)
+        lines += _advice({} if rule is None else annotations(rule, group[0].breach))
     return "\n".join(map(readable, lines)).rstrip("\n")
 
 
-def _headline(
-    rule: Rule | None, kind: NoticeKind, group: Sequence[Alert], notes: Mapping[str, str]
-) -> Iterator[str]:
+def _first_line(rule: Rule | None, kind: NoticeKind, group: Sequence[Alert]) -> str:
+    first = group[0]
+    breach = said(rule, first.series, first.breach)
+    others = [place(alert.series) or "the whole" for alert in group[1:_NAMED]]
+    others += ["…"] if len(group) > _NAMED else []
+    more = f"; and {len(group) - 1} more: {', '.join(others)}" if others else ""
     if kind is NoticeKind.FIRING:
-        what = notes.get("summary") or measured(rule, group[0].breach)
-        yield from (what if len(group) == 1 else f"{readable(_named(group[0].series))}: {what}").split("\n")
-        return
+        return f"{breach}{more}."
     reasons = dict.fromkeys(_ENDED[alert.ended] for alert in group if alert.ended is not None)
-    yield "Ended, " + "; ".join(reasons) + "."
-    if rule is not None and notes.get("summary"):
-        yield from f"It was: {notes['summary']}".split("\n")
+    now = f" Now {figures(rule, first.verdict)}." if _is_back(first) else ""
+    return f"Ended, {'; '.join(reasons)}.{now} It was: {breach}{more}."
+
+
+def _is_back(alert: Alert) -> bool:
+    """Whether what is known now is why the alert ended."""
+    return alert.ended in (Ended.CLEARED, Ended.REVISED)
 
 
 def _window(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
     series, end = group[0].series, max(alert.breach.window_end for alert in group)
-    labels = f", {rule.truth} labels" if rule is not None and rule.truth else ""
+    labels = "" if rule is None or not rule.truth else f", {_LABELS[Truth(rule.truth)]}"
     if series.window:
         yield f"Window {series.window} up to {to_iso(end)}{labels}."
     else:
@@ -222,15 +235,13 @@ def _times(kind: NoticeKind, group: Sequence[Alert], at: int) -> Iterator[str]:
         yield f"In breach from {to_iso(since)} to {to_iso(at)}, {_span(at - since)}."
 
 
-def _line(rule: Rule | None, kind: NoticeKind, alert: Alert, *, many: bool) -> str:
-    """One alert: its place, the breach, and what became of it."""
-    place, line = _named(alert.series) if many else _place(alert.series), beyond(rule, alert.breach)
+def _line(rule: Rule | None, kind: NoticeKind, alert: Alert) -> str:
+    """One alert of several: its place, the breach, and what became of it."""
+    line = figures(rule, alert.breach)
     if kind is NoticeKind.RESOLVED:
-        back = alert.ended in (Ended.CLEARED, Ended.REVISED)
-        now = f"now {measured(rule, alert.verdict)}; " if back else ""
-        why = f" ({alert.ended})" if many and alert.ended is not None else ""
-        line = f"{now}it was {line}{why}"
-    return f"{place}: {line}" if place else line
+        now = f"now {figures(rule, alert.verdict)}; " if _is_back(alert) else ""
+        line = f"{now}it was {line}" + ("" if alert.ended is None else f" ({alert.ended})")
+    return f"{place(alert.series) or 'the whole'}: {line}"
 
 
 def _advice(notes: Mapping[str, str]) -> list[str]:
@@ -239,29 +250,6 @@ def _advice(notes: Mapping[str, str]) -> list[str]:
     lines += [f"Owner: {notes['owner']}"] if notes.get("owner") else []
     lines += [f"{name}: {value}" for name, value in notes.items() if name not in _OWN]
     return ["", *(part for line in lines for part in line.split("\n"))] if lines else []
-
-
-def _annotations(rule: Rule, alert: Alert) -> dict[str, str]:
-    """Annotations of a rule, with {value}, {measure}, {n} and {limit} of the breach filled in."""
-    breach = alert.breach
-    filled = {
-        "value": worded(rule, breach.value),
-        "measure": rule.measure,
-        "n": f"{breach.n:,}",
-        "limit": worded(rule, breach.limit),
-    }
-    return {name: _PLACE.sub(lambda place: filled[place[1]], value) for name, value in rule.annotations}
-
-
-def _place(series: Series) -> str:
-    """Which part of the model; empty: the whole."""
-    subject = "" if series.subject.endswith(EVERY) else series.subject
-    version = f"version {series.version}" if series.version else ""
-    return ", ".join(part for part in (subject, version, series.segment) if part)
-
-
-def _named(series: Series) -> str:
-    return _place(series) or "the whole"
 
 
 def _span(microseconds: int) -> str:

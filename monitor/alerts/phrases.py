@@ -1,98 +1,136 @@
-"""Values of a rule in words: with their unit, how sure they are, their limit, and what stands behind them."""
+"""An alert in words: the line that says it all, and what stands behind it; values with their units."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
-from monitor.alerts.lifecycle import Alert
-from monitor.alerts.rules import Base, Bound, Rule
-from monitor.alerts.verdicts import Verdict
-from monitor.core.text import duration, number
-from monitor.measures.against import FIGURES
+from monitor.alerts.lifecycle import Alert, State
+from monitor.alerts.rules import EVERY, Base, Rule, Series
+from monitor.alerts.verdicts import COUNTED, WORST, Verdict
+from monitor.core.clock import SECOND, format_duration, to_iso
+from monitor.core.measurement import Detail, Interval
+from monitor.core.text import number, readable
+from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import OF_SHIFT, Unit, Yardstick
+from monitor.measures.catalogue.measure import Unit
+from monitor.measures.shift.stability_index import band_of
+from monitor.measures.worded import bounds_of, difference_of, differs, limit_of, value_of, with_minus
 
+Cell = float | str | None
+
+_UNKNOWN = "unknown"
 _MOST = 5  # lines of one table
+_RATE = "missing_rate"  # shares of records are told as the values of this measure are
+_SHARES = frozenset({"expected", "actual", "share", "share_before"})
+_VALUES = frozenset({"value", "lower", "upper"})
 _TITLES = {
     "cell": "Cells that moved most",
     "feature": "Features, the largest first",
     "segment": "Segments that contribute most",
 }
+_PLACE = re.compile(r"\{(value|measure|n|limit)\}")
+
+
+def said(rule: Rule | None, series: Series, verdict: Verdict) -> str:
+    """The line that says it all: the rule's own words, where, value, reference, limit, what is behind it.
+
+    It is the first line of a message and the summary in Prometheus; readable, without a final full stop.
+    """
+    told = ", ".join(part for part in (place(series), figures(rule, verdict)) if part)
+    own = "" if rule is None else annotations(rule, verdict).get("summary", "")
+    lead = " ".join(own.split()).removesuffix(".")
+    return readable(f"{lead}: {told}" if lead else told)
+
+
+def figures(rule: Rule | None, verdict: Verdict) -> str:
+    """Value, reference and limit of a verdict, in their units, and the cell, segment or feature behind it."""
+    if rule is None:
+        limit = "" if verdict.limit is None else f", limit {worded(None, verdict.limit)}"
+        return worded(None, verdict.value) + limit
+    if rule.features == "share":
+        return "; ".join([_counted(rule, verdict), *_largest_feature(rule, verdict.cause)])
+    interval = interval_in_words(rule, verdict)
+    parts = [*_judged(rule, verdict.value, interval, verdict.limit, verdict.beside), *_records(rule, verdict)]
+    return "; ".join([", ".join(parts), *_largest(rule, verdict.cause)])
+
+
+def still(alert: Alert) -> str:
+    """That an alert fires on though its newest verdicts are clear; empty where it does not."""
+    if alert.state is not State.FIRING or alert.clear_since is None:
+        return ""
+    return f"clear since {to_iso(alert.clear_since)}, kept in case it comes back"
+
+
+def place(series: Series) -> str:
+    """Which part of the model; empty: the whole."""
+    subject = "" if series.subject.endswith(EVERY) else series.subject
+    version = f"version {series.version}" if series.version else ""
+    return ", ".join(part for part in (subject, version, series.segment) if part)
+
+
+def annotations(rule: Rule, verdict: Verdict) -> dict[str, str]:
+    """Annotations of a rule, with {value}, {measure}, {n} and {limit} of a verdict filled in."""
+    filled: Mapping[str, str] = {
+        "value": worded(rule, verdict.value),
+        "measure": rule.measure,
+        "n": f"{verdict.n:,}",
+        "limit": limit_in_words(rule, verdict.limit),
+    }
+    return {name: _PLACE.sub(lambda at: filled[at[1]], value) for name, value in rule.annotations}
+
+
+def has_places(text: str) -> bool:
+    """Whether an annotation has places that only a verdict fills in."""
+    return _PLACE.search(text) is not None
 
 
 def worded(rule: Rule | None, value: float | None) -> str:
-    """Value of what a rule judges, with its unit: durations as 2d 3h, ratios as %.
-
-    A difference from another moment bears its sign, that of a ratio is one of percentage points.
-    """
+    """Value of what a rule judges, with its unit; a difference from another moment bears its sign."""
     if rule is None or value is None:
-        return "unknown" if value is None else number(value)
-    return f"{number(100 * value)} %" if rule.features == "share" else of_measure(rule, value)
-
-
-def of_measure(rule: Rule, value: float) -> str:
-    """Value of a rule's measure: of one subject, where the rule judges the share of several."""
-    unit = _unit(rule)
-    return f"{_plain(rule, value)} {unit}" if unit else _plain(rule, value)
-
-
-def measured(rule: Rule | None, verdict: Verdict) -> str:
-    """Value, interval and number of records: how sure it is."""
-    if rule is None:
-        return number(verdict.value)
+        return "unknown" if value is None else with_minus(number(value))
     if rule.features == "share":
-        return f"{worded(rule, verdict.value)} of {verdict.n:,} features by {rule.measure}"
-    interval = ""
-    if verdict.lower is not None and verdict.upper is not None:
-        interval = f" [{_plain(rule, verdict.lower)} to {_plain(rule, verdict.upper)}]"
-    n = f", n {verdict.n:,}" if verdict.n else ""
-    return f"{rule.measure} {worded(rule, verdict.value)}{interval}{n}"
-
-
-def beyond(rule: Rule | None, verdict: Verdict) -> str:
-    """A breach: the value, and which limit it is beyond."""
-    value = measured(rule, verdict)
-    if verdict.limit is None:
-        return value
-    side = "above" if (verdict.value or 0.0) > verdict.limit else "below"
-    return f"{value}: {side} the limit {worded(rule, verdict.limit)}{_of_condition(rule, side)}"
-
-
-def _of_condition(rule: Rule | None, side: str) -> str:
-    """What the limit is, and what else was asked for, in brackets."""
-    if rule is None or rule.features == "share":
-        return ""
-    condition = rule.condition
-    limit, size = condition.above if side == "above" else condition.below, condition.and_above
-    base = None if limit is None else limit.base
-    parts = (
-        f"{limit} of {rule.against}" if base is Base.EARLIER else "",
-        "its critical value" if base is Base.CRITICAL else "",
-        "" if size is None else f"by size above {size}",
-        "" if condition.bound is Bound.POINT else "with its whole interval",
+        return f"{number(100 * value)} %"
+    return (
+        difference_of(rule.measure, value)
+        if differs(rule.measure, rule.against)
+        else value_of(rule.measure, value)
     )
-    remarks = ", ".join(part for part in parts if part)
-    return f" ({remarks})" if remarks else ""
 
 
-def _plain(rule: Rule, value: float) -> str:
-    """Value of a measure; a difference bears its sign."""
-    measure = BY_NAME.get(rule.measure)
-    sign = "+" if _differs(rule) and value > 0 else ""
-    if measure is not None and measure.unit is Unit.SECONDS:
-        return sign + duration(value)
-    return sign + number(100 * value if _unit(rule) else value)
+def limit_in_words(rule: Rule | None, limit: float | None) -> str:
+    """Limit that a rule judges against, as exactly as it was written."""
+    if rule is None or limit is None or rule.features == "share":
+        return worded(rule, limit)
+    return limit_of(rule.measure, limit, differs=differs(rule.measure, rule.against))
 
 
-def _unit(rule: Rule) -> str:
-    measure = BY_NAME.get(rule.measure)
-    if measure is None or measure.unit is not Unit.RATIO or measure.yardstick is Yardstick.P_VALUE:
-        return ""  # of a probability 0.0001 says more than 0.01 %
-    return "percentage points" if _differs(rule) else "%"
+def interval_in_words(rule: Rule | None, verdict: Verdict) -> str:
+    """Interval of what was judged, in brackets; empty: it has none."""
+    if verdict.lower is None or verdict.upper is None:
+        return ""
+    measure, bounds = "" if rule is None else rule.measure, Interval(verdict.lower, verdict.upper)
+    return bounds_of(measure, bounds, differs=is_difference(rule))
 
 
-def _differs(rule: Rule) -> bool:
-    """Whether the values of a rule are differences; shift against another moment is none."""
-    measure = BY_NAME.get(rule.measure)
-    return rule.against != "" and measure is not None and measure.family not in OF_SHIFT
+def is_difference(rule: Rule | None) -> bool:
+    """Whether what a rule judges is a difference from another moment, and no value."""
+    return rule is not None and rule.features != "share" and differs(rule.measure, rule.against)
+
+
+def described(rule: Rule) -> str:
+    """What a rule judges, in a line.
+
+    >>> from monitor.alerts.rules import Condition, Limit
+    >>> described(Rule(name="late", measure="label_age", condition=Condition(above=Limit(3600.0))))
+    'label_age: above 1h.'
+    """
+    many = rule.features == "share"
+    subject = f" of {rule.subject}" if rule.subject and not many else ""
+    window = f" of {rule.window}" if rule.window else ""
+    against = f" against {rule.against}" if rule.against else ""
+    truth = f", {rule.truth}" if rule.truth else ""
+    share = f"more than {rule.share:.0%}" if rule.share else "any"
+    of_many = f", for {share} of {rule.subject}" if many else ""
+    return f"{rule.measure}{subject}{window}{against}{truth}: {_condition(rule)}{of_many}."
 
 
 def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
@@ -103,20 +141,154 @@ def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
     yield ""
     if cause.columns == FIGURES:
         before, *_, n = cause.rows[0]
-        yield f"It was {_cell(before)}, n {_cell(n)}, at the moment it is compared with."
+        yield f"It was {_cell('value', before, rule)}, n {_cell('', n)}, at the moment it is compared with."
         return
-    first, columns = cause.columns[0], [column.replace("_", " ") for column in cause.columns[1:]]
     subject = group[0].series.subject
     of = f" of {subject}" if len(group) > 1 and subject else ""
-    yield f"{_TITLES.get(first, first.capitalize())}{of}:"
+    yield f"{heading(cause)}{of}:"
     for row in cause.rows[:_MOST]:
-        name, *values = row
-        if first == "feature" and rule is not None and isinstance(values[0], float | int):
-            yield f"- {name}: {rule.measure} {of_measure(rule, values[0])}"
-            continue
-        named = zip(columns, values, strict=True)
-        yield f"- {_cell(name)}: " + ", ".join(f"{column} {_cell(value)}" for column, value in named)
+        if cause.columns == COUNTED and rule is not None:
+            yield f"- {_feature(rule, row)}"
+        else:
+            named = zip(cause.columns[1:], row[1:], strict=True)
+            own = rule if cause.columns == WORST else None
+            told = (f"{column.replace('_', ' ')} {_cell(column, value, own)}" for column, value in named)
+            yield f"- {_cell('', row[0])}: {', '.join(told)}"
 
 
-def _cell(value: float | str | None) -> str:
-    return value if isinstance(value, str) else number(value) or "unknown"
+def cause_table(rule: Rule | None, cause: Detail) -> list[tuple[str, ...]]:
+    """What stands behind an alert, in the units of the rule: a line of headings and a line for each row."""
+    counted = rule is not None and cause.columns == COUNTED
+    names = [column.replace("_", " ") for column in cause.columns]
+    if rule is not None and counted:
+        names[3] = rule.against or "critical value"
+    own = rule if cause.columns in (WORST, FIGURES) else None
+    rows = [
+        tuple(_cell(column, value, own) for column, value in zip(cause.columns, row, strict=True))
+        for row in cause.rows
+    ]
+    if rule is not None and counted:
+        rows = [(*_of_feature(rule, row), *told[4:]) for row, told in zip(cause.rows, rows, strict=True)]
+    filled = [at for at in range(len(names)) if any(row[at] != _UNKNOWN for row in rows)]
+    return [tuple(row[at] for at in filled) for row in (tuple(names), *rows)]
+
+
+def _of_feature(rule: Rule, row: Sequence[Cell]) -> tuple[str, str, str, str]:
+    """Name, value, limit, and what the value is read beside, of one feature that a share counts."""
+    value, limit, beside = (one if isinstance(one, float | int) else None for one in row[1:4])
+    step = (
+        difference_of(rule.measure, value)
+        if differs(rule.measure, rule.against)
+        else value_of(rule.measure, value)
+    )
+    asked = limit_of(rule.measure, limit, differs=differs(rule.measure, rule.against))
+    return (str(row[0]), step, asked, value_of(rule.measure, beside))
+
+
+def heading(cause: Detail) -> str:
+    """What a table of causes holds."""
+    if cause.columns == WORST:
+        return "Segments, the surely worst first"
+    return _TITLES.get(cause.columns[0], cause.columns[0].capitalize())
+
+
+def _judged(
+    rule: Rule, value: float | None, interval: str, limit: float | None, beside: float | None
+) -> Iterator[str]:
+    """Value, reference and limit of one subject."""
+    interval = f" {interval}" if interval else ""
+    if not differs(rule.measure, rule.against):
+        known = rule.measure == "stability_index" and value is not None
+        band = f" ({band_of(value or 0.0)})" if known else ""
+        against = f" against {rule.against}" if rule.against else ""
+        yield f"{rule.measure}{against} {value_of(rule.measure, value)}{interval}{band}"
+    elif beside is None or value is None:
+        yield f"{rule.measure}, difference from {rule.against} {difference_of(rule.measure, value)}{interval}"
+    else:
+        yield f"{rule.measure} {value_of(rule.measure, beside + value)}"
+        yield f"{rule.against} {value_of(rule.measure, beside)}"
+        yield f"difference {difference_of(rule.measure, value)}{interval}"
+    if limit is not None:
+        asked = limit_of(rule.measure, limit, differs=differs(rule.measure, rule.against))
+        yield f"limit {asked}{_share_of_then(rule)}"
+    if beside is not None and not differs(rule.measure, rule.against):
+        yield f"critical value {value_of(rule.measure, beside)}"
+
+
+def _records(rule: Rule, verdict: Verdict) -> Iterator[str]:
+    if verdict.n:
+        yield f"n {verdict.n:,}"
+    if rule.measure == "volume_ratio" and verdict.value:
+        yield f"in the same hours of earlier weeks {verdict.n / verdict.value:,.0f}"
+
+
+def _share_of_then(rule: Rule) -> str:
+    """The limit as it is written, where that is a share of the earlier value."""
+    limits = (rule.condition.above, rule.condition.below)
+    shares = [limit for limit in limits if limit is not None and limit.base is Base.EARLIER]
+    return f" ({with_minus(str(shares[0]))} of {rule.against})" if len(shares) == 1 else ""
+
+
+def _largest(rule: Rule, cause: Detail | None) -> Iterator[str]:
+    """The cell that moved most, or the segment that contributes most or is worst."""
+    if cause is None or not cause.rows:
+        return
+    first = cause.rows[0]
+    if cause.columns[:3] == COUNTED[4:]:
+        yield _moved(first)
+    elif cause.columns == SEGMENTS:
+        yield f"segment {first[0]} contributes most"
+    elif cause.columns == WORST:
+        value, lower, upper = (_cell("value", one, rule) for one in first[1:4])
+        bounds = "" if first[2] is None else f" [{lower}, {upper}]"
+        yield f"segment {first[0]} is worst, {value}{bounds}"
+
+
+def _counted(rule: Rule, verdict: Verdict) -> str:
+    """How many of the features are in breach; the limit is one of their share."""
+    limit = rule.share if verdict.limit is None else verdict.limit
+    if verdict.value is None:
+        return f"unknown share of the features, limit {value_of(_RATE, limit)}"
+    counted = f"{round(verdict.value * verdict.n):,} of {verdict.n:,} features"
+    return f"{counted} ({value_of(_RATE, verdict.value)}), limit {value_of(_RATE, limit)}"
+
+
+def _largest_feature(rule: Rule, cause: Detail | None) -> Iterator[str]:
+    if cause is not None and cause.columns == COUNTED and cause.rows:
+        yield f"most of all {_feature(rule, cause.rows[0])}"
+
+
+def _feature(rule: Rule, row: Sequence[Cell]) -> str:
+    """One of the features that a share counts: see `COUNTED`."""
+    name, *numbers = row[:4]
+    value, limit, beside = (one if isinstance(one, float | int) else None for one in numbers)
+    told = [", ".join([str(name), *_judged(rule, value, "", limit, beside)])]
+    return "; ".join([*told, *([_moved(row[4:])] if row[4] is not None else [])])
+
+
+def _moved(cells: Sequence[Cell]) -> str:
+    """A cell, its share in the reference and in the window."""
+    name, *shares = cells[:3]
+    before, now = (_cell("expected", share) for share in shares)
+    return f"cell {name}: {before} → {now} of the records"
+
+
+def _cell(column: str, value: Cell, rule: Rule | None = None) -> str:
+    """Cell of a table; with a rule the column `value` and its bounds are in the unit of its measure."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return _UNKNOWN
+    if rule is not None and column in _VALUES:
+        return value_of(rule.measure, value)
+    return value_of(_RATE, value) if column in _SHARES else with_minus(number(value))
+
+
+def _condition(rule: Rule) -> str:
+    text, measure = str(rule.condition), BY_NAME.get(rule.measure)
+    if measure is None or measure.unit is not Unit.SECONDS:
+        return text
+    for limit in (rule.condition.above, rule.condition.below):
+        if limit is not None and limit.base is Base.ONE:
+            text = text.replace(str(limit), format_duration(round(limit.amount) * SECOND))
+    return text

@@ -1,9 +1,9 @@
 """One round of judging: all rules of a model on what a cycle measured."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from monitor.alerts.lifecycle import Alert, Ended, State, missed, removed, step, waited
+from monitor.alerts.lifecycle import Alert, State, expected, missed, removed, step, waited
 from monitor.alerts.rules import Acceptance, Accepted, Rule, Series
 from monitor.alerts.verdicts import index, judge, looked_at, needed
 from monitor.measures.rows import MeasurementRow
@@ -67,9 +67,10 @@ def advance(
             elif before is not None:
                 looked = looked_at(by_place, rule, series, before.verdict.window_end)
                 alert = missed(rule, before, at) if looked else waited(rule, before, at)
+            if alert is not None and _is_expected(alert, (accepted or {}).get(series)):
+                alert = expected(alert, at)
             if alert is not None and alert.state is State.RESOLVED:
-                expected = _expected(alert, (accepted or {}).get(series))
-                ended.append(replace(alert, ended=Ended.ACCEPTED) if expected else alert)
+                ended.append(alert)
             elif alert is not None:
                 now[series] = alert
     names = {rule.name for rule in rules}
@@ -78,11 +79,9 @@ def advance(
     return _round(standing, now, ended, at)
 
 
-def _expected(alert: Alert, accepted: Acceptance | None) -> bool:
-    """Whether an alert ended because its newest breach was accepted."""
-    if accepted is None or alert.ended not in (Ended.CLEARED, Ended.REVISED):
-        return False
-    return alert.breach.window_end <= accepted.end
+def _is_expected(alert: Alert, accepted: Acceptance | None) -> bool:
+    """Whether the newest breach of an alert was accepted."""
+    return accepted is not None and alert.breach.window_end <= accepted.end
 
 
 def _round(

@@ -105,7 +105,7 @@ class Rule:
     window
         name of a window; empty: figures of the cycle itself.
     truth
-        settled or provisional; empty for measures without labels.
+        settled, nowcast or provisional; empty for measures without labels.
     against
         what the value is the difference from, or the shift against; empty: none, of a shift the reference.
     version, segment

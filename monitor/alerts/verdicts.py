@@ -10,10 +10,13 @@ from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
+from monitor.measures.catalogue.measure import Direction
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
+from monitor.measures.worded import differs
 
 _TOP = 5  # features, cells or segments that a verdict names
-_COUNTED = ("feature", "value")
+COUNTED = ("feature", "value", "limit", "beside", "cell", "expected", "actual")
+WORST = ("segment", *FIGURES)
 _ALWAYS = frozenset({"records", "coverage"})  # one of them is there wherever anything was measured
 _Key: TypeAlias = tuple[str, str, str, str]
 Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
@@ -39,7 +42,11 @@ class Verdict:
     reason
         why the outcome is unknown.
     limit
-        that was judged against, as a number; of two the nearer one.
+        that decided, as a number: of two sides the nearer one; where a size is asked for besides, the further
+        one of both.
+    beside
+        what the value is read beside: of a difference the value then, of a shift its critical value. None:
+        there is none, or it has no value.
     cause
         which cells moved, which segments or features contribute most.
     """
@@ -52,6 +59,7 @@ class Verdict:
     n: int = 0
     reason: str = ""
     limit: float | None = None
+    beside: float | None = None
     cause: Detail | None = None
 
     @property
@@ -133,7 +141,8 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
     yardsticks = rows.get((_critical_of(rule), *place, rule.against), ())
     plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
     critical, whole = _by_stratum(yardsticks), _by_stratum(plain)
-    cause = next((row.measurement.detail for row in rows.get((CONTRIBUTION, *place, rule.against), ())), None)
+    contributing = rows.get((CONTRIBUTION, *place, rule.against), ())
+    cause = next((row.measurement.detail for row in contributing), None) or _worst_segments(rule, plain)
     verdicts: dict[Series, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):
         version, segment = row.version or "", row.segment or ""
@@ -144,12 +153,11 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         if series in verdicts and verdicts[series].window_end >= row.window_end:
             continue
         key = (version, segment, row.subject, row.window_end)
-        bases = {
-            Base.ONE: 1.0,
-            Base.CRITICAL: critical[key].value if key in critical else None,
-            Base.EARLIER: _earlier(whole.get(key), row),
-        }
+        then = _then(whole.get(key), row) if differs(rule.measure, rule.against) else None
+        chance = critical[key].value if key in critical and _is_critical(rule.condition) else None
+        bases = {Base.ONE: 1.0, Base.CRITICAL: chance, Base.EARLIER: None if then is None else abs(then)}
         verdict = _verdict(rule, row, bases, accepted.get(series), _cause(row.measurement.detail, cause))
+        verdict = replace(verdict, beside=chance if then is None else then)
         if rule.window == CUMULATIVE and series in accepted and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
         verdicts[series] = verdict
@@ -159,6 +167,30 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
 def _cause(own: Detail | None, segments: Detail | None) -> Detail | None:
     """The measurement's own table, unless it only holds what the value is the difference from."""
     return segments or own if own is None or own.columns == FIGURES else own
+
+
+def _worst_segments(rule: Rule, rows: Sequence[MeasurementRow]) -> Detail | None:
+    """Segments by the better bound of their own value, the surely worst first; None: there are none.
+
+    They stand in for contributions where the mean over records that these add up to has not fallen surely.
+    """
+    direction = BY_NAME[rule.measure].direction if differs(rule.measure, rule.against) else Direction.NONE
+    end = max((row.window_end for row in rows), default=0)
+    found = [
+        (row.segment, row.measurement)
+        for row in rows
+        if row.segment and row.version is None and row.window_end == end and row.subject == rule.subject
+    ]
+    figures = []
+    for name, now in found:
+        if now.value is not None:
+            bounds = (None, None) if now.interval is None else (now.interval.lower, now.interval.upper)
+            figures.append((name, now.value, *bounds, now.n))
+    if direction is Direction.NONE or not figures:
+        return None
+    best, sign = (3, 1) if direction is Direction.HIGHER else (2, -1)
+    figures.sort(key=lambda row: sign * (row[1] if row[best] is None else row[best]))
+    return Detail(WORST, tuple(figures[:_TOP]))
 
 
 def _is_critical(condition: Condition) -> bool:
@@ -172,11 +204,11 @@ def _by_stratum(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str, str, int
     }
 
 
-def _earlier(now: Measurement | None, row: MeasurementRow) -> float | None:
-    """Size of what a value is the difference from."""
+def _then(now: Measurement | None, row: MeasurementRow) -> float | None:
+    """What a value is the difference from."""
     if now is None or now.value is None or row.measurement.value is None:
         return None
-    return abs(now.value - row.measurement.value)
+    return now.value - row.measurement.value
 
 
 def _verdict(
@@ -246,7 +278,10 @@ def _judged(
         below = None if below is None else min(below, accepted.lower)
     over = above is not None and high > above and (size is None or value > size)
     under = below is not None and low < below and (size is None or value < -size)
-    limit = below if above is None or under else above
+    lower_side = above is None or under
+    limit = below if lower_side else above
+    if limit is not None and size is not None:
+        limit = min(limit, -size) if lower_side else max(limit, size)
     if over or under:
         return Outcome.BREACH, limit
     not_back = (condition.clear_above is not None and above is not None and high > condition.clear_above) or (
@@ -287,9 +322,17 @@ def _share(rule: Rule, group: Sequence[tuple[Series, Verdict]], accepted: Accept
         reason=Reason.NOT_COUNTED if share <= limit < most else "",
         limit=limit,
         cause=Detail(
-            _COUNTED, tuple((series.subject, verdict.value) for series, verdict in (breaches or worst)[:_TOP])
+            COUNTED, tuple(_counted(series, verdict) for series, verdict in (breaches or worst)[:_TOP])
         ),
     )
+
+
+def _counted(series: Series, verdict: Verdict) -> tuple[float | str | None, ...]:
+    """A feature of a share: what it was judged on, and the cell that moved most."""
+    cells = verdict.cause
+    known = cells is not None and cells.columns[:3] == COUNTED[4:] and cells.rows
+    moved = cells.rows[0][:3] if cells is not None and known else (None, None, None)
+    return (series.subject, verdict.value, verdict.limit, verdict.beside, *moved)
 
 
 def excess(verdict: Verdict) -> float:

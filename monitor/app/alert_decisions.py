@@ -1,15 +1,23 @@
-"""Alerts as commands see them, and what people decide of them."""
+"""Alerts and how models stand, as commands see them; what people decide of them. No source is opened."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from monitor.alerts.defaults import MAIN, main_window
 from monitor.alerts.lifecycle import Alert, State, accepted
-from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED
+from monitor.alerts.rules import ACCEPTED, ACKNOWLEDGED, Accepted, read_accepted
+from monitor.alerts.standing import Seen, Standing, standing
 from monitor.app.model_history import Decision
 from monitor.app.wiring import App
+from monitor.config.judgeable import never_judged
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
+from monitor.measures.rows import MeasurementRow
+from monitor.records.reading import Task
 from monitor.show.alerts import ShownAlert
+from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Event
+from monitor.store import LIVE
 
 
 def listed(
@@ -19,8 +27,9 @@ def listed(
     names = set(app.names(model)) if model is None or not app.is_history(model) else {model}
     alerts = app.store.alerts(model, ended=history, as_of=as_of)
     seen = app.store.events(model, ACKNOWLEDGED)
+    rules = {(spec.name, rule.name): rule for spec in app.settings.models for rule in spec.rules}
     return [
-        ShownAlert(name, alert, _seen_by(name, alert, seen))
+        ShownAlert(name, alert, _seen_by(name, alert, seen), rules.get((name, alert.series.rule)))
         for name, alert in alerts
         if model is not None or name in names or history
     ]
@@ -33,6 +42,89 @@ def _seen_by(model: str, alert: Alert, seen: Iterable[Event]) -> str:
         if (event.model, event.subject) == (model, str(alert.series)) and event.detail == _since(alert)
     ]
     return f"{mine[-1].who}: {mine[-1].why}" if mine else ""
+
+
+def standings(app: App, model: str | None, now: int, as_of: int | None = None) -> list[Standing]:
+    """How the configured models stand, or one of them.
+
+    Parameters
+    ----------
+    now
+        the moment by which a model is stale; a history that is not the live one ends where it ends.
+    as_of
+        what was known then; None: now.
+    """
+    last = {name: app.store.state(name).as_of for name in app.names(model)}
+    then = as_of if as_of is not None and any(as_of < (done or 0) for done in last.values()) else None
+    kept = app.store.current(model) if then is None else _newest(app.store.history(model, as_of=then))
+    alerts = [
+        shown if then is None else replace(shown, alert=_as_then(shown.alert, then))
+        for shown in listed(app, model=model, as_of=then)
+    ]
+    events = app.store.events(model, ACCEPTED)
+    of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
+    for name, moment, row in kept:
+        of_model.get(name, []).append((moment, row))
+    found = []
+    for name, mine in of_model.items():
+        done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
+        live = now if app.store.run == LIVE else (done or now)
+        at = live if as_of is None else as_of
+        accepted_then = read_accepted([event.detail for event in events if event.model == name], at)
+        seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
+        rows = [row for _, row in mine]
+        seen = _seen(app.spec(name), rows, seen_by, accepted_then, now=at, as_of=done)
+        found.append(standing(replace(seen, past=then is not None)))
+    return found
+
+
+def _newest(kept: Iterable[tuple[str, int, MeasurementRow]]) -> list[tuple[str, int, MeasurementRow]]:
+    """Of each window, measure, … the row of the newest end."""
+    newest: dict[tuple[object, ...], tuple[str, int, MeasurementRow]] = {}
+    for model, moment, row in kept:
+        place = (row.window, row.truth, row.version, row.segment, row.measure, row.subject, row.against)
+        before = newest.get((model, *place))
+        if before is None or before[2].window_end <= row.window_end:
+            newest[model, *place] = (model, moment, row)
+    return list(newest.values())
+
+
+def _seen(
+    spec: ModelSpec,
+    rows: Sequence[MeasurementRow],
+    alerts: Sequence[tuple[Alert, str]],
+    accepted: Accepted,
+    *,
+    now: int,
+    as_of: int | None,
+) -> Seen:
+    return Seen(
+        model=spec.name,
+        now=now,
+        as_of=as_of,
+        every=spec.every,
+        window=main_window([window.name for window in spec.windows]),
+        main=_main(spec),
+        labels=spec.labels is not None,
+        reference=spec.reference is not None,
+        rows=rows,
+        alerts=alerts,
+        rules=spec.rules,
+        never=dict(never_judged(spec)),
+        accepted=accepted,
+    )
+
+
+def _as_then(alert: Alert, as_of: int) -> Alert:
+    """An alert that may be over by now, in the state that it had."""
+    fired = alert.fired_at is not None and alert.fired_at <= as_of
+    return replace(alert, state=State.FIRING if fired else State.PENDING)
+
+
+def _main(spec: ModelSpec) -> str:
+    """Measure that stands for the others: that of the default rule on performance."""
+    task = spec.reading.task
+    return "accuracy" if task is Task.BINARY and not spec.reading.has_score else MAIN[task]
 
 
 def accept(app: App, decision: Decision, until: int | None, *, model: str, **of: str | None) -> str:

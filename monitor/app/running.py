@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from monitor.app.wiring import App
-from monitor.config.messages import did_you_mean, listed
+from monitor.config.messages import did_you_mean, listed, suggestion
 from monitor.core.clock import ticks
 from monitor.core.errors import ConfigurationError, LeaseLost, MonitorError
 from monitor.daemon.log import described
@@ -21,6 +21,7 @@ from monitor.specs.protocols import CycleReport, Lease
 from monitor.store import LIVE
 
 SHOWN_EVERY = 100  # ticks of a replay
+_LISTED = 8  # names of a message
 
 
 class NoticeScope(Enum):
@@ -285,3 +286,43 @@ def chosen_rows(
         for name, moment, row in app.store.current(model)
         if all(value is None or (getattr(row, field) or "") == value for field, value in wanted.items())
     ]
+
+
+def refuse_absent(
+    app: App, model: str | None, *, subject: str | None, segment: str | None, version: str | None
+) -> None:
+    """Refuse names that no current measurement bears; before the first one there is nothing to refuse.
+
+    Raises
+    ------
+    ConfigurationError
+        with a suggestion.
+    """
+    rows = [row for _, _, row in app.store.current(model)]
+    asked = {"subject": subject, "segment": segment, "version": version}
+    faults = []
+    for field_name, value in asked.items():
+        names = sorted({getattr(row, field_name) or "" for row in rows} - {""})
+        if rows and value and value not in names:
+            there = f"there are {listed(names[:_LISTED])}" if names else "there is none"
+            more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+            meant = _meant(value, names)
+            faults.append(f'there is no {field_name} "{value}": {there}{more}{meant}')
+    if rows and not faults and any(asked.values()):
+        of = ", ".join(f'{name} "{value}"' for name, value in asked.items() if value)
+        faults.append(f"no measurement is of {of} and of all else that was asked for: ask for less at once")
+    if faults:
+        raise ConfigurationError(faults)
+
+
+def _meant(value: str, names: list[str]) -> str:
+    """End of a message that names what was meant: a feature or class may lack its kind, or its end.
+
+    >>> _meant("AnnualInc", ["feature:AnnualIncome", "feature:Age"]), _meant("hum", ["feature:humid_pct"])
+    ('; did you mean "feature:AnnualIncome"?', '; did you mean "feature:humid_pct"?')
+    """
+    known = {name.lower(): name for name in names}
+    known = {name.partition(":")[2].lower() or name.lower(): name for name in names} | known
+    begun = (option for option in known if option.startswith(value.lower()))
+    found = suggestion(value, known) or next(begun, None)
+    return "" if found is None else f'; did you mean "{known[found]}"?'

@@ -1,5 +1,6 @@
 """Commands around alerts: which there are, and what people decide of them."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,28 +31,44 @@ _OF_ONE_ALERT = (
 @click.option("--as-of", type=MomentType(), help="As they were then.")
 @click.option("--explain", is_flag=True, help="Also which cells, segments or features are behind them.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
+@options.exit_code
 @click.pass_context
 @exit_on_error
 def alerts(
-    context: click.Context, /, path: Path, run_name: str, form: str, *, explain: bool, **asked: Any
+    context: click.Context,
+    /,
+    path: Path,
+    run_name: str,
+    form: str,
+    *,
+    explain: bool,
+    exit_code: bool,
+    **asked: Any,
 ) -> None:
     """Print the alerts that are pending or firing; `accept` and `ack` keep what is decided of them."""
     if context.invoked_subcommand is not None:
         return
-    from monitor.app.alert_decisions import listed
+    from monitor.alerts.standing import exit_code as code_of
+    from monitor.app.alert_decisions import listed, standings
+    from monitor.app.clocks import system_clock
     from monitor.app.wiring import opened
     from monitor.show.alerts import alerts_as_csv, alerts_as_json, alerts_as_table
+    from monitor.show.status import heads
 
+    name = asked["model"]
     with opened(read_settings(path), path.parent, run_name) as app:
         listing = listed(app, **asked)
+        models = [] if app.is_history(name) else standings(app, name, system_clock(), asked["as_of"])
     match form:
         case "json":
             text = alerts_as_json(listing)
         case "csv":
             text = alerts_as_csv(listing)
         case _:
-            text = alerts_as_table(listing, explain=explain)
+            text = f"\n{alerts_as_table(listing, explain=explain)}"
+            options.say_styled(heads(models, options.width()))
     say_lines(text)
+    sys.exit(code_of(models) if exit_code else 0)
 
 
 def _on_one_alert(command: Any) -> Any:

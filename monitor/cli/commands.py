@@ -8,7 +8,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,9 @@ from monitor.store import LIVE
 
 if TYPE_CHECKING:
     from monitor.specs.protocols import CycleReport
+
+
+_OF_ROWS = ("model", "window", "measure", "subject", "segment", "version", "as_of", "history")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -163,8 +165,10 @@ def replay(
 @click.option("--window", help="As configured: 7d, month.")
 @click.option("--measure", help="Name of a measure: roc_auc.")
 @click.option("--subject", help="score, prediction, feature:NAME, class:NAME; empty: the model itself.")
-@click.option("--segment", help="column=value; empty: the whole.")
-@click.option("--model-version", "version", help="Version of the model; empty: all of them together.")
+@click.option("--segment", help="Only this one: column=value; empty: the whole.")
+@click.option("--model-version", "version", help="Only this one; empty: all of them together.")
+@click.option("--segments", is_flag=True, help="Also each segment in the table.")
+@click.option("--versions", is_flag=True, help="Also each version of the model in the table.")
 @click.option("--as-of", type=MomentType(), help="What was known then.")
 @click.option("--history", is_flag=True, help="All kept revisions.")
 @click.option("--explain", is_flag=True, help="Also the tables behind the values: what moved, curves.")
@@ -172,26 +176,29 @@ def replay(
 @click.option("--all", "everything", is_flag=True, help="Every measure, feature, version and segment.")
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table")
 @exit_on_error
-def show(
-    path: Path, form: str, run_name: str, *, explain: bool, provenance: bool, everything: bool, **asked: Any
-) -> None:
-    """Print current or kept measurements; as a table the headlines, unless more is asked for."""
+def show(path: Path, form: str, run_name: str, *, provenance: bool, **asked: Any) -> None:
+    """Print measurements of whole models: as a table the headlines, unless more is asked for."""
+    from monitor.app.alert_decisions import standings
+    from monitor.app.clocks import system_clock
     from monitor.app.provenance import with_provenance
-    from monitor.app.running import chosen_rows, refuse_unknown
+    from monitor.app.running import chosen_rows, refuse_absent, refuse_unknown
     from monitor.app.wiring import opened
-    from monitor.show.details import with_details
     from monitor.show.plain import as_csv, as_json
-    from monitor.show.table import as_table
+    from monitor.show.status import heads
 
     settings = read_settings(path)
+    chosen = {name: asked[name] for name in ("subject", "segment", "version")}
+    table = options.table_of(**asked)
     with opened(settings, path.parent, run_name) as app:
         refuse_unknown(app, asked["model"], asked["window"], asked["measure"])
-        rows = chosen_rows(app, **asked)
-        chosen = any(asked[name] is not None for name in ("measure", "subject", "segment", "version"))
-        all_of_them = everything or chosen or asked["history"]
-        table = partial(with_details if explain else as_table, everything=all_of_them)
+        rows = chosen_rows(app, **{name: asked[name] for name in _OF_ROWS})
+        if not rows:
+            refuse_absent(app, asked["model"], **chosen)
         forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
         text = with_provenance(app.store, rows, form, table) if provenance else forms[form](rows)
+        if form == "table" and options.is_overview(**asked) and not app.is_history(asked["model"]):
+            options.say_styled(heads(standings(app, asked["model"], system_clock()), options.width()))
+            say("")
     say_lines(text)
 
 

@@ -2,9 +2,10 @@
 
 import logging
 import os
+import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import wraps
 from getpass import getuser
@@ -17,16 +18,20 @@ import click
 from monitor.core.clock import from_iso, parse_duration, to_iso
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.core.secrets import hide
+from monitor.core.text import readable
 from monitor.daemon.log import described
 from monitor.show.words import say, say_lines
 from monitor.store import LIVE
 
 if TYPE_CHECKING:
+    from monitor.show.plain import Shown
+    from monitor.show.status import Styled
     from monitor.specs.settings import Settings
 
 _OF_CLICK = (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError)
 _UNEXPECTED = "a fault of this program"
 _HOW = "`monitor --debug` and the same command print where: please report it"
+_CHOSEN = ("measure", "subject", "segment", "version")  # what names some of the rows
 _TELL = 30.0  # seconds between lines of a log
 
 P = ParamSpec("P")
@@ -82,6 +87,9 @@ config = click.option(
 )
 model = click.option("--model", help="Only this model.")
 run = click.option("--run", "run_name", default=LIVE, show_default=True, help="History in the store.")
+exit_code = click.option(
+    "--exit-code", is_flag=True, help="Exit with 3 if somebody is needed, 4 if it cannot be judged."
+)
 who = click.option("--by", "--who", "who", default=getuser, show_default="the user", help="Who decided.")
 why = click.option("--why", default="", help="Kept with the decision.")
 
@@ -91,6 +99,43 @@ def read_settings(path: Path) -> "Settings":
     from monitor.config.load import settings_of
 
     return settings_of(path, os.environ)
+
+
+def width() -> int:
+    """Characters of a line of the terminal; of a pipe those that COLUMNS gives, else 80."""
+    return shutil.get_terminal_size().columns
+
+
+def say_styled(lines: "Iterable[Styled]") -> None:
+    """Print lines, on a terminal with their colours; NO_COLOR takes these away."""
+    plain = bool(os.environ.get("NO_COLOR"))
+    for line in lines:
+        text = readable(line.text)
+        click.echo(text if plain or not line.colour else click.style(text, fg=line.colour))
+
+
+def is_overview(*, history: bool, as_of: int | None, **asked: Any) -> bool:
+    """Whether `show` is asked how models are now: no single measure, stratum or past."""
+    return not history and as_of is None and all(asked[name] is None for name in _CHOSEN)
+
+
+def table_of(
+    *, explain: bool, everything: bool, segments: bool, versions: bool, **asked: Any
+) -> "Callable[[Sequence[Shown]], str]":
+    """How rows become a table: of whole models, and of the versions and segments that were asked for."""
+    from monitor.show.details import with_details
+    from monitor.show.table import as_table, of_strata
+
+    all_of_them = everything or asked["history"] or any(asked[name] is not None for name in _CHOSEN)
+    with_segments = everything or segments or asked["segment"] is not None
+    with_versions = everything or versions or asked["version"] is not None
+
+    def table(rows: "Sequence[Shown]") -> str:
+        shown = of_strata(rows, segments=with_segments, versions=with_versions)
+        form = with_details if explain else as_table
+        return form(shown, everything=all_of_them)
+
+    return table
 
 
 def refuse_empty(start: int, end: int) -> None:

@@ -7,7 +7,7 @@ import click
 
 from monitor.cli import options
 from monitor.cli.options import DurationType, exit_on_error, read_settings
-from monitor.config.messages import listed
+from monitor.config.messages import listed, quoted
 from monitor.core.clock import format_duration
 from monitor.core.errors import MonitorError
 from monitor.exposition.forwarding import Forwarding
@@ -23,7 +23,7 @@ _DEFAULT = Forwarding()
 @click.option(
     "--job", default=_DEFAULT.job, show_default=True, help="Under which Prometheus scrapes monitors."
 )
-@click.option("--runbook", default=_DEFAULT.runbook, show_default=True, help="Page that alerts point to.")
+@click.option("--runbook", default="", help="Address where docs/runbook.md is served: alerts point to it.")
 @click.option(
     "--last-word",
     type=DurationType(),
@@ -46,8 +46,9 @@ _DEFAULT = Forwarding()
     help="For how long no monitor answers before that is an alert.",
 )
 @exit_on_error
-def export_rules(path: Path, output: Path | None, **how: Any) -> None:
+def export_rules(path: Path, output: Path | None, runbook: str, **how: Any) -> None:
     """Write alerting rules for Prometheus: the models' alerts, forwarded, and the monitor itself."""
+    from monitor.exposition.forwarding import leads_somewhere
     from monitor.exposition.prometheus_rules import rules_text
 
     settings = read_settings(path)
@@ -55,7 +56,16 @@ def export_rules(path: Path, output: Path | None, **how: Any) -> None:
     if twice:
         rule = "where Prometheus has these rules they arrive twice"
         say(f"warning: [[notify]] tells of alerts of {listed(twice)}: {rule}", err=True)
-    rules = rules_text(settings.models, Forwarding(**how))
+    leads = leads_somewhere(runbook)
+    if not leads:
+        got = f": got {quoted(runbook)}" if runbook else ""
+        say(f"warning: alerts lead to no runbook: give --runbook https://…{got}", err=True)
+    for model in settings.models:
+        own = dict(model.rules[0].annotations).get("runbook_url") if model.rules else None
+        if own is not None and not leads_somewhere(own):
+            rule = "begins with https:// or http://, and is left out"
+            say(f"warning: runbook_url of {quoted(model.name)} leads nowhere: an address {rule}", err=True)
+    rules = rules_text(settings.models, Forwarding(runbook=runbook if leads else "", **how))
     if output is None:
         say_lines(rules)
         return

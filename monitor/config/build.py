@@ -11,9 +11,11 @@ from monitor.config.resolve import (
     classes_of,
     families_of,
     id_columns,
+    only_for_of,
     probabilities_of,
     score_range_of,
     windows_of,
+    words_of,
 )
 from monitor.config.rules import rules_of
 from monitor.config.schema import (
@@ -150,6 +152,8 @@ def _reading(model: ModelTable, zone: str, predictions: Relation, labels: Relati
             column=control.arm_column, control=control.control_value, treatment=control.treatment_value
         ),
         segments=tuple(model.segments),
+        words=_words(model),
+        only_for=only_for_of(model),
         serving=None
         if serving is None
         else records.Serving(column=serving.column, values=tuple(serving.values)),
@@ -163,6 +167,13 @@ def _reading(model: ModelTable, zone: str, predictions: Relation, labels: Relati
         tolerance=model.reading.tolerance,
         horizon=model.horizon,
     )
+
+
+def _words(model: ModelTable) -> tuple[tuple[str, str], ...]:
+    """What a column of predictions means; classes that are made of scores mean themselves."""
+    other = None if model.challenger is None else model.challenger.prediction
+    written = model.predictions.prediction is not None or other is not None
+    return tuple(words_of(model).items()) if written else ()
 
 
 def _challenger(model: ModelTable) -> records.Challenger | None:

@@ -12,10 +12,12 @@ from monitor.config.rules import rule_faults
 from monitor.config.schema import LabelsTable, ModelTable, Predictions, WindowTable
 from monitor.config.slices import (
     challenger_faults,
+    only_for_faults,
     reference_faults,
     segment_faults,
     serving_faults,
     top_faults,
+    word_faults,
 )
 from monitor.core.clock import DAY, format_duration
 from monitor.records.reading import MOST_CLASSES
@@ -355,6 +357,8 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[ModelTable], Faults]], ...] = (
     (frozenset({"segments", "control"}), segment_faults),
     (frozenset({"predictions", "serving"}), serving_faults),
     (frozenset({"task", "predictions", "labels", "challenger"}), challenger_faults),
+    (frozenset({"task", "predictions", "labels", "classes", "challenger"}), word_faults),
+    (frozenset({"task", "predictions", "labels", "classes"}), only_for_faults),
     (frozenset({"features"}), _features),
     (frozenset({"control"}), _control),
     (frozenset({"top_shares"}), top_faults),

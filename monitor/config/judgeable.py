@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import EVERY, Bound, Rule
 from monitor.core.clock import DAY
+from monitor.measures import nowcast
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import WITH_REFERENCE, Family, Unit
 from monitor.measures.options import FEATURE
@@ -60,8 +61,15 @@ def _labels(model: ModelSpec, rule: Rule) -> str:
     family = BY_NAME[rule.measure].family
     if rule.subject == LABEL and family is not Family.SHIFT:
         return "of labels the stability index and its like are measured"
-    if rule.subject == LABEL and rule.truth == "provisional":
-        return 'the shift of labels is measured once they are settled: leave truth = "provisional" out'
+    if rule.subject == LABEL and rule.truth != "settled":
+        return f'the shift of labels is measured once they are settled: leave truth = "{rule.truth}" out'
+    if rule.truth == "nowcast":
+        names = nowcast.NAMES - (nowcast.AREAS if model.reading.task is Task.MULTICLASS else frozenset())
+        if rule.measure not in names or rule.version or rule.segment:
+            return (
+                f"the whole model alone has nowcasts, of {', '.join(sorted(names))}: "
+                'take one of these, or truth = "settled"'
+            )
     if family is Family.ESTIMATE and model.labels is None:
         return "estimates are of what labels will say: give [models.labels]"
     return ""

@@ -28,6 +28,18 @@ def classes_of(model: ModelTable) -> tuple[str, ...]:
     return ()
 
 
+def words_of(model: ModelTable) -> dict[str, str]:
+    """Class that each word of the predictions means, in the order of the words' bytes."""
+    meant = {word: name for name, words in model.classes.names.items() for word in words}
+    return dict(sorted(meant.items(), key=lambda item: item[0].encode()))
+
+
+def only_for_of(model: ModelTable) -> tuple[str, ...]:
+    """Predictions that labels come for, by what their words mean, each once; empty: all."""
+    words, given = words_of(model), [] if model.labels is None else model.labels.only_for or []
+    return tuple(sorted({words.get(name, name) for name in given}, key=str.encode))
+
+
 def probabilities_of(model: ModelTable) -> dict[str, str]:
     """Column of each class's probability, in the order of the classes' bytes."""
     columns = model.predictions.probabilities or {}

@@ -35,6 +35,7 @@ from monitor.config.values import (
     Threshold,
     TlsKey,
     Url,
+    Words,
     Zone,
     as_table,
 )
@@ -173,6 +174,7 @@ class LabelsTable(BaseModel):
     reported_at_unit: OtherUnit | None = None
     revision: Text | None = None
     append_only: bool | None = None
+    only_for: Annotated[list[Class], Field(min_length=1)] | None = None
 
 
 class ClassesTable(BaseModel):
@@ -183,6 +185,7 @@ class ClassesTable(BaseModel):
     positive: Class = "1"
     negative: Class = "0"
     values: list[Class] | None = None
+    names: Words = {}
 
 
 class VersionReference(BaseModel):
@@ -277,7 +280,7 @@ class AlertTable(BaseModel):
     measure: Text
     subject: str = ""
     window: Text | None = None
-    truth: Literal["settled", "provisional"] | None = None
+    truth: Literal["settled", "provisional", "nowcast"] | None = None
     against: Text | None = None
     version: str = ""
     segment: str = ""

@@ -1,7 +1,8 @@
 """What a model's keys say together about its slices: segments, serving rows, references of versions."""
 
-from monitor.config.messages import listed, quoted
+from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Faults, Loc
+from monitor.config.resolve import classes_of, probabilities_of, words_of
 from monitor.config.schema import ChallengerTable, ModelTable, VersionReference
 
 
@@ -64,6 +65,45 @@ def _challengers_score(model: ModelTable, challenger: ChallengerTable) -> Faults
             yield at, "required where predictions have no threshold: the challenger's is positive from it on"
     elif not lower <= threshold <= upper:
         yield at, f"must lie in score_range [{lower:g}, {upper:g}]: got {threshold:g}"
+
+
+def word_faults(model: ModelTable) -> Faults:
+    """Words of predictions that mean no class, or two; or that nothing reads."""
+    loc, names = ("classes", "names"), model.classes.names
+    if not names or model.task == "regression":  # which has no classes at all
+        return
+    classes = classes_of(model) or tuple(probabilities_of(model))
+    for name in names:
+        if classes and name not in classes:
+            rule = f"words are given for a class ({listed(classes)})"
+            yield (*loc, name), f"{rule}: got {quoted(name)}{did_you_mean(name, classes)}"
+    words = [word for of_class in names.values() for word in of_class]
+    twice = sorted({word for word in words if words.count(word) > 1})
+    if twice:
+        yield loc, f"every word means one class: got {listed(twice)} twice"
+    columns = [model.predictions.prediction, model.challenger and model.challenger.prediction]
+    only_for = model.labels and model.labels.only_for
+    if not any(columns) and not only_for:
+        yield (
+            loc,
+            "words are those of a column of predictions: give predictions.prediction, or leave them out",
+        )
+
+
+def only_for_faults(model: ModelTable) -> Faults:
+    """Predictions that labels come for, of a model that never makes them."""
+    loc, given = ("labels", "only_for"), None if model.labels is None else model.labels.only_for
+    if given is None:
+        return
+    if model.task == "regression":
+        yield loc, "a regression predicts numbers: choose the labels by labels.where"
+        return
+    classes = classes_of(model) or tuple(probabilities_of(model))
+    known = (*classes, *words_of(model))
+    strange = [name for name in given if name not in known]
+    if model.predictions.prediction is None and classes and strange:
+        rule = f"predictions are made of scores: name classes ({listed(classes)}) or words of classes.names"
+        yield loc, f"{rule}: got {listed(strange)}{did_you_mean(strange[0], known)}"
 
 
 def top_faults(model: ModelTable) -> Faults:

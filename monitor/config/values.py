@@ -226,6 +226,9 @@ Moment: TypeAlias = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"ty
 Class: TypeAlias = Annotated[str, BeforeValidator(_class_value), _AS_CLASS]
 Range: TypeAlias = Annotated[tuple[float, float], BeforeValidator(_range)]
 ByClass: TypeAlias = Annotated[dict[str, Text], BeforeValidator(_class_keys)]
+Words: TypeAlias = Annotated[
+    dict[str, Annotated[list[Class], Field(min_length=1)]], BeforeValidator(_class_keys)
+]
 Amounts: TypeAlias = Annotated[dict[str, float], BeforeValidator(_class_keys)]
 Matrix: TypeAlias = Annotated[dict[str, Amounts], BeforeValidator(_class_keys)]
 

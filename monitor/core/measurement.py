@@ -42,7 +42,9 @@ class Reason(StrEnum):
     OUT_OF_RANGE = "out_of_range"
     NOT_COUNTED = "not_counted"
     NOT_SETTLED = "not_settled"
+    TOO_EARLY = "too_early"
     NOT_CONFIGURED = "not_configured"
+    SELECTIVE_LABELS = "selective_labels"
 
 
 @dataclass(frozen=True, slots=True)

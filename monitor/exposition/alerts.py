@@ -7,14 +7,24 @@ from dataclasses import dataclass, field
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from monitor.alerts.lifecycle import Alert, State
+from monitor.alerts.phrases import said, still
 from monitor.alerts.rules import Accepted, Rule
 from monitor.alerts.verdicts import Outcome, index, judge, needed
 from monitor.core.clock import SECOND
-from monitor.exposition.names import ALERT_FIRING, ALERT_PENDING, ALERT_SINCE, PREFIX, RULE_SERIES
+from monitor.core.text import brief
+from monitor.exposition.names import (
+    ALERT_FIRING,
+    ALERT_PENDING,
+    ALERT_SAID,
+    ALERT_SINCE,
+    PREFIX,
+    RULE_SERIES,
+)
 from monitor.measures.rows import MeasurementRow
 from monitor.specs.protocols import ChannelReport
 
 LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity")
+_OF_ALERT = tuple(label for label in LABELS if label != "severity")  # which alert it is
 _FAMILIES = (
     (ALERT_FIRING, State.FIRING, "1 for each alert that fires; absent: it does not."),
     (ALERT_PENDING, State.PENDING, "1 for each alert whose breach has not yet held for long enough."),
@@ -23,11 +33,19 @@ _FAMILIES = (
 
 @dataclass(frozen=True, slots=True)
 class AlertSeries:
-    """One alert: the values of its labels by name, its state, since when it has been in breach."""
+    """One alert: the values of its labels by name, its state, since when it has been in breach.
+
+    Parameters
+    ----------
+    text
+        the line that says it all; `judged_at` is the as of of the verdict that it was last judged by.
+    """
 
     labels: Mapping[str, str]
     state: State
     since: float
+    text: str
+    judged_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +80,7 @@ def alerting(
             Outcome.UNKNOWN
         ]
         verdicts.update((rule.name, outcome) for outcome in outcomes)
-    added = {rule.name: dict(rule.labels) for rule in rules}
+    by_name = {rule.name: rule for rule in rules}
     shown = []
     for alert in alerts:
         if alert.state is State.RESOLVED:
@@ -70,8 +88,11 @@ def alerting(
         series = alert.series
         place = (series.rule, series.version, series.segment, series.window, series.subject)
         own = zip(LABELS, (model, *place, alert.severity), strict=True)
-        labels = added.get(series.rule, {}) | dict(own)
-        shown.append(AlertSeries(labels, alert.state, alert.since / SECOND))
+        judging = by_name.get(series.rule)
+        labels = ({} if judging is None else dict(judging.labels)) | dict(own)
+        text = "; ".join(part for part in (brief(said(judging, series, alert.breach)), still(alert)) if part)
+        moments = alert.since / SECOND, alert.judged_at / SECOND
+        shown.append(AlertSeries(labels, alert.state, moments[0], text, moments[1]))
     return ExposedAlerts(tuple(shown), verdicts)
 
 
@@ -91,6 +112,20 @@ def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
     for series in shown:
         since.add_metric([series.labels.get(label, "") for label in names], series.since)
     yield since
+    yield _said(shown)
+
+
+def _said(shown: Iterable[AlertSeries]) -> Metric:
+    """What each firing alert says: text is a label, so that Prometheus can show it; of several the newest."""
+    family = GaugeMetricFamily(
+        ALERT_SAID,
+        "What each firing alert says, as label text; Unix time of the moment as of which it was last judged.",
+        labels=(*_OF_ALERT, "text"),
+    )
+    for series in shown:
+        if series.state is State.FIRING:
+            family.add_metric([*(series.labels[label] for label in _OF_ALERT), series.text], series.judged_at)
+    return family
 
 
 def rule_family(model: str, exposed: ExposedAlerts) -> Metric:

@@ -4,12 +4,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from monitor.core.clock import DAY, HOUR, MINUTE, format_duration
 from monitor.exposition.plain_yaml import Plain
 
 if TYPE_CHECKING:
     from monitor.specs.model import ModelSpec
+
+RUNBOOK = "runbook_url"  # the annotation by its usual name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +24,7 @@ class Forwarding:
     job
         under which Prometheus scrapes the daemons.
     runbook
-        page of the runbook, to which alerts point.
+        address of the runbook, to which alerts point; empty: they point nowhere.
     last_word
         for how long what a daemon said last counts once it does not answer.
     keep_firing_for
@@ -33,7 +36,7 @@ class Forwarding:
     """
 
     job: str = "monitor"
-    runbook: str = "docs/runbook.md"
+    runbook: str = ""
     last_word: int = 6 * HOUR
     keep_firing_for: int = 5 * MINUTE
     down_after: int = 2 * MINUTE
@@ -42,6 +45,10 @@ class Forwarding:
     def of(self, family: str, *matchers: str) -> str:
         """Selector of a family of the job."""
         return f"{family}{{{', '.join([f'job={quoted(self.job)}', *matchers])}}}"
+
+    def section(self, name: str) -> dict[str, str]:
+        """Annotation that leads to a section of the runbook; none where there is no address."""
+        return {RUNBOOK: literal(f"{self.runbook}#{name}")} if self.runbook else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +72,19 @@ class AlertingRule:
         if self.labels:
             fields["labels"] = self.labels
         return fields | {"annotations": self.annotations}
+
+
+def leads_somewhere(address: str) -> bool:
+    """Whether a reader of an alert can follow an address wherever the alert is read.
+
+    >>> [leads_somewhere(one) for one in ("https://wiki/late", "docs/runbook.md", "https://", "http://[")]
+    [True, False, False, False]
+    """
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc != "" and address.isprintable()
 
 
 def literal(text: str) -> str:

@@ -15,6 +15,7 @@ ABSENT = f"{PREFIX}absent_measurements"
 DROPPED = f"{PREFIX}dropped_series"
 ALERT_FIRING = f"{PREFIX}alert_firing"
 ALERT_PENDING = f"{PREFIX}alert_pending"
+ALERT_SAID = f"{PREFIX}alert_said_timestamp_seconds"
 ALERT_SINCE = f"{PREFIX}alert_since_timestamp_seconds"
 RULE_SERIES = f"{PREFIX}rule_series"
 
@@ -53,8 +54,8 @@ def has_truth(measure: Measure) -> bool:
 
 
 def has_reference(measure: Measure) -> bool:
-    """Whether a family tells what the reference's labels gave: performance that is compared with it."""
-    return is_comparable(measure)
+    """Whether a family tells what the reference's labels gave: shown performance that is compared with it."""
+    return measure.of_whole and is_comparable(measure)
 
 
 def family_help(measure: Measure, bound: str = "") -> str:

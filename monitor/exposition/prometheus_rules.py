@@ -9,22 +9,23 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from monitor.alerts.defaults import NAMES
-from monitor.alerts.rules import EVERY, Base, Rule
+from monitor.alerts.phrases import described, has_places
+from monitor.alerts.rules import EVERY, Rule
 from monitor.core.clock import SECOND, format_duration
 from monitor.exposition.forwarding import (
+    RUNBOOK,
     AlertingRule,
     Forwarding,
     is_model,
+    leads_somewhere,
     literal,
     quoted,
     routed,
     stale_after,
     unjudged_after,
 )
-from monitor.exposition.names import ALERT_FIRING, AS_OF, PREFIX, RULE_SERIES
+from monitor.exposition.names import ALERT_FIRING, ALERT_SAID, AS_OF, PREFIX, RULE_SERIES
 from monitor.exposition.plain_yaml import Plain, as_yaml
-from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import Unit
 from monitor.specs.model import ModelSpec
 
 JUDGED = "model_monitor:rule_judged"
@@ -44,7 +45,7 @@ ALERT = "ModelAlert"
 FIRING = "model_monitor:alert_firing"
 OWN_RULE = "a_rule_of_your_own"
 WRITTEN = "# Written by `monitor export-rules`: write it again when models or rules change.\n"
-_PLACE = re.compile(r"\{\w+\}")  # that the daemon fills in: Prometheus cannot
+_OF_ALERT = ("model", "rule", "version", "segment", "window", "subject")  # labels: which alert it is
 
 
 def of_daemons(how: Forwarding) -> Iterator[AlertingRule]:
@@ -105,7 +106,7 @@ or
 def _own(
     how: Forwarding, name: str, summary: str, expr: str, labels: dict[str, str], hold: int = 0
 ) -> AlertingRule:
-    annotations = {"summary": summary, "runbook_url": literal(f"{how.runbook}#{name.lower()}")}
+    annotations = {"summary": summary} | how.section(name.lower())
     return AlertingRule(name=name, expr=expr, labels=labels, annotations=annotations, hold=hold)
 
 
@@ -123,15 +124,18 @@ def rules_text(models: Iterable[ModelSpec], how: Forwarding) -> str:
 
 def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
     """Prometheus' alert of one rule."""
-    anchor = rule.name if rule.name in NAMES else OWN_RULE
+    told = {name: text for name, text in rule.annotations if not has_places(text)}
+    instead = f"{literal(told.pop('summary', '')) or rule.name}{_stratum(rule)}"
+    if not leads_somewhere(told.get(RUNBOOK, "")):
+        told.pop(RUNBOOK, None)
     texts = {
-        "summary": f"{model.name}: {rule.name}{_stratum(rule)}",
+        "summary": f"{model.name}: {_said(how, instead)}",
         "description": literal(described(rule)),
-        "runbook_url": literal(f"{how.runbook}#{anchor}"),
+        **how.section(rule.name if rule.name in NAMES else OWN_RULE),
     }
-    given = {name: literal(text) for name, text in rule.annotations if not _PLACE.search(text)}
+    given = {name: literal(text) for name, text in told.items()}
     return AlertingRule(
-        name=ALERT,
+        name=alert_name(rule.name),
         expr=f"{FIRING}{{{is_model(model)}, rule={quoted(rule.name)}}}",
         labels={"model": model.name, "rule": rule.name},
         annotations=texts | given,
@@ -139,31 +143,28 @@ def forwarded(model: ModelSpec, rule: Rule, how: Forwarding) -> AlertingRule:
     )
 
 
-def described(rule: Rule) -> str:
-    """What a rule judges, in a line.
+def alert_name(rule: str) -> str:
+    """Prometheus' name of a rule's alert: it says the rule.
 
-    >>> from monitor.alerts.rules import Condition, Limit
-    >>> described(Rule(name="late", measure="label_age", condition=Condition(above=Limit(3600.0))))
-    'label_age: above 1h.'
+    >>> alert_name("feature_shift"), alert_name("a.b-c"), alert_name("monitor_down"), alert_name("--")
+    ('ModelFeatureShift', 'ModelABC', 'ModelAlert', 'ModelAlert')
     """
-    many = rule.features == "share"
-    subject = f" of {rule.subject}" if rule.subject and not many else ""
-    window = f" of {rule.window}" if rule.window else ""
-    against = f" against {rule.against}" if rule.against else ""
-    truth = f", {rule.truth}" if rule.truth else ""
-    share = f"more than {rule.share:.0%}" if rule.share else "any"
-    of_many = f", for {share} of {rule.subject}" if many else ""
-    return f"{rule.measure}{subject}{window}{against}{truth}: {_condition(rule)}{of_many}."
+    words = re.split(r"[\W_]+", rule)
+    name = "Model" + "".join(word[:1].upper() + word[1:] for word in words)
+    return ALERT if name in (*ITSELF, "Model") else name
 
 
-def _condition(rule: Rule) -> str:
-    text, measure = str(rule.condition), BY_NAME.get(rule.measure)
-    if measure is None or measure.unit is not Unit.SECONDS:
-        return text
-    for limit in (rule.condition.above, rule.condition.below):
-        if limit is not None and limit.base is Base.ONE:
-            text = text.replace(str(limit), format_duration(round(limit.amount) * SECOND))
-    return text
+def _said(how: Forwarding, instead: str) -> str:
+    """Template: what the daemons said last of an alert, looked up by its labels; else another template.
+
+    A label of the alert would make a new alert of each new value: so the text is looked up.
+    """
+    wanted = ", ".join(f"{label}=%q" for label in _OF_ALERT)
+    job = quoted(how.job).replace("%", "%%")
+    newest = f"{ALERT_SAID}{{job={job}, {wanted}}}[{format_duration(how.last_word)}]"
+    values = " ".join(f"$labels.{label}" for label in _OF_ALERT)
+    asked = f"printf {quoted(f'topk(1, last_over_time({newest}))')} {values} | query"
+    return f'{{{{ with {asked} }}}}{{{{ . | first | label "text" }}}}{{{{ else }}}}{instead}{{{{ end }}}}'
 
 
 def _stratum(rule: Rule) -> str:
@@ -182,9 +183,9 @@ def unknown(models: Iterable[ModelSpec], how: Forwarding) -> AlertingRule:
             names = "|".join(re.escape(rule.name) for rule in model.rules)
             selectors.append(f"{FIRING}{{{is_model(model)}, rule=~{quoted(names)}}}")
     texts = {
-        "summary": "{{ $labels.model }}: {{ $labels.rule }}",
+        "summary": "{{ $labels.model }}: " + _said(how, "{{ $labels.rule }}"),
         "description": "These rules of Prometheus do not know this rule: write them again.",
-        "runbook_url": literal(f"{how.runbook}#{OWN_RULE}"),
+        **how.section(OWN_RULE),
     }
     expr = "\nunless ".join([FIRING, *selectors])
     return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)

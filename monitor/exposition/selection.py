@@ -193,7 +193,8 @@ def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[ExposedS
 
 def _coverage(rows: Iterable[MeasurementRow]) -> float | None:
     for row in rows:
-        share = row.measurement.value if row.measure == "coverage" else row.coverage
+        of_window = (row.measure, row.subject) == ("coverage", "")
+        share = row.measurement.value if of_window else row.coverage
         if share is not None:
             return share
     return None

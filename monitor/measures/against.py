@@ -41,15 +41,13 @@ def is_comparable(measure: Measure, *, every: bool = False) -> bool:
     Parameters
     ----------
     every
-        False: the headlines alone.
+        False: the headlines, and what the catalogue says is compared with the reference besides.
     """
     if measure.unit is Unit.RECORDS or measure.total or measure.yardstick is not None:
         return False
-    return (
-        measure.family in _OF_PERFORMANCE
-        if every
-        else measure.family is Family.PERFORMANCE and measure.headline
-    )
+    if every:
+        return measure.family in _OF_PERFORMANCE
+    return measure.compared or (measure.family is Family.PERFORMANCE and measure.headline)
 
 
 def difference(now: Measurement, then: Measurement) -> Measurement:

@@ -197,6 +197,10 @@ class Scores:
         groups = len(learned.rate)
         return cls(learned, *(_by_group(learned.group, side, groups) for side in (plus, minus)))
 
+    def only(self, negative: bool, positive: bool) -> "Scores":  # noqa: FBT001 -- a pair
+        """The records of one kind of prediction alone, or of both."""
+        return replace(self, plus=self.plus * positive, minus=self.minus * negative)
+
     def spread(self, of_plus: Floats | float, of_minus: Floats | float) -> Floats:
         """Variance and mean square of a value, given what a positive label of either kind of record adds.
 
@@ -213,15 +217,26 @@ class Scores:
 
 
 def binary_results(
-    learned: Calibration, scores: Histogram, predictions: Histogram, level: float
+    learned: Calibration,
+    scores: Histogram,
+    predictions: Histogram,
+    level: float,
+    come_for: tuple[bool, bool] = (True, True),
 ) -> Iterator[Result]:
-    """Estimates of a binary model: of scores that are numbers, and predictions of the same records."""
+    """Estimates of a binary model: of scores that are numbers, and predictions of the same records.
+
+    Parameters
+    ----------
+    come_for
+        whether labels come for negative, and for positive predictions: estimated is what they will give.
+    """
     counted = scores.regular.astype(np.float64)
     n, predicted = int(counted.sum()), int(predictions.regular[:2].sum())
     positive = float(predictions.regular[1]) * n / max(predicted, 1)
-    window = Scores.of(learned, counted, positive)
-    yield Result("estimated_roc_auc", "", measured(roc_auc(window), n, level, logistic=True))
+    window = Scores.of(learned, counted, positive).only(*come_for)
     undecided = undecided_because(learned, predicted, n)
+    n = round(float(window.plus.sum() + window.minus.sum()))
+    yield Result("estimated_roc_auc", "", measured(roc_auc(window), n, level, logistic=True))
     of_predictions = (accuracy, precision, recall)
     for name, estimate in zip(("accuracy", "precision", "recall"), of_predictions, strict=True):
         estimated = undecided or estimate(window)

@@ -18,12 +18,13 @@ from monitor.measures.estimates import (
     error_results,
     number_results,
 )
+from monitor.measures.labels import class_coverage
 from monitor.measures.labels import results as label_results
 from monitor.measures.options import FEATURE, Options, Result, generator
 from monitor.measures.shift import stability_index, values
 from monitor.measures.shift.cells import Expected, Mixture, Subject
 from monitor.measures.statistics.intervals import mixed, moments_of
-from monitor.measures.volume import volume_results
+from monitor.measures.volume import log_delays, volume_results
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.labels import pairing
 from monitor.records.reading import Task
@@ -140,6 +141,9 @@ def quality(
     counted = dense[layout.slice("volume")]
     unusual = int(dense[layout.slice("unusual_names")][0]) if features else None
     results = list(volume_results(counted, unusual))
+    if features:
+        delays = counting.log_delays(records) if counting.reading.logged else None
+        results += log_delays(delays, int(counted[VOLUME.index("records")]))
     absent = Reason.NOT_COUNTED if counted[VOLUME.index("records")] else Reason.NO_RECORDS
     for name, grid in counting.outputs.items():
         if features or not name.startswith(FEATURE):
@@ -162,8 +166,12 @@ def label_quality(
         return []
     _require(counting.labels, labels)
     opened = labels.opened()
-    table = counting.delays(opened) if delays else None
-    return list(label_results(opened.block("tally"), table, options.level))
+    table, reading = counting.delays(opened) if delays else None, counting.reading
+    results = list(label_results(opened.block("tally"), table, options.level))
+    if delays and reading.classes:
+        predicted = counting.predicted(opened)
+        results += class_coverage(reading.classes, predicted, options.level, reading.only_for)
+    return results
 
 
 def comparison(
@@ -238,13 +246,15 @@ def estimates(
     if not names or Family.ESTIMATE not in options.families:
         return []
     _require(counting.records, records)
+    if counting.reading.only_for and counting.reading.threshold is None:
+        taught = Reason.NOT_CONFIGURED  # which scores are of these predictions is not counted
     predictions = counting.histogram(records, "prediction")
     match taught:
         case Calibration():
             scores = counting.histogram(records, "score")
             if not counting.scored:
                 return [largest_result(taught, scores, options.level)]
-            return list(binary_results(taught, scores, predictions, options.level))
+            return list(binary_results(taught, scores, predictions, options.level, _come_for(counting)))
         case ClassCalibrations():
             scores, tables = counting.histogram(records, "score"), counting.predicted_tables(records)
             return list(class_results(taught, tables, scores, predictions, options.level))
@@ -270,6 +280,13 @@ def _estimated(counting: Counting, *, whole: bool) -> tuple[str, ...]:
     if not counting.probable:
         return ()
     return ("accuracy", "roc_auc_macro", "precision_macro", "recall_macro") if whole else ("accuracy",)
+
+
+def _come_for(counting: Counting) -> tuple[bool, bool]:
+    """Whether labels come for negative, and for positive predictions of a binary model."""
+    reading = counting.reading
+    negative, positive = (not reading.only_for or name in reading.only_for for name in reading.classes)
+    return negative, positive
 
 
 def _records(records: Counters) -> int:

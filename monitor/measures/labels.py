@@ -1,13 +1,14 @@
 """Labels: how many have come, how late, and what was odd about them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.options import Result
-from monitor.measures.statistics.intervals import rate
+from monitor.measures.statistics.delays import within
+from monitor.measures.statistics.intervals import rate, wilson
 from monitor.records.counting import TALLY
 from monitor.states.views import DelayTable
 
@@ -19,28 +20,60 @@ TALLY_MEASURES = {
     "stale": "stale_labels",
     "early": "early_labels",
 }
+_PAIR = 2
+_SURELY, _TIMES = 0.999, 2.0  # level of the intervals, and how much more often labels come for some classes
 SHARES = {"label_delay_median": 0.5, "label_delay_p90": 0.9, "label_delay_p99": 0.99}
 
 
-def label_delay(delays: DelayTable, share: float) -> Measurement:
-    """Seconds within which a share of the reported labels came.
+def class_coverage(
+    classes: Sequence[str], predicted: Ints, level: float, only_for: Sequence[str] = ()
+) -> Iterator[Result]:
+    """Coverage of the records that were predicted as each class, subject `class:NAME`.
 
-    The upper edge of the cell that holds the order statistic of rank ⌈share · n⌉; the exact value lies below
-    it by at most the resolution, the cell's width (1 %). Delays below 1 s, early labels among them, give 1 s.
+    Parameters
+    ----------
+    predicted
+        int64, shape (2, classes and more): records without and with a label, by predicted class.
+    only_for
+        classes of which records are counted at all; empty: all.
+    """
+    for name, (without, labelled) in zip(classes, predicted.T.tolist(), strict=False):
+        if name in only_for or not only_for:
+            covered = rate(labelled, without + labelled, level, Reason.NO_RECORDS)
+            yield Result("coverage", f"class:{name}", covered)
+
+
+def preferred_classes(classes: Sequence[str], predicted: Ints) -> tuple[str, ...]:
+    """Predicted classes that labels come for, where they surely come less than half as often for another.
+
+    Classes are told apart by intervals of their coverage (Wilson, level 0.999): the highest lower bound is at
+    least twice the lowest upper one. Preferred is a class that is covered at least half as well as the best.
+    Of records that are old enough, since labels of one class may come later than those of another.
+
+    Parameters
+    ----------
+    predicted
+        as in `class_coverage`.
 
     Returns
     -------
-    Measurement
-        or ``no_labels``; ``out_of_range`` in the open last cell (beyond 20 years).
+    classes
+        empty where nothing is surely preferred.
+
+    >>> preferred_classes(("no", "yes"), np.asarray([[10, 480], [740, 20]]))
+    ('no',)
+    >>> preferred_classes(("no", "yes"), np.asarray([[110, 130], [640, 370]]))
+    ()
     """
-    n = int(delays.counts.sum())
-    if n == 0:
-        return Measurement.absent(Reason.NO_LABELS, n=0)
-    cell = int(np.searchsorted(np.cumsum(delays.counts), share * n))
-    if cell == len(delays.edges):
-        return Measurement.absent(Reason.OUT_OF_RANGE, n=n)
-    lower = delays.edges[cell - 1] if cell else 0.0
-    return Measurement(value=delays.edges[cell], n=n, resolution=delays.edges[cell] - lower)
+    n = predicted[:, : len(classes)].sum(axis=0)
+    share = np.divide(predicted[1, : len(classes)], n, out=np.full(len(n), np.nan), where=n > 0)
+    there = np.flatnonzero(n)
+    if len(there) < _PAIR or share[there].max() < _TIMES * share[there].min():
+        return ()
+    bounds = [wilson(int(predicted[1, at]), int(n[at]), _SURELY) for at in there]
+    if max(one.lower for one in bounds) < _TIMES * min(one.upper for one in bounds):
+        return ()
+    return tuple(classes[at] for at in there.tolist() if _TIMES * share[at] >= share[there].max())
 
 
 def results(tally: Ints, delays: DelayTable | None, level: float) -> Iterator[Result]:
@@ -61,7 +94,7 @@ def results(tally: Ints, delays: DelayTable | None, level: float) -> Iterator[Re
     if delays is None:
         return
     for measure, share in SHARES.items():
-        delay = label_delay(delays, share)
+        delay = within(delays, share, Reason.NO_LABELS)
         if delay.reason is Reason.NO_LABELS and labelled:
             delay = Measurement.absent(Reason.NOT_COUNTED, n=labelled)
         yield Result(measure, "", delay)

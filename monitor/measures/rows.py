@@ -13,6 +13,7 @@ class Truth(StrEnum):
 
     NONE = ""
     PROVISIONAL = "provisional"
+    NOWCAST = "nowcast"
     SETTLED = "settled"
 
 
@@ -35,7 +36,8 @@ class MeasurementRow:
     coverage
         labelled share of the window's records, on performance rows.
     warning
-        "partial", "low_coverage", "uneven_labels", …, or empty; several with a comma between them.
+        "partial", "low_coverage", "few_delays", "delay_by_score", …, or empty; several with a comma
+        between them.
     """
 
     window: str

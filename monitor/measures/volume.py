@@ -7,8 +7,10 @@ import scipy
 from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.core.typing import Ints
 from monitor.measures.options import Result
+from monitor.measures.statistics.delays import within
 from monitor.measures.statistics.intervals import score_bounds
 from monitor.records.counting import VOLUME
+from monitor.states.views import DelayTable
 
 WEEKS = 4  # earlier ones that are looked at
 VOLUME_MEASURES = {
@@ -18,6 +20,7 @@ VOLUME_MEASURES = {
     "adjusted_times": "adjusted_times",
     "no_logged_at": "unlogged_records",
 }
+LOG_DELAYS = {"log_delay_median": 0.5, "log_delay_p90": 0.9}
 
 
 def volume_results(volume: Ints, unusual_names: int | None) -> Iterator[Result]:
@@ -34,6 +37,22 @@ def volume_results(volume: Ints, unusual_names: int | None) -> Iterator[Result]:
         figures["unusual_names"] = unusual_names
     for measure, count in figures.items():
         yield Result(measure, "", Measurement(value=float(count), n=counted["records"]))
+
+
+def log_delays(delays: DelayTable | None, records: int) -> Iterator[Result]:
+    """How long rows take from their event to the log.
+
+    Parameters
+    ----------
+    delays
+        None: no column says when rows were logged, which is `not_counted`.
+    records
+        of the window.
+    """
+    absent = Reason.NOT_COUNTED if records else Reason.NO_RECORDS
+    for measure, share in LOG_DELAYS.items():
+        counted = None if delays is None else within(delays, share, absent)
+        yield Result(measure, "", Measurement.absent(absent, n=records) if counted is None else counted)
 
 
 def volume_ratio(current: int, earlier: Sequence[int], level: float = LEVEL) -> Measurement:

@@ -11,6 +11,7 @@ from monitor.alerts.messages import Notice, Recipient, notices
 from monitor.alerts.rounds import Round, advance
 from monitor.alerts.rules import ACCEPTED, Acceptance, Rule, Series, read_accepted
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
+from monitor.pipeline.windows.log_rows import NEXT_SETTLING
 from monitor.specs.model import ModelSpec
 from monitor.specs.protocols import Store
 
@@ -96,7 +97,8 @@ def _cited(
     if not windows:
         return []
     there = {_place(row) for row in kept}
-    return [row for row in rows if _place(row) in windows - there]
+    measured = (row for row in rows if row.measure != NEXT_SETTLING)  # which no window has
+    return [row for row in measured if _place(row) in windows - there]
 
 
 def _place(row: MeasurementRow) -> tuple[str, int, str]:

@@ -28,6 +28,7 @@ from monitor.pipeline.windows.log_rows import (
     late_rows,
     newest_seen,
     newly_seen,
+    settling_rows,
     waiting_rows,
 )
 from monitor.pipeline.windows.measured import Measured, measure_windows
@@ -189,7 +190,7 @@ def _changes(cycle: _Cycle, state: ModelState) -> tuple[Changes, Audited]:
     """What changed in the log, and what the audit found; all of it waits from now on."""
     model, panes, as_of = cycle.model, cycle.caches.panes, cycle.tick.as_of
     changes = find_changes(
-        model, panes, state, as_of, token=cycle.tick.token, by_difference=cycle.by_difference
+        model, panes, state, as_of, lease=cycle.tick.lease, by_difference=cycle.by_difference
     )
     if cycle.caches.last is None:
         changes = reach_back(model, panes, changes, as_of)
@@ -286,6 +287,7 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         *last.late,
         *waiting_rows(as_of, settling.waiting, whole_labels=last.whole_labels),
         *age_rows(as_of, seen),
+        *settling_rows(model, as_of, truth),
         *first_seen_rows(last.first_seen),
     ]
     return _Results(

@@ -6,10 +6,11 @@ from operator import attrgetter
 
 import numpy as np
 
-from monitor.core.clock import DAY, SECOND, floor_to
+from monitor.core.clock import DAY, floor_to
 from monitor.core.typing import Ints
+from monitor.pipeline.delays import DelayCounts
 from monitor.records.checksum import wrapped
-from monitor.records.counting import DELAY_EDGES, Counting
+from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part, moved_parts
 from monitor.specs.protocols import Store
 from monitor.specs.rows import PaneFacts
@@ -23,14 +24,13 @@ _COLUMNS = attrgetter("start", "counted_as_of", "rows", "records", "labelled", "
 
 @dataclass(slots=True)
 class _Parts:
-    """One part of all panes: facts, counters, sums of days, delays."""
+    """One part of all panes: facts, counters, sums of days."""
 
     layout: Layout
     kept_as: str
     facts: dict[int, PaneFacts] = field(default_factory=dict)
     strata: dict[int, Strata] = field(default_factory=dict)
     days: dict[int, Strata] = field(default_factory=dict)
-    delays: dict[int, tuple[Ints, Ints]] = field(default_factory=dict)
     columns: Ints = field(default_factory=lambda: columns_of([]))  # of the facts
     outdated: set[int] = field(default_factory=set)  # starts of facts of another layout
 
@@ -50,6 +50,9 @@ class Panes:
             part: _Parts(layout, counting.stored_as(layout))
             for part, layout in ((Part.RECORDS, counting.records), (Part.LABELS, counting.labels))
         }
+        self._delays = DelayCounts(
+            max(1, len(counting.reading.classes)), counting.reading.pane, counting.reading.horizon
+        )
         self._versions: dict[str, int] = {}
         self._loaded = False
 
@@ -211,6 +214,15 @@ class Panes:
         pieces += [self._pane(parts, at) for at in range(last_day, end, pane)]
         return fold(parts.layout, pieces if strata else map(_whole, pieces))
 
+    def block(self, part: Part, name: str, start: int, end: int) -> Ints:
+        """Sum of one block of the whole of all panes of [start, end), whole days alone. Cost: the days."""
+        parts, pane = self._parts[part], self._counting.reading.pane
+        total = np.zeros(parts.layout.by_name[name].shape, dtype=np.int64)
+        for day in range(-(-start // DAY) * DAY, floor_to(end, DAY), DAY):
+            if (whole := self._day(parts, day, pane).get(WHOLE)) is not None:
+                total += whole.block(name)
+        return total
+
     def seen(self, part: Part, start: int, end: int) -> int:
         """A number that changes with every row counted in [start, end), or every label and late record."""
         starts, _, rows, records, _, checksum, _ = self._parts[part].columns
@@ -264,21 +276,14 @@ class Panes:
         heard
             newest report of the label feed: no pane shows longer delays.
         """
-        parts = self._parts[Part.LABELS]
-        pane = self._counting.reading.pane
-        starts = [start for start in parts.delays if start in parts.facts]
-        index = [parts.delays[start][0] for start in starts]
-        count = [parts.delays[start][1] for start in starts]
-        counted = _ints(parts.facts[start].labelled_as_of if start in waiting else heard for start in starts)
-        ages = (np.minimum(counted, heard) - _ints(starts) - pane) / SECOND
-        flat = np.concatenate([_ints([]), *index])
-        width = len(DELAY_EDGES) + 1
-        return Delays(
-            kind=flat // width,
-            cell=flat % width,
-            count=np.concatenate([_ints([]), *count]),
-            age=np.repeat(ages, [len(cells) for cells in index]),
-        )
+        starts, *_, moved = self._parts[Part.LABELS].columns
+        counted = np.where(np.isin(starts, _ints(waiting)), np.minimum(moved, heard), heard)
+        return self._delays.shown(starts, counted - starts - self._counting.reading.pane)
+
+    @property
+    def delay_counts(self) -> DelayCounts:
+        """Delays of all panes, added up."""
+        return self._delays
 
     def moved_until(self, end: int) -> list[PaneFacts]:
         """Facts of labels of panes that end by then, with differences since they were counted whole."""
@@ -294,14 +299,15 @@ class Panes:
         for version in {stratum.version for stratum in pane.strata if stratum.version is not None}:
             self._versions[version] = min(pane.start, self._versions.get(version, pane.start))
         if part is Part.LABELS and "delays" in parts.layout.by_name:
-            parts.delays[pane.start] = _delays_of(pane, parts.layout)
+            self._delays.put(pane.start, pane.strata.get(WHOLE))
 
     def _forget(self, since: int) -> None:
         for parts in self._parts.values():
             old = int(np.searchsorted(parts.columns[0], since))
             for start in parts.columns[0, :old].tolist():
-                for table in (parts.facts, parts.strata, parts.delays):
-                    table.pop(start, None)
+                parts.facts.pop(start, None)
+                parts.strata.pop(start, None)
+                self._delays.drop(start)
             parts.columns = parts.columns[:, old:]
             parts.outdated = {start for start in parts.outdated if start >= since}
             parts.days = {day: strata for day, strata in parts.days.items() if day >= since}
@@ -349,14 +355,6 @@ def _replaced(columns: Ints, new: Ints) -> Ints:
     """Columns with those of the same start replaced."""
     joined = np.concatenate([columns[:, ~np.isin(columns[0], new[0])], new], axis=1)
     return joined[:, np.argsort(joined[0])]
-
-
-def _delays_of(pane: PanePart, layout: Layout) -> tuple[Ints, Ints]:
-    if WHOLE not in pane.strata:
-        return _ints([]), _ints([])
-    counters, where = pane.strata[WHOLE], layout.slice("delays")
-    first, last = np.searchsorted(counters.index, [where.start, where.stop])
-    return counters.index[first:last] - where.start, counters.value[first:last]
 
 
 def _ints(numbers: Iterable[int]) -> Ints:

@@ -7,7 +7,7 @@ from monitor.pipeline.audit import DECIDED, WRONG
 from monitor.pipeline.caches import LastCycle, NewestSettled
 from monitor.pipeline.model import Model
 from monitor.pipeline.sequential.entries import ledgers_of
-from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, WAITING
+from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, SETTLING_AGE, WAITING
 from monitor.specs.rows import Event
 from monitor.windows.settling import Settled
 
@@ -24,8 +24,8 @@ def read_last(model: Model, as_of: int) -> LastCycle:
     rows = [row for _, _, row in store.current(model.name)]
     for row in rows:
         if row.truth is Truth.SETTLED:
-            low = Settled.LOW_COVERAGE.value if Settled.LOW_COVERAGE in row.warning else ""
-            settled[row.window] = NewestSettled(row.window_end, low)
+            warned = [one.warning for one in Settled if one.warning in row.warning.split(", ")]
+            settled[row.window] = NewestSettled(row.window_end, "".join(warned))
     for window in store.windows(model.name, model.oldest_pane(as_of)):
         # newer than the current rows, which a replay does not write at each tick
         newest = settled.get(window.window)
@@ -34,7 +34,7 @@ def read_last(model: Model, as_of: int) -> LastCycle:
     figures = [row for row in rows if row.window == "" and row.version is None]
     return LastCycle(
         settled=settled,
-        audit=tuple(row for row in figures if row.measure not in (*LATE, *WAITING, *AGES)),
+        audit=tuple(row for row in figures if row.measure not in (*LATE, *WAITING, *AGES, SETTLING_AGE)),
         late=tuple(row for name in LATE for row in figures if row.measure == name),
         first_seen={event.subject: event.at for event in store.events(model.name, FIRST_SEEN)},
         ledgers=ledgers_of(model),

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from monitor.core.typing import Ints
-from monitor.records.counting import Counting
+from monitor.core.clock import SECOND
+from monitor.core.typing import Bools, Ints
+from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.dedupe import numbered
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Cells, predicted_cells, probabilities_of
@@ -14,7 +15,7 @@ from monitor.records.rows import WinningRows, outputs_of, prediction_of, read_ro
 from monitor.records.tabulate import Table, Term
 from monitor.records.values import Categories, Numbers, categories, numbers
 from monitor.states.counters import Counters, Layout
-from monitor.states.grids import CategoryGrid, Grid, NumericGrid
+from monitor.states.grids import CategoryGrid, Grid, NumericGrid, lookup
 from monitor.states.strata import WHOLE, Stratum
 
 _NEVER = np.iinfo(np.int64).min
@@ -39,11 +40,14 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     unusual = rows.unusual
     for column in values.values():
         unusual |= column.renamed() if isinstance(column, Categories) else False
+    late, has_late = log_delays(rows.event_time, rows.logged_at, ~rows.no_logged_at)
     volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
 
     def fill(tabulated: Table) -> None:
         tabulated.add_tallies("volume", volume)
         tabulated.add_tallies("unusual_names", (unusual,))
+        if counting.reading.logged:
+            tabulated.add("log_delays", late, has_late)
         for block, cell in cells.items():
             tabulated.add(block, cell)
         for block, (cell, mask) in probable.items():
@@ -54,7 +58,13 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
             tabulated.add_tallies("served", (rows.serves,))
 
     whole_only = frozenset(
-        {"moments", "unusual_names", *probable, *(name for name in cells if name.startswith("feature:"))}
+        {
+            "moments",
+            "unusual_names",
+            "log_delays",
+            *probable,
+            *(name for name in cells if name.startswith("feature:")),
+        }
     )
     strata = by_stratum(rows, counting, counting.records, fill, whole_only)
     newest = [None if moment == _NEVER else moment for moment in rows.newest.tolist()]
@@ -70,6 +80,11 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         )
         for at, start in enumerate(panes.tolist())
     ]
+
+
+def log_delays(event_time: Ints, logged_at: Ints, logged: Bools) -> Cells:
+    """Cells of the times from event to log, of the rows that say when they were logged."""
+    return lookup(DELAY_EDGES)((logged_at - event_time) / SECOND), logged
 
 
 def by_stratum(

@@ -22,6 +22,7 @@ from monitor.states.views import ClassTables, Confusion, DelayTable, Histogram, 
 VOLUME = ("records", "duplicates", "stale", "adjusted_times", "no_logged_at")
 TALLY = ("records", "labelled", "corrections", "retracted", "invalid", "stale", "clipped", "early")
 LOSSES = ("brier", "squared_brier", "log_loss", "squared_log_loss")
+DELAY_SUMS = ("delay", "delay²", "rank", "rank²", "delay·rank")  # delay: logarithm of its seconds
 DELAY_EDGES = grids.log_edges(1.0, 20 * 365.25 * 86_400)  # seconds
 
 
@@ -65,7 +66,8 @@ class Counting:
         """Layout of the records part: volumes, outputs, features, the numbers' moments, class probabilities.
 
         Counters that are 0 take no room. There are 5 volumes, at most 4,099 of a score, 255 of a number, 258
-        of a category. The moments are two sums of each number: 8 counters, some 20 bytes of a pane.
+        of a category, 2,039 of the time from event to log. The moments are two sums of each number: 8
+        counters, some 20 bytes of a pane.
 
         Class probabilities, where there are labels: `probability:CLASS` (128 counters each) counts that of a
         class by whether it is the predicted one. A record has one non-zero counter more a class at most.
@@ -73,6 +75,8 @@ class Counting:
         volume = Block("volume", (len(VOLUME),), grids.content_hash(VOLUME))
         outputs = (Block(name, (grid.size,), _hash(grid)) for name, grid in self.outputs.items())
         blocks = [volume, *outputs]
+        if self.reading.logged:
+            blocks.append(Block("log_delays", (len(DELAY_EDGES) + 1,), grids.content_hash(DELAY_EDGES)))
         if self.summed:
             blocks.append(
                 Block("moments", (4, 2 * len(self.summed)), grids.content_hash(self.summed), sums=True)
@@ -95,9 +99,9 @@ class Counting:
     def labels(self) -> Layout:
         """Layout of the labels part: tallies, label, confusion, scores, losses, errors, delays.
 
-        Counters that are 0 take no room. There are 8 tallies, 2,039 delays a class, (k + 1)² of confusion,
-        at most 8,192 of scores, 16 of losses; of a regression see `error_blocks`, of a challenger
-        `paired_blocks`.
+        Counters that are 0 take no room. There are 8 tallies, 2 (k + 2) of the predicted classes with and
+        without a label, 2,039 delays a class and 20 sums of them, (k + 1)² of confusion, at most 8,192 of
+        scores, 16 of losses a class; of a regression see `error_blocks`, of a challenger `paired_blocks`.
 
         Class probabilities: `scores` counts the largest one by whether its class is the actual one,
         `probability:CLASS` (1,024 counters each) that of a class by whether it is the actual one. A record
@@ -111,15 +115,22 @@ class Counting:
             Block("label", (self.label.size,), _hash(self.label)),
             Block("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), grids.content_hash(classes)),
         ]
+        if self.ranked is not None:
+            terms = (4, len(DELAY_SUMS) * max(1, len(classes)))
+            blocks.append(
+                Block("delay_sums", terms, grids.content_hash([classes, _hash(self.ranked)]), sums=True)
+            )
         if self.reading.task is Task.REGRESSION:
             blocks += error_blocks(self.scale, self.centre, self.prediction)
         else:
             side = len(classes) + 1
+            blocks.append(Block("predicted", (2, side + 1), grids.content_hash(classes)))
             blocks.append(Block("confusion", (side, side), grids.content_hash(classes)))
         if (self.scored or self.probable) and self.score is not None:
             blocks.append(Block("scores", (2, self.score.regular), _hash(self.score)))
         if self.probabilistic or self.probable:
-            blocks.append(Block("losses", (4, len(LOSSES)), grids.content_hash(LOSSES), sums=True))
+            terms = (4, len(LOSSES) * len(classes))
+            blocks.append(Block("losses", terms, grids.content_hash([LOSSES, classes]), sums=True))
         if self.probable:
             blocks.append(Block("unusable", (len(UNUSABLE),), grids.content_hash(UNUSABLE)))
             cells = (2, len(EDGES) + 1), grids.content_hash(EDGES)
@@ -131,6 +142,13 @@ class Counting:
     def layout(self, part: Part) -> Layout:
         """Blocks of a pane's part."""
         return self.records if part is Part.RECORDS else self.labels
+
+    @property
+    def ranked(self) -> NumericGrid | None:
+        """Grid on whose cells delays may depend: of the score, or of the label of a regression."""
+        if self.reading.task is Task.REGRESSION:
+            return self.label if isinstance(self.label, NumericGrid) and self.label.edges else None
+        return self.score if self.scored or self.probable else None
 
     @property
     def challenged(self) -> bool:
@@ -185,6 +203,8 @@ class Counting:
             "arms": reading.arms and [reading.arms.column, reading.arms.control, reading.arms.treatment],
             "pane": reading.pane if reading.pane != HOUR else None,
             "threshold": reading.threshold,
+            "words": reading.words,
+            "only_for": reading.only_for if layout == self.labels else (),
             "serving": reading.serving and [reading.serving.column, reading.serving.values],
             "challenger": reading.challenger and reading.challenger.identity,
             "zone": reading.zone if reading.zone != "UTC" else None,
@@ -227,8 +247,9 @@ class Counting:
         return np.stack([counters.block(f"probability:{name}") for name in self.probable])
 
     def losses(self, counters: Counters | Opened) -> Sums:
-        """View of the losses of probabilities."""
-        return Sums(counters.block("losses"), LOSSES, (1.0,) * len(LOSSES))
+        """View of the losses of probabilities, classes merged."""
+        counts = counters.block("losses").reshape(4, len(LOSSES), -1).sum(axis=2)
+        return Sums(counts, LOSSES, (1.0,) * len(LOSSES))
 
     def errors(self, counters: Counters | Opened) -> Sums:
         """View of the errors' and labels' moments."""
@@ -256,6 +277,25 @@ class Counting:
     def delays(self, counters: Counters | Opened) -> DelayTable:
         """View of the first labels' delays, classes merged."""
         return DelayTable(DELAY_EDGES, counters.block("delays").sum(axis=0))
+
+    def delay_sums(self, block: Ints) -> list[Sums]:
+        """View, class by class, of the first delays and the ranks of what they may depend on.
+
+        Parameters
+        ----------
+        block
+            `delay_sums`, or a sum of such blocks.
+        """
+        by_class = block.reshape(4, len(DELAY_SUMS), -1)
+        return [Sums(counts, DELAY_SUMS, (1.0,) * len(DELAY_SUMS)) for counts in np.moveaxis(by_class, 2, 0)]
+
+    def predicted(self, counters: Counters | Opened) -> Ints:
+        """Records by predicted class, *unseen* and *missing* the last: without and with a label."""
+        return counters.block("predicted")
+
+    def log_delays(self, counters: Counters | Opened) -> DelayTable:
+        """View of the times from event to log."""
+        return DelayTable(DELAY_EDGES, counters.block("log_delays"))
 
     def tally(self, counters: Counters | Opened) -> LabelTally:
         """View of the labels' tallies."""

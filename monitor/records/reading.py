@@ -86,6 +86,11 @@ class Reading:
         features, sorted by name.
     segments
         columns whose values are strata; only with a reference, which says which values.
+    words
+        (a prediction's canonical text, the class that it means), sorted; other texts mean themselves.
+    only_for
+        the labels part holds the records of these predictions alone; empty: of all. Classes, where the
+        words mean some.
     serving
         None: every row serves.
     challenger
@@ -113,6 +118,8 @@ class Reading:
     versioned: bool = False
     arms: Arms | None = None
     segments: tuple[str, ...] = ()
+    words: tuple[tuple[str, str], ...] = ()
+    only_for: tuple[str, ...] = ()
     serving: Serving | None = None
     challenger: Challenger | None = None
     labelled: bool = False
@@ -123,6 +130,11 @@ class Reading:
     pane: int = HOUR
     tolerance: int = 5 * MINUTE
     horizon: int = 60 * DAY
+
+    @property
+    def logged(self) -> bool:
+        """Whether a column says when rows were logged."""
+        return "logged_at" in dict(self.names)
 
     def unit(self, role: str) -> str | None:
         """Return the unit of a role's integer epochs."""

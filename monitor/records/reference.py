@@ -11,7 +11,7 @@ from monitor.records.count_records import count_records
 from monitor.records.counting import VOLUME, Counting, class_grid, number_grid
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import MOST_CLASSES, Reading, Task
-from monitor.records.rows import prediction_of, score_of
+from monitor.records.rows import predicted_classes, prediction_of, score_of
 from monitor.records.values import Categories, Numbers, canonical, categories, is_nan, numbers
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
@@ -111,7 +111,8 @@ def _classes(table: pa.Table, reading: Reading) -> tuple[str, ...]:
     classes = {canonical(name) for name in reading.probabilities}
     for role in ("prediction", "label"):
         if role in table.column_names:
-            classes |= {level for level in categories(table[role]).levels if not is_nan(level)}
+            values = categories(table[role]) if role == "label" else predicted_classes(table[role], reading)
+            classes |= {level for level in values.levels if not is_nan(level)}
     return tuple(sorted(classes, key=str.encode))
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -67,6 +67,28 @@ class WinningRows:
     arm: Categories | None
     segments: dict[str, Categories]
     serves: Bools
+
+    def chosen(self, kept: Bools) -> "WinningRows":
+        """Some of the winners, with the rows of their ids; what was read of the panes stays.
+
+        Parameters
+        ----------
+        kept
+            of each winner.
+        """
+        if kept.all():
+            return self
+        at, of_kept = np.flatnonzero(kept), kept[self.group]
+        arrays = ("rows", "pane", "event_time", "logged_at", "no_logged_at", "repeats", "adjusted", "serves")
+        return replace(
+            self,
+            **{name: getattr(self, name)[at] for name in arrays},
+            member=self.member[of_kept],
+            group=(np.cumsum(kept) - 1)[self.group[of_kept]],
+            version=None if self.version is None else self.version.take(at),
+            arm=None if self.arm is None else self.arm.take(at),
+            segments={column: values.take(at) for column, values in self.segments.items()},
+        )
 
     @property
     def unusual(self) -> Bools:
@@ -268,12 +290,27 @@ def prediction_of(table: pa.Table, reading: Reading, score: Numbers | None) -> N
     """
     if "prediction" in table.column_names:
         column = table["prediction"]
-        return numbers(column) if reading.task is Task.REGRESSION else categories(column)
+        return numbers(column) if reading.task is Task.REGRESSION else predicted_classes(column, reading)
     if score is not None and reading.task is Task.BINARY and reading.threshold is not None:
         codes = np.where(score.values >= reading.threshold, 1, 0)
         return Categories(reading.classes, np.where(score.within(reading.score_range), codes, -1))
     probabilities = probabilities_of(table, reading)
     return None if probabilities is None else probabilities.most_probable()
+
+
+def predicted_classes(column: pa.ChunkedArray, reading: Reading) -> Categories:
+    """Classes that a column of predictions means, a champion's or a challenger's."""
+    return categories(column).meaning(dict(reading.words))
+
+
+def is_labelled(table: pa.Table, reading: Reading) -> Bools:
+    """Rows whose predictions are those that labels come for: all, unless `only_for` says which."""
+    if not reading.only_for:
+        return np.ones(table.num_rows, dtype=bool)
+    prediction = prediction_of(table, reading, score_of(table, reading))
+    if not isinstance(prediction, Categories):
+        return np.zeros(table.num_rows, dtype=bool)
+    return prediction.positions(reading.only_for, -1) >= 0
 
 
 def serves_of(table: pa.Table, reading: Reading) -> Bools:

@@ -100,11 +100,20 @@ class Table:
         mask = mask if self._inside is None else mask & self._inside
         width = self._layout.by_name[block].shape[1]
         cells = width // len(terms)
-        key, slot = np.unique(self._group[mask] * cells + cell[mask], return_inverse=True)
+        slot = self._group[mask] * cells + cell[mask]
+        key = np.arange(self._groups * cells)
+        if len(key) > _DENSE * len(slot):
+            key, slot = np.unique(slot, return_inverse=True)
         table = np.zeros((4, len(terms), len(key)), dtype=np.int64)
-        table[0] = np.bincount(slot, minlength=len(key))
+        table[0] = counts = np.bincount(slot, minlength=len(key))
+        most = int(counts.max(initial=0))
         for position, term in enumerate(terms):
-            hi, lo, fits = sums.halves(term[mask])
+            present = term[mask]
+            whole = sums.whole_units(present, most)
+            if whole is not None:
+                np.add.at(table[3, position], slot, whole)
+                continue
+            hi, lo, fits = sums.halves(present)
             table[1, position] = np.bincount(slot[~fits], minlength=len(key))
             np.add.at(table[2, position], slot, hi)
             np.add.at(table[3, position], slot, lo)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from monitor.advice.outputs import names_table, quoted, quoted_list
 from monitor.core.clock import DAY, to_iso
 from monitor.core.text import double_quoted, readable
 from monitor.setup.guess import Guess, Roles
@@ -66,11 +67,6 @@ def config_text(draft: Draft) -> str:
         "",
     ]
     return "\n".join(map(readable, lines))
-
-
-def quoted(text: str) -> str:
-    """Text as TOML writes it, places for secrets excepted."""
-    return double_quoted(text).replace("${", "$${")
 
 
 def missing_roles(roles: Roles) -> list[str]:
@@ -145,6 +141,10 @@ def _decision(roles: Roles) -> Iterator[str]:
     if "prediction" in guesses or "score" not in guesses:
         if not roles.probabilities or "prediction" in guesses:
             yield from _guess("prediction", guesses.get("prediction"), "the column of the predicted value")
+    elif roles.threshold is not None:
+        yield _line("threshold", f"{roles.threshold[0]:.15g}", roles.threshold[1])
+        if roles.written is not None:
+            yield f"# prediction = {quoted(roles.written)}  # instead of the threshold, if it may move"
     else:
         low, high = roles.score_range or (0.0, 1.0)
         yield _line("threshold", f"{(low + high) / 2:g}", "FILL IN: positive from this score on; a guess")
@@ -169,21 +169,29 @@ def _labels(draft: Draft) -> Iterator[str]:
     yield from _guess("reported_at", guesses.get("reported_at"), "when a label became known", first)
     if "revision" in guesses:
         yield from _guess("revision", guesses.get("revision"), "")
+    if roles.only_for is not None:
+        yield _line("only_for", quoted_list(roles.only_for[0]), roles.only_for[1])
     yield ""
 
 
 def _classes(roles: Roles) -> Iterator[str]:
     if not roles.classes or roles.task == "regression":
         return
-    if roles.task == "binary" and (roles.classes != ("1", "0") or "guess" in roles.why_classes):
+    named = roles.names is not None
+    if roles.task == "binary" and (named or roles.classes != ("1", "0") or "guess" in roles.why_classes):
         yield "[models.classes]"
         yield _line("positive", quoted(roles.classes[0]), roles.why_classes)
         yield f"negative = {quoted(roles.classes[1])}"
-        yield ""
-    elif roles.task == "multiclass" and not roles.probabilities:
+    elif roles.task == "multiclass" and (named or not roles.probabilities):
         yield "[models.classes]"
-        yield _line("values", f"[{', '.join(quoted(name) for name in roles.classes)}]", roles.why_classes)
-        yield ""
+        yield _line("values", quoted_list(roles.classes), roles.why_classes)
+    else:
+        return
+    if roles.names is not None:
+        # where no column is read, and no word is asked for, nothing needs them
+        unread = roles.written is not None and roles.only_for is None
+        yield _line("# names" if unread else "names", names_table(roles.names[0]), roles.names[1])
+    yield ""
 
 
 def _reference(draft: Draft) -> Iterator[str]:

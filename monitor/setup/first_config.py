@@ -20,6 +20,7 @@ from monitor.core.clock import DAY, floor_to, format_duration
 from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.setup.config_text import Draft, config_text, missing_roles
 from monitor.setup.guess import Guess, Roles
+from monitor.setup.learnt import with_outputs
 from monitor.setup.roles import guess_roles
 from monitor.setup.survey import Survey, found_ids, span_of, survey
 from monitor.show.words import counted, say, say_lines
@@ -152,12 +153,14 @@ def first_config(
     try:
         of_labels = None if labels is None else Relation(table=labels, where=labels_where)
         draft = _draft(source, Relation(table=predictions), of_labels, name, name_of_source, written)
-        missing = missing_roles(draft.roles)
+        missing, first = missing_roles(draft.roles), draft.roles
         if missing:
             return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
         checked, model = _check(draft, source, {**environ, **secrets}, now)
-        draft = replace(draft, horizon=_horizon(checked, model))
-        if draft.horizon is not None:
+        began = None if draft.reference is None else draft.reference[0]
+        learnt = with_outputs(draft.roles, checked, model.reading, began)
+        draft = replace(draft, roles=learnt, horizon=_horizon(checked, model))
+        if draft.horizon is not None or learnt != first:
             checked, model = _check(draft, source, {**environ, **secrets}, now)
         labelling = None if checked.faults else label_counting(model, source, checked.warnings)
     finally:

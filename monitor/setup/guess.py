@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from monitor.setup.survey import Column
 
 MOST_CLASSES = 50
@@ -47,6 +45,14 @@ class Roles:
         column that may tell rows that serve, and its values; it is only hinted at.
     numeric, categorical
         what is left and looks like features.
+    names
+        words of the predictions by class, where they are not the labels' own; and their evidence.
+    threshold
+        score from which on the positive class is predicted, and its evidence; None: it is not known.
+    written
+        column of predictions that the threshold stands for.
+    only_for
+        predictions that labels come for, and their evidence; None: all.
     """
 
     task: str
@@ -62,6 +68,10 @@ class Roles:
     score_range: tuple[float, float] | None = None
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    names: tuple[dict[str, list[str]], str] | None = None
+    threshold: tuple[float, str] | None = None
+    written: str | None = None
+    only_for: tuple[tuple[str, ...], str] | None = None
 
 
 def described(column: Column) -> str:
@@ -90,9 +100,3 @@ def within(column: Column, low: float, high: float) -> bool:
     """All values are numbers of a range."""
     values = column.numbers
     return values is not None and bool((values >= low).all() and (values <= high).all())
-
-
-def round_range(low: float, high: float) -> tuple[float, float]:
-    """Ends in round numbers that leave some room: rows not looked at may lie beyond."""
-    step = 10.0 ** np.floor(np.log10(max(high - low, 1e-9)))
-    return (min(0.0, np.floor(low / step) * step), float(np.ceil(high / step) * step))

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from monitor.advice.outputs import round_range
 from monitor.records.values import canonical
 from monitor.setup.column_names import clearest, rank, rank_or_last
-from monitor.setup.guess import MOST_CLASSES, Guess, Roles, described, ends, held, round_range, within
+from monitor.setup.guess import MOST_CLASSES, Guess, Roles, described, ends, held, within
 from monitor.setup.survey import Column, Survey
 
 _POSITIVE = ("1", "yes", "y", "t", "positive", "pos", "bad", "fraud", "default", "churn", "churned", "late")
@@ -72,12 +73,25 @@ def _prediction(survey: Survey, left: Sequence[Column], label: Column | None, ro
         classes = set(roles.classes)
         candidates = [each for each in left if each.there and set(each.levels) <= classes] if classes else []
     name = clearest("prediction", [each.name for each in candidates])
+    if name is None and not candidates and roles.task != "regression":
+        _in_other_words(left, roles)
+        return
     if name is None and roles.task != "regression" and len(candidates) == 1 and candidates[0].distinct > 1:
         name = candidates[0].name
     if name is not None:
         column = survey.column(name)
         like = "" if label is None or roles.task == "regression" else ", classes of the label"
         roles.predictions["prediction"] = Guess(name, f"{described(column)}: {held(column)}{like}")
+
+
+def _in_other_words(left: Sequence[Column], roles: Roles) -> None:
+    """A column that is named as predictions are and holds other words than the labels, as many as classes."""
+    few = [each for each in left if each.there and each.distinct == max(len(roles.classes), 2)]
+    name = clearest("prediction", [each.name for each in few])
+    if name is not None and roles.classes:
+        column = next(each for each in few if each.name == name)
+        why = f"{described(column)}: {held(column)}, other words than the label's"
+        roles.predictions["prediction"] = Guess(name, why)
 
 
 def _probabilities(left: Sequence[Column], roles: Roles) -> None:

@@ -6,12 +6,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from monitor.alerts.lifecycle import Alert, Ended, State
-from monitor.alerts.rules import Severity
+from monitor.alerts.phrases import (
+    cause_table,
+    heading,
+    interval_in_words,
+    is_difference,
+    limit_in_words,
+    said,
+    still,
+    worded,
+)
+from monitor.alerts.rules import Rule, Severity
 from monitor.core.clock import to_iso
-from monitor.core.measurement import Detail, Interval
+from monitor.core.measurement import Detail
 from monitor.core.text import json_text, number, readable
+from monitor.measures.against import FIGURES
 from monitor.show.plain import flat, records_of
-from monitor.show.words import aligned, between, iso
+from monitor.show.words import aligned, iso
 
 _HEAD = ("severity", "state", "model", "rule", "of", "window", "value", "interval", "limit", "n", "since", "")
 _COLUMNS = (
@@ -32,11 +43,12 @@ _ENDED = {
 
 @dataclass(frozen=True, slots=True)
 class ShownAlert:
-    """An alert of a model, and who has seen it, with the words that were given."""
+    """An alert of a model, who has seen it, with the words that were given, and its rule, if there is one."""
 
     model: str
     alert: Alert
     seen_by: str = ""
+    rule: Rule | None = None
 
 
 def plain_alert(shown: ShownAlert) -> dict[str, object]:
@@ -89,15 +101,13 @@ def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False) -> s
     if not ordered:
         return "no alert is pending or firing"
     text = aligned([_HEAD, *(_line(shown) for shown in ordered)])
-    causes = [(shown, cause) for shown in ordered if (cause := shown.alert.breach.cause) is not None]
-    return "\n\n".join([text, *(_explained(*pair) for pair in causes if explain)])
+    return "\n\n".join([text, *(_explained(shown) for shown in ordered if explain)])
 
 
 def _line(shown: ShownAlert) -> tuple[str, ...]:
     alert = shown.alert
     series, breach = alert.series, alert.breach
     of = ", ".join(part for part in (series.version, series.segment, series.subject) if part)
-    bounds = None if breach.lower is None or breach.upper is None else Interval(breach.lower, breach.upper)
     over = "" if alert.ended is None else f"{iso(alert.resolved_at)}: {_ENDED[alert.ended]}"
     return (
         alert.severity.value,
@@ -106,18 +116,28 @@ def _line(shown: ShownAlert) -> tuple[str, ...]:
         series.rule,
         of,
         f"{series.window} to {to_iso(breach.window_end)}".strip() if series.window else "",
-        number(breach.value),
-        between(bounds, number),
-        number(breach.limit),
+        f"{'difference ' if is_difference(shown.rule) else ''}{worded(shown.rule, breach.value)}",
+        interval_in_words(shown.rule, breach),
+        limit_in_words(shown.rule, breach.limit),
         number(breach.n),
         to_iso(alert.since),
         "; ".join(part for part in (over, shown.seen_by) if part),
     )
 
 
-def _explained(shown: ShownAlert, cause: Detail) -> str:
-    rows = [tuple(value if isinstance(value, str) else number(value) for value in row) for row in cause.rows]
-    return f"{readable(f'{shown.model}, {shown.alert.series}')}:\n{aligned([cause.columns, *rows])}"
+def _explained(shown: ShownAlert) -> str:
+    """What an alert says, and the segments, cells or features behind it, under a heading."""
+    alert, cause = shown.alert, shown.alert.breach.cause
+    lines = [readable(f"{shown.model}, {alert.series}"), f"  {said(shown.rule, alert.series, alert.breach)}"]
+    lines += [f"  It is {kept}." for kept in (still(alert),) if kept]
+    if cause is not None and cause.rows:
+        table = aligned(cause_table(shown.rule, cause)).split("\n")
+        lines += [f"  {readable(_title(cause))}:", *(f"    {line}" for line in table)]
+    return "\n".join(lines)
+
+
+def _title(cause: Detail) -> str:
+    return "What it is compared with" if cause.columns == FIGURES else heading(cause)
 
 
 def _ordered(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:

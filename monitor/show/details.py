@@ -8,9 +8,11 @@ from monitor.core.text import number, readable
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow
+from monitor.measures.worded import compared, differs, value_of, with_interval
 from monitor.show.plain import Shown, ordered
 from monitor.show.table import Line, as_table
-from monitor.show.words import aligned, between
+from monitor.show.words import aligned
+from monitor.windows.next_settling import BECAUSE
 
 _FEW = 3  # subjects of one measure
 _MOST = 12  # lines of one table
@@ -49,7 +51,7 @@ def _chosen(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementRow, Detail
     of_measure: dict[tuple[str, str], list[tuple[MeasurementRow, Detail]]] = {}
     for row in rows:
         detail = row.measurement.detail
-        if detail is not None and detail.columns != FIGURES:
+        if detail is not None and detail.columns not in (FIGURES, BECAUSE):
             of_measure.setdefault((row.measure, row.against), []).append((row, detail))
     few = [
         sorted(many, key=lambda pair: -abs(pair[0].measurement.value or 0.0))[:_FEW]
@@ -62,10 +64,11 @@ def _chosen(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementRow, Detail
 def _title(row: MeasurementRow, limit: float | None) -> str:
     result = row.measurement
     name = " ".join(part for part in (row.measure, row.subject) if part)
-    value = " ".join(part for part in (number(result.value), between(result.interval, number)) if part)
+    if differs(row.measure, row.against):
+        return readable(f"{name}: {compared(row)}")
     parts = (
-        f"{name}: {value}",
-        "" if limit is None else f"critical value {number(limit)}",
+        f"{name}: {with_interval(row.measure, result)}",
+        "" if limit is None else f"critical value {value_of(row.measure, limit)}",
         f"against {row.against}" if row.against else "",
     )
     return readable(", ".join(part for part in parts if part))

@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.core.clock import to_iso
-from monitor.core.text import duration, number, readable
-from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.core.measurement import Measurement
+from monitor.core.text import duration, readable
+from monitor.measures.against import SEGMENTS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Unit
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.shift.stability_index import band_of
+from monitor.measures.worded import bounds_of, compared, differs, value_of
+from monitor.sentences.inputs import INDEX
 from monitor.show.plain import Shown, ordered
-from monitor.show.words import aligned, between, moment, signed
+from monitor.show.words import aligned
+from monitor.windows.next_settling import BECAUSE
 
+NOTHING_YET = "nothing has been measured yet"
 _NEGLIGIBLE = 1e-9
 _LEADING = {"feature:": "stability_index", "class:": "base_rate"}  # by which a few are chosen
 _MANY = tuple(_LEADING)
@@ -81,6 +87,15 @@ def lines_of(rows: Iterable[Shown]) -> list[Line]:
     return sorted(lines, key=lambda line: headings.setdefault(line.heading, len(headings)))
 
 
+def of_strata(rows: Sequence[Shown], *, segments: bool, versions: bool) -> list[Shown]:
+    """Rows of whole models, and those of segments and versions where these are wanted."""
+    return [
+        shown
+        for shown in rows
+        if (segments or shown[2].segment is None) and (versions or shown[2].version is None)
+    ]
+
+
 def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:
     """Groups of aligned lines, a heading for each window: values with intervals, and what limits them.
 
@@ -95,7 +110,7 @@ def as_table(rows: Iterable[Shown], *, everything: bool = True) -> str:
     """
     measured = lines_of(rows)
     if not measured:
-        return "nothing has been measured yet"
+        return NOTHING_YET
     if len(measured) > 1 and len({(line.row.measure, line.row.subject) for line in measured}) == 1:
         return _one_measure(measured)
     shown = measured if everything else _overview(measured)
@@ -121,12 +136,17 @@ def _by_family(lines: Iterable[Line], texts: Iterator[str], *, headings: bool) -
 
 
 def _overview(lines: Sequence[Line]) -> list[Line]:
-    """Headlines of whole models, and of a few of their features and classes in each window."""
+    """Headlines of whole models, and of a few of their features and classes in each window.
+
+    Of a provisional value that has a nowcast the nowcast is shown.
+    """
+    told = {_told(line) for line in lines if line.row.truth is Truth.NOWCAST}
     whole = [
         line
         for line in lines
         if line.row.of_whole
         and line.row.measure in BY_NAME
+        and (line.row.truth is not Truth.PROVISIONAL or _told(line) not in told)
         and (BY_NAME[line.row.measure].headline or line.row.against)
     ]
     chosen: list[Line] = []
@@ -139,6 +159,11 @@ def _overview(lines: Sequence[Line]) -> list[Line]:
             if shown.row.subject in few or not shown.row.subject.startswith(_MANY)
         ]
     return chosen
+
+
+def _told(line: Line) -> tuple[object, ...]:
+    row = line.row
+    return (line.model, line.as_of, row.window, row.window_end, row.measure, row.subject)
 
 
 def _few(lines: Iterable[Line], kind: str) -> list[str]:
@@ -186,28 +211,36 @@ def _place_in_words(line: Line) -> dict[str, str]:
 
 def _cells(line: Line, indent: str = "") -> tuple[str, ...]:
     row, result = line.row, line.row.measurement
-    measure = BY_NAME.get(row.measure)
-    seconds = measure is not None and measure.unit is Unit.SECONDS
-    text = moment if measure is not None and measure.moment else duration if seconds else number
-    value = text(result.value) if result.value is not None else f"({result.reason})"
-    bound = duration(result.resolution) if seconds else f"{result.resolution:.2g}"
-    resolution = f"± {bound} by its cells" if result.resolution > _NEGLIGIBLE else ""
-    alone = [f"against {_against(row)}"] if row.against else []
-    compared = "; ".join([*alone, *(_against(other) for other in line.others)])
-    note = ", ".join(part for part in (row.warning, resolution, compared) if part)
-    interval = between(result.interval, text)
+    value, interval = value_of(row.measure, result.value), bounds_of(row.measure, result.interval)
+    if result.value is None:
+        value = f"({result.reason})"
+    elif differs(row.measure, row.against):  # it stands in the note: no difference is shown as a value
+        value, interval = "", ""
+    note = ", ".join(part for part in (row.warning, *_remarks(line)) if part)
     return f"{indent}{row.measure}", row.subject, value, interval, f"{result.n:,}", note
 
 
-def _against(row: MeasurementRow) -> str:
+def _remarks(line: Line) -> Iterator[str]:
+    """What limits a value, and what it is compared with."""
+    row, result = line.row, line.row.measurement
+    if row.measure == INDEX and result.value is not None:
+        yield f"band {band_of(result.value)}"
+    if result.resolution > _NEGLIGIBLE:
+        measure = BY_NAME.get(row.measure)
+        seconds = measure is not None and measure.unit is Unit.SECONDS
+        yield f"± {duration(result.resolution) if seconds else f'{result.resolution:.2g}'} by its cells"
+    if (detail := result.detail) is not None and detail.columns == BECAUSE:
+        yield f"because {detail.rows[0][0]}"
+    alone = "" if differs(row.measure, row.against) else "against "
+    own = [f"{alone}{_against(row)}"] if row.against else []
+    yield "; ".join([*own, *(_against(other, result) for other in line.others)])
+
+
+def _against(row: MeasurementRow, now: Measurement | None = None) -> str:
     """What a value is against: the figure then and the difference, another shift, or the worst segment."""
     result, detail = row.measurement, row.measurement.detail
-    if result.value is None:
-        return f"{row.against} ({result.reason})"
-    if detail is None or detail.columns not in (FIGURES, SEGMENTS):
-        return f"{row.against} {number(result.value)}"
-    if detail.columns == SEGMENTS:
+    if detail is not None and detail.columns == SEGMENTS:
         return f"{row.against}: {detail.rows[0][0]}"
-    then = detail.rows[0][0]
-    figure = number(then) if isinstance(then, float | int) else ""
-    return f"{row.against} {figure}: {signed(result.value)} {between(result.interval, signed)}".rstrip()
+    if result.value is None or differs(row.measure, row.against):
+        return compared(row, now)
+    return f"{row.against} {value_of(row.measure, result.value)}"

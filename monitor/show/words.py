@@ -1,21 +1,19 @@
 """Words for people: aligned columns, signs, bounds, moments; lines that do not act on the terminal."""
 
-import math
 import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 
 import click
 
-from monitor.core.clock import FIRST, LAST, SECOND, to_iso
-from monitor.core.measurement import Interval
+from monitor.core.clock import to_iso
 from monitor.core.secrets import hide
-from monitor.core.text import brief, number, readable, readable_lines
+from monitor.core.text import brief, readable, readable_lines
 
-_NUMBER = re.compile(r"(-?[\d,.]*|-?\d+[dhm]( \d+[hms])?|-?[\d.]+s)")
+_NUMBER = re.compile(r"([<>] )?[-−]?([\d,.]*( %)?|\d+[dhm]( \d+[hms])?|[\d.]+s)")
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
@@ -33,20 +31,6 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     )
 
 
-def signed(value: float | None) -> str:
-    """Number with its sign.
-
-    >>> signed(0.02134), signed(-0.5), signed(0.0)
-    ('+0.02134', '-0.5', '0')
-    """
-    return f"+{number(value)}" if value is not None and value > 0 else number(value)
-
-
-def between(interval: Interval | None, text: Callable[[float], str]) -> str:
-    """Bounds of an interval; empty for None."""
-    return f"[{text(interval.lower)}, {text(interval.upper)}]" if interval else ""
-
-
 def counted(count: int, word: str) -> str:
     """A number and its noun.
 
@@ -59,16 +43,6 @@ def counted(count: int, word: str) -> str:
 def iso(us: int | None) -> str | None:
     """ISO-8601 UTC of a moment in microseconds; None for None."""
     return None if us is None else to_iso(us)
-
-
-def moment(seconds: float) -> str:
-    """Moment of a Unix time.
-
-    >>> moment(1_356_998_400.0)
-    '2013-01-01T00:00:00Z'
-    """
-    us = round(seconds) * SECOND if math.isfinite(seconds) else LAST + 1
-    return to_iso(us) if FIRST <= us <= LAST else number(seconds)
 
 
 def say(line: object, *, err: bool = False) -> None:

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from monitor.core.typing import Ints
 from monitor.records.checksum import checksum_of_moments
-from monitor.records.count_records import cells_of, count_records
-from monitor.records.counting import VOLUME, Counting
+from monitor.records.count_records import cells_of, count_records, log_delays
+from monitor.records.counting import DELAY_EDGES, VOLUME, Counting
 from monitor.records.pane import CountedPanes, PanePart, Part
 from monitor.records.rows import MOST_VERSIONS, WinningRows, serves_of, version_name
 from monitor.records.values import Categories, categories, texts, with_one_id
@@ -151,7 +151,7 @@ def _counted(
         return None
     strata: _Strata = [{} for _ in panes]
     compared = _Compared(panes)
-    alone = session.read(rows.repeats()).num_rows == 0
+    alone, repeated = session.read(rows.repeats()).num_rows == 0, None
     if not alone:
         repeated = _repeated(session, rows)
         compared.repeated = compared.rows_of(repeated["event_time"].cast(pa.int64()))
@@ -165,6 +165,7 @@ def _counted(
     moments = session.read(rows.moments())
     if not source.reader.engine.one_snapshot:
         compared.require(moments, one_more=alone and session.read(rows.repeats()).num_rows > 0)
+    _add(strata, _log_delays(moments, repeated, rows, panes))
     missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column)
     return CountedPanes(_parts(strata, moments, counting, panes), moments.num_rows, missing)
 
@@ -218,6 +219,31 @@ def _dimension(
         for first, last in pairwise(edges if len(group) else []):
             at, stratum = divmod(int(group[first]), len(strata))
             yield at, strata[stratum], Counters(layout, index[first:last], total[first:last])
+
+
+def _log_delays(
+    moments: pa.Table, repeated: pa.Table | None, rows: Pushed, panes: Ints
+) -> Iterator[tuple[int, Stratum, Counters]]:
+    """Times from event to log of the rows of ids that do not repeat: those of all rows less the others'."""
+    counting = rows.counting
+    if not (counting.reading.logged and "logged_at" in rows.column):
+        return
+    named = np.asarray(moments["named"]) == 1
+    tables = [(moments, named & (np.asarray(moments["unlogged"]) == 0), 1)]
+    if repeated is not None:
+        event, logged = (repeated[name].cast(pa.int64()) for name in ("event_time", "logged_at"))
+        other = repeated.append_column("us", event).append_column("seen", logged.fill_null(0))
+        tables.append((other, np.asarray(logged.is_valid()), -1))
+    total = np.zeros((len(panes), len(DELAY_EDGES) + 1), dtype=np.int64)
+    for table, logged_rows, sign in tables:
+        us, seen = (np.asarray(table[name]) for name in ("us", "seen"))
+        cell, has = log_delays(us, seen, logged_rows & serves_of(table, counting.reading))
+        at = np.searchsorted(panes, us, side="right") - 1
+        np.add.at(total, (at[has], cell[has]), sign)
+    first = counting.records.offsets["log_delays"]
+    for place in np.flatnonzero(total.any(axis=1)).tolist():
+        index = np.flatnonzero(total[place])
+        yield place, WHOLE, Counters(counting.records, first + index, total[place, index])
 
 
 def _strata_of(
@@ -317,6 +343,8 @@ def _places(keys: Sequence[str], blocks: Sequence[str], counting: Counting) -> I
         levels = [None if split[row][1] == "-" else split[row][2] for row in rows.tolist()]
         values = _usual(categories(pa.chunked_array([pa.array(levels, pa.string())])))
         name = blocks[at]
+        if name == "prediction":
+            values = values.meaning(dict(counting.reading.words))
         places[rows] = counting.records.offsets[name] + cells_of(values, counting.outputs[name])
     return places
 

@@ -107,6 +107,8 @@ def reference_key(spec: ModelSpec, grids: str = "") -> str:
     further = {
         "segments": reading.segments,
         "serving": reading.serving and reading.serving.values,
+        "words": reading.words,
+        "only_for": reading.only_for,
         "version": given and given.version,
         "grids": grids,
     }

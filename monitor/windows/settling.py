@@ -22,33 +22,58 @@ from monitor.core.typing import Bools, Floats, Ints
 
 ENOUGH_DELAYS = 50
 ALL_BUT_ONE_PERCENT = 0.99
+HEARD_FOR = 1.5  # times the settling age: so long was the feed heard that it could have shown later labels
+HEARD_OF_AFTER = 0.75  # of `settle_after`: a feed that was silent for the rest stands still
 CONFIRMED = 0.9  # of the settling age, which moves a little with every cycle
+CHANCE = 3.0  # binomial standard deviations
+LATELY = 7 * DAY
 
 
 class Settled(StrEnum):
-    """What is said of a window's labels."""
+    """What is said of a window's labels; but for NO and YES a warning that its rows carry, the graver one."""
 
     NO = "no"
     YES = "yes"
+    FEW_DELAYS = "few_delays"
     LOW_COVERAGE = "low_coverage"
+
+    @property
+    def warning(self) -> str:
+        """Warning of the window's rows, or empty."""
+        return "" if self in (Settled.NO, Settled.YES) else self.value
 
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """Reported first delays by class and cell, with the age at which their pane was last counted.
+    """Reported first delays that their pane was old enough to show as it was last counted.
 
     Parameters
     ----------
-    kind, cell, count
-        int64, shape (entries,): class position, delay cell, number of labels.
-    age
-        float64 seconds, shape (entries,): last count minus the pane's end.
+    count
+        int64, shape (classes, cells): delays by cell.
+    shown
+        int64, shape (classes, cells): the same delays, by the last cell that their pane can show.
     """
 
-    kind: Ints
-    cell: Ints
     count: Ints
-    age: Floats
+    shown: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """How much of one class's labels is in, by age: entry k at the upper edge of delay cell k.
+
+    Parameters
+    ----------
+    completeness
+        float64, shape (cells,), ascending to 1: labels that are in, of those that will come. At an age beyond
+        the last cell it is 1.
+    variance
+        float64, same shape: Greenwood's, of the logarithm of `completeness`; infinite where that is 0.
+    """
+
+    completeness: Floats
+    variance: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +83,18 @@ class Ages:
     Parameters
     ----------
     settled, nearly_all
-        age at which every class with enough delays has the settled share (99 %); None: never seen.
-    held
-        a class has too few delays to tell: only the horizon helps.
+        age at which every class has the settled share (99 %) of the labels that will come; the horizon where
+        there are too few delays, even of all classes together: later labels do not count.
+    few
+        a class has too few delays of its own: the pooled ones of all classes stand in.
     curves
-        completeness by delay cell of each class with enough delays.
+        one a class, in the order of the classes; none where there are too few delays.
     """
 
-    settled: int | None
-    nearly_all: int | None
-    held: bool
-    curves: tuple[Floats, ...] = field(default=(), compare=False, repr=False)
+    settled: int
+    nearly_all: int
+    few: bool
+    curves: tuple[Curve, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +144,8 @@ class SettlingRule:
         completeness and coverage that are enough.
     after
         a fixed age that replaces the learnt one, or None.
-    horizon, pane, log_age
-        microseconds; the log's age counts from its oldest row at the run's first cycle.
+    horizon, pane
+        microseconds.
     heard
         newest report of the label feed, at most the as of: of later labels a feed that stands still says
         nothing.
@@ -129,97 +155,89 @@ class SettlingRule:
     after: int | None
     horizon: int
     pane: int
-    log_age: int
     heard: int
 
-    @property
-    def whole(self) -> int:
-        """Age of a log that is as old as the horizon.
 
-        A fiftieth less, at least a pane: the horizon is cut at a pane's start, the first row may come later,
-        and label feeds lag a little.
-        """
-        return self.horizon - max(self.pane, self.horizon // 50)
-
-    @property
-    def log_is_old(self) -> bool:
-        """Whether the log is as old as the horizon."""
-        return self.log_age >= self.whole
-
-
-def completeness(delays: Delays, edges: Floats, horizon: int) -> Floats:
-    """F(upper edge of each cell) / F(horizon) of one class's delays.
+def curve_of(count: Ints, shown: Ints, edges: Floats, horizon: int) -> Curve:
+    """How much of one class's labels is in by the upper edge of each cell up to the horizon's.
 
     Parameters
     ----------
+    count, shown
+        int64, shape (cells,): a class of `Delays`.
     edges
         seconds, ascending: cell k ends at edges[k].
     """
-    last = np.searchsorted(edges, delays.age, side="right") - 1
     top = int(np.searchsorted(edges, horizon / SECOND, side="right"))
-    seen = (delays.cell <= last) & (delays.cell <= top)
-    cell, count, last = delays.cell[seen], delays.count[seen], np.minimum(last[seen], top)
-    events = np.bincount(cell, weights=count, minlength=top + 1)
-    left = np.bincount(last + 1, weights=count, minlength=top + 2)[: top + 1]
+    events, left = count[: top + 1], np.append(0, shown[:top])
     at_risk = np.cumsum(events - left)
     survival = 1.0 - np.divide(events, at_risk, out=np.zeros(top + 1), where=at_risk > 0)
-    return np.append(np.cumprod(survival[:0:-1])[::-1], 1.0)
+    with np.errstate(divide="ignore"):  # all that could come later did
+        terms = np.divide(events, at_risk * (at_risk - events), out=np.zeros(top + 1), where=events > 0)
+    return Curve(
+        completeness=np.append(np.cumprod(survival[:0:-1])[::-1], 1.0),
+        variance=np.append(np.cumsum(terms[:0:-1])[::-1], 0.0),
+    )
 
 
-def settling_ages(delays: Delays, edges: Floats, *, classes: int, horizon: int, share: float) -> Ages:
-    """Ages at which all classes with at least 50 delays are complete enough."""
-    settled, nearly_all = [0.0], [0.0]
-    held, curves = False, []
-    for kind in range(classes):
-        mine = delays.kind == kind
-        if delays.count[mine].sum() < ENOUGH_DELAYS:
-            held = True
-            continue
-        only = Delays(delays.kind[mine], delays.cell[mine], delays.count[mine], delays.age[mine])
-        curve = completeness(only, edges, horizon)
-        curves.append(curve)
-        settled.append(edges[int(np.argmax(curve >= share))])
-        nearly_all.append(edges[int(np.argmax(curve >= ALL_BUT_ONE_PERCENT))])
-    if len(settled) == 1:
-        return Ages(None, None, held)
-    return Ages(int(max(settled) * SECOND), int(max(nearly_all) * SECOND), held, tuple(curves))
+def settling_ages(delays: Delays, edges: Floats, *, horizon: int, share: float) -> Ages:
+    """Ages at which all classes are complete enough; one with fewer than 50 delays has the pooled ones'."""
+    few = delays.shown.sum(axis=1) < ENOUGH_DELAYS
+    if delays.shown.sum() < ENOUGH_DELAYS:
+        return Ages(horizon, horizon, few=True)
+    pooled = curve_of(delays.count.sum(axis=0), delays.shown.sum(axis=0), edges, horizon)
+    curves = tuple(
+        pooled if rare else curve_of(count, shown, edges, horizon)
+        for rare, count, shown in zip(few, delays.count, delays.shown, strict=True)
+    )
+    settled, nearly_all = (
+        max(int(edges[int(np.argmax(curve.completeness >= enough))] * SECOND) for curve in curves)
+        for enough in (share, ALL_BUT_ONE_PERCENT)
+    )
+    return Ages(settled, nearly_all, few=bool(few.any()), curves=curves)
 
 
-def plateau(panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> float:
-    """Coverage that old panes reached while the feed was heard; 1 until the log is as old as the horizon."""
-    if not rule.log_is_old or ages.nearly_all is None:
-        return 1.0
-    old = np.minimum(panes.counted_as_of, rule.heard) - panes.start - rule.pane >= ages.nearly_all
-    records = int(panes.records[old].sum())
-    return int(panes.labelled[old].sum()) / records if records else 1.0
+def usual_coverage(panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> float:
+    """Coverage that panes reached by the settling age, all of them or those of a week lately; 0: none yet.
+
+    How old a pane is counts until the feed was last heard.
+    """
+    age = ages.settled if rule.after is None else rule.after
+    old = np.minimum(panes.counted_as_of, rule.heard) - panes.start - rule.pane >= age
+    lately = old & (panes.start >= panes.start[old].max(initial=0) - LATELY)
+    return max(coverage_of(panes, old), coverage_of(panes, lately))
+
+
+def coverage_of(panes: LabelledPanes, some: Bools) -> float:
+    """Labelled share of the records of some panes; 0 without records."""
+    return int(panes.labelled[some].sum()) / max(1, int(panes.records[some].sum()))
 
 
 def settled(
-    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule, reached: float
+    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule, usual: float
 ) -> Settled:
-    """Whether the window [start, end) is settled as of a moment: age, coverage, all panes counted whole.
+    """Whether the window [start, end) is settled as of a moment: age, all panes counted whole, coverage.
 
     Parameters
     ----------
-    reached
-        the plateau: coverage that old panes reached.
+    usual
+        see `usual_coverage`.
     """
     start, end = window
-    age = as_of - end
-    if not _old_enough(age, panes, ages, rule):
+    age = settling_age(panes, ages, rule)
+    if age is None or as_of - end < age:
         return Settled.NO
     inside = (panes.start >= start) & (panes.start < end)
-    if not _all_counted(panes, inside, ages, rule):
+    if not _all_counted(panes, inside, age, rule):
         return Settled.NO
-    expected = rule.share * reached
     last_day = inside & (panes.start >= end - DAY)
     unlabelled = panes.records[inside].any() and not panes.labelled[inside].any()
-    if not unlabelled and all(_covered(panes, some, expected) for some in (inside, last_day)):
-        return Settled.YES
-    nearly_all = rule.after if ages.nearly_all is None else ages.nearly_all
-    if rule.log_is_old and rule.heard - end >= (rule.horizon if nearly_all is None else nearly_all):
-        return Settled.LOW_COVERAGE
-    return Settled.NO
+    slack = CHANCE if is_confirmed(rule.heard - end, age) else 0.0  # a feed that stands still has none
+    expected = rule.share * usual
+    if not unlabelled and all(_covered(panes, some, expected, slack) for some in (inside, last_day)):
+        return Settled.FEW_DELAYS if ages.few and rule.after is None else Settled.YES
+    heard = ages.nearly_all if rule.after is None else int(HEARD_OF_AFTER * rule.after)
+    return Settled.LOW_COVERAGE if rule.heard - end >= heard else Settled.NO
 
 
 def uneven(
@@ -227,8 +245,8 @@ def uneven(
 ) -> bool:
     """Whether the labels of [start, end) that are in say little of those to come: one class is ahead.
 
-    By the delays so far, of the classes with enough of them: the share that must be in of the slowest one is
-    below `rule.share` of that of the fastest. Each pane's records are taken to lie in its middle.
+    By the delays so far: the share that must be in of the slowest class is below `rule.share` of that of the
+    fastest. Each pane's records are taken to lie in its middle.
     """
     inside = (panes.start >= window[0]) & (panes.start < window[1]) & (panes.records > 0)
     if len(ages.curves) < 2 or not inside.any():
@@ -237,35 +255,37 @@ def uneven(
     cell = np.searchsorted(edges, age, side="right") - 1
     reached = [
         np.average(
-            np.where(cell < 0, 0.0, curve[np.clip(cell, 0, len(curve) - 1)]), weights=panes.records[inside]
+            np.where(cell < 0, 0.0, share[np.clip(cell, 0, len(share) - 1)]), weights=panes.records[inside]
         )
-        for curve in ages.curves
+        for share in (curve.completeness for curve in ages.curves)
     ]
     return bool(min(reached) < rule.share * max(reached))
 
 
-def settling_age(ages: Ages, rule: SettlingRule) -> int | None:
-    """Age from which windows can settle; None: not before the log is older."""
+def heard_for(panes: LabelledPanes, rule: SettlingRule) -> int:
+    """For how long the feed was heard: the longest delay that a pane with records could have shown."""
+    return rule.heard - int(panes.start[panes.records > 0].min(initial=rule.heard))
+
+
+def heard_enough(ages: Ages, rule: SettlingRule) -> int:
+    """For how long the feed must be heard: 1.5 times the settling age, at most the horizon."""
+    return can_be_heard(HEARD_FOR * ages.settled, rule)
+
+
+def can_be_heard(age: float, rule: SettlingRule) -> int:
+    """For how long a feed can be heard: so long, at most the horizon.
+
+    Of the horizon a fiftieth less, at least a pane: it is cut at a pane's start, the first row may come
+    later, and label feeds lag a little.
+    """
+    return min(int(age), rule.horizon - max(rule.pane, rule.horizon // 50))
+
+
+def settling_age(panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> int | None:
+    """Age from which windows can settle; None: the feed was not heard for long enough."""
     if rule.after is not None:
         return rule.after
-    if ages.settled is None or (ages.held and not rule.log_is_old):
-        return None
-    return ages.settled if rule.log_age >= min(rule.whole, 3 * ages.settled) else None
-
-
-def any_settles(ages: Ages, rule: SettlingRule) -> bool:
-    """Whether windows of any age are old enough to be settled."""
-    return rule.log_is_old or settling_age(ages, rule) is not None
-
-
-def _old_enough(age: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule) -> bool:
-    if rule.after is not None:
-        return age >= rule.after
-    if ages.settled is None:
-        return rule.log_is_old and age >= rule.horizon
-    enough = settling_age(ages, rule)
-    longest = rule.heard - int(panes.start.min(initial=rule.heard))  # delay that the panes can show
-    return enough is not None and age >= enough and longest >= min(rule.whole, 3 * enough)
+    return ages.settled if heard_for(panes, rule) >= heard_enough(ages, rule) else None
 
 
 def is_confirmed(age: Ints | int, settling_age: int) -> Bools | bool:
@@ -273,15 +293,14 @@ def is_confirmed(age: Ints | int, settling_age: int) -> Bools | bool:
     return age >= CONFIRMED * settling_age
 
 
-def _all_counted(panes: LabelledPanes, inside: Bools, ages: Ages, rule: SettlingRule) -> bool:
-    enough = settling_age(ages, rule) or 0
-    early = ~is_confirmed(panes.whole_as_of - panes.start - rule.pane, enough) & (panes.records > 0)
+def _all_counted(panes: LabelledPanes, inside: Bools, age: int, rule: SettlingRule) -> bool:
+    early = ~is_confirmed(panes.whole_as_of - panes.start - rule.pane, age) & (panes.records > 0)
     return not bool((inside & (early | (panes.whole_as_of < panes.start))).any())
 
 
-def _covered(panes: LabelledPanes, inside: Bools, expected: float) -> bool:
-    records, labelled = int(panes.records[inside].sum()), int(panes.labelled[inside].sum())
+def _covered(panes: LabelledPanes, inside: Bools, expected: float, slack: float) -> bool:
+    records = int(panes.records[inside].sum())
     if records == 0:
         return True
     deviation = np.sqrt(expected * (1.0 - expected) / records)
-    return bool(labelled / records >= expected - 3.0 * deviation)
+    return bool(coverage_of(panes, inside) >= expected - slack * deviation)

@@ -81,7 +81,10 @@ def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
     found = json.loads(done.stdout)
     assert done.exit_code == 0
     assert (found["faults"], found["warnings"]) == ([], [])
-    assert found["models"][0] | {"series": {}} == {
+    (told,) = found["models"]
+    assert (told.pop("windows"), told.pop("settles_after"), told.pop("rules_never")) == (["1d"], 86_400.0, {})
+    assert {*told.pop("rules_now"), *told.pop("rules_later")} > {"log_stopped", "volume", "performance"}
+    assert told | {"series": {}} == {
         "model": "late",
         "numeric": ["amount"],
         "categorical": ["group"],
@@ -91,9 +94,9 @@ def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
         "newest": "2024-03-10T23:54:00Z",
         "series": {},
         "max_series": 2_000,
-        "rows_per_hour": None,
-        "rows_per_cycle": None,
-        "rows_per_label": None,
+        "rows_per_hour": pytest.approx(10, abs=0.01),
+        "rows_per_cycle": pytest.approx(20, abs=0.02),
+        "rows_per_label": 2.25,
         "labels_by_difference": True,
         "labels_whole_because": None,
         "queries": [],

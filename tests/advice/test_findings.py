@@ -397,3 +397,49 @@ def test_an_index_counts_through_a_view_that_renames_its_column(
     found = inspect_model(model_of(labels=None), postgres_database.source(), tmp_path, AS_OF)
 
     assert not [one for one in found.warnings if 'no index on "event_time"' in one]
+
+
+@pytest.mark.parametrize(
+    ("time_of_day", "overlap", "told"), [(0, 15 * MINUTE, 1), (0, DAY, 0), (HOUR, 15 * MINUTE, 0)]
+)
+def test_reports_that_bear_dates_alone_need_an_overlap_of_a_day(
+    time_of_day: int, overlap: int, told: int, database: Database, tmp_path: Path
+) -> None:
+    reported = [iso(START + (1 + at // 40) * DAY + time_of_day) for at in range(100)]
+    words = (
+        "reported_at holds dates, no times of day: what is added later on the same day is found by the audit "
+        "alone, not by the next cycle; set overlap in [models.reading] to 1d or more: it is 15m"
+    )
+
+    found = look(
+        database,
+        tmp_path,
+        model=replace(model_of(), overlap=overlap),
+        labels=labels_of(100, DAY, reported_at=reported),
+    )
+
+    assert sum(words in warning for warning in found.warnings) == told
+
+
+def test_labels_of_which_none_has_a_prediction_are_a_fault(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, labels=labels_of(100, DAY, flight=list(range(500, 600))))
+
+    assert found.faults == (
+        (
+            'table "labels": of the 100 newest labels none has a prediction: "flight" (labels) and "id" '
+            "(predictions) hold other ids, so no label counts; write "
+            '[models.labels] id = "…", what holds the ids of the predictions'
+        ),
+    )
+
+
+def test_scores_that_all_lie_out_of_range_are_a_fault(database: Database, tmp_path: Path) -> None:
+    found = look(database, tmp_path, score=[float(at + 300) for at in range(100)])
+
+    assert found.faults == (
+        (
+            'table "predictions": of the rows looked at all have a score outside score_range [0, 1] (they go '
+            "from 300 to 399), so none counts: write [models.predictions] score_range = [0, 400]"
+        ),
+    )
+    assert found.warnings == ()

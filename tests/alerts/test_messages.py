@@ -9,6 +9,7 @@ import pytest
 from messages_page import markdown
 from row_examples import firing
 
+from monitor.alerts.defaults import ALL, default_rules
 from monitor.alerts.lifecycle import Alert, Ended, State
 from monitor.alerts.messages import Notice, NoticeKind, Recipient, notices
 from monitor.alerts.rules import Bound, Condition, Limit, Rule, Series, Severity
@@ -85,7 +86,9 @@ def test_subjects_are_listed_by_size_and_the_largest_leads() -> None:
     lines = text_of(alert("feature:a", 0.1), alert("feature:b", 0.4), alert("feature:c", 0.2)).split("\n")
 
     assert lines[0] == "FIRING warning: late missing, 3 alerts (7d)"
-    assert lines[1].startswith("feature:b: missing_rate is 40 %")
+    assert lines[1].startswith("missing_rate is 40.0 %")
+    assert "stay: feature:b, missing_rate 40.0 %" in lines[1]
+    assert lines[1].endswith("; and 2 more: feature:c, feature:a.")
     assert [line.split()[1] for line in lines if line.startswith("- feature")] == [
         "feature:b:",
         "feature:c:",
@@ -105,13 +108,12 @@ def test_a_long_list_is_cut_in_the_text_and_whole_in_the_payload() -> None:
 def test_a_text_says_what_where_since_when_how_sure_and_what_to_do() -> None:
     assert text_of(alert()) == (
         "FIRING warning: late missing, feature:age (7d)\n"
-        "missing_rate is 20 % of 1,234, 5 % at most; {unknown} and {value.__class__} stay.\n"
+        "missing_rate is 20.0 % of 1,234, 5 % at most; {unknown} and {value.__class__} stay: "
+        "feature:age, missing_rate 20.0 % [19.0, 21.0], limit 5 %, n 1,234.\n"
         "\n"
-        "Model late, rule missing, warning.\n"
+        "Model late, rule missing, warning. It judges missing_rate of feature:* of 7d: above 0.05.\n"
         "Window 7d up to 2011-01-26T00:00:00Z.\n"
         "In breach since 2011-01-25T22:00:00Z, 2h 0m before it was told.\n"
-        "\n"
-        "feature:age: missing_rate 20 % [19 to 21], n 1,234: above the limit 5 %\n"
         "\n"
         "What to do: Look."
     )
@@ -137,7 +139,7 @@ def test_what_is_unknown_is_not_called_resolved() -> None:
 
 
 def test_an_alert_whose_rule_is_gone_is_told_of_without_it() -> None:
-    assert "it was 0.2: above the limit 0.05" in text_of(over(Ended.REMOVED), rule=None)
+    assert "It was: feature:age, 0.2, limit 0.05." in text_of(over(Ended.REMOVED), rule=None)
 
 
 def test_others_of_the_rule_that_fire_are_counted() -> None:
@@ -150,16 +152,16 @@ def test_others_of_the_rule_that_fire_are_counted() -> None:
 @pytest.mark.parametrize(
     ("measure", "against", "value", "words"),
     [
-        ("log_age", "", 183_600.0, "log_age 2d 3h: above the limit 1d 0h"),
+        ("log_age", "", 183_600.0, "log_age 2d 3h, limit 1d 0h"),
         (
             "missing_rate",
             "reference",
             0.2,
-            "missing_rate +20 percentage points: above the limit +10 percentage points",
+            "missing_rate, difference from reference +20.0 points, limit +10 points",
         ),
-        ("sample_ratio_p_value_always_valid", "", 0.0001, "0.0001: below the limit 0.01"),
-        ("stability_index", "previous", 0.31, "stability_index 0.31: above the limit 0.1"),
-        ("no_such_measure", "", 0.31, "no_such_measure 0.31: above the limit 0.1"),
+        ("sample_ratio_p_value_always_valid", "", 0.0001, "0.0001, limit 0.01"),
+        ("stability_index", "previous", 0.31, "against previous 0.310 (significant), limit 0.1"),
+        ("no_such_measure", "", 0.31, "no_such_measure 0.31, limit 0.1"),
     ],
 )
 def test_values_bear_their_unit(measure: str, against: str, value: float, words: str) -> None:
@@ -175,7 +177,8 @@ def test_values_bear_their_unit(measure: str, against: str, value: float, words:
 def test_what_else_a_condition_asks_for_is_said() -> None:
     rule = replace(RULE, condition=replace(RULE.condition, bound=Bound.LOWER, and_above=Limit(0.01)))
 
-    assert "above the limit 5 % (by size above 0.01, with its whole interval)" in text_of(alert(), rule=rule)
+    asked = "above 0.05, by the lower bound of its interval and by size above 0.01."
+    assert asked in text_of(alert(), rule=rule)
 
 
 def test_the_cause_is_told_line_by_line() -> None:
@@ -183,7 +186,7 @@ def test_the_cause_is_told_line_by_line() -> None:
     breach = replace(alert().breach, cause=cells)
 
     assert (
-        "Cells that moved most:\n- a: expected 0.1, actual 0.2\n- b: expected unknown, actual 0.1"
+        "Cells that moved most:\n- a: expected 10.0 %, actual 20.0 %\n- b: expected unknown, actual 10.0 %"
         in text_of(alert(breach=breach))
     )
 
@@ -191,6 +194,78 @@ def test_the_cause_is_told_line_by_line() -> None:
 def test_the_other_moment_is_told_where_there_is_no_other_cause() -> None:
     then = Detail(("value", "lower", "upper", "n"), ((0.05, None, None, 900),))
 
-    assert "It was 0.05, n 900, at the moment it is compared with." in text_of(
+    assert "It was 5.0 %, n 900, at the moment it is compared with." in text_of(
         alert(breach=replace(alert().breach, cause=then))
     )
+
+
+CELLS = Detail(("cell", "expected", "actual", "contribution"), (("[0, 12)", 0.1, 0.431, 0.4),))
+SEGMENTS = Detail(
+    ("segment", "contribution", "value", "before", "share", "share_before"),
+    (("region=North", -0.03, 0.6, 0.7, 0.3, 0.3),),
+)
+WORST_SEGMENTS = Detail(
+    ("segment", "value", "lower", "upper", "n"), (("region=North", 0.6, 0.55, 0.65, 300),)
+)
+COUNTED = Detail(
+    ("feature", "value", "limit", "beside", "cell", "expected", "actual"),
+    (("feature:income", 0.42, 0.1, 0.002, "[0, 12)", 0.1, 0.431),),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "breach", "words"),
+    [
+        (
+            "feature_far_off",
+            {"value": 0.42, "limit": 0.25, "beside": 0.002, "cause": CELLS},
+            (
+                "feature:income, stability_index 0.420 (significant), limit 0.25, critical value 0.002, "
+                "n 900; cell [0, 12): 10.0 % → 43.1 % of the records"
+            ),
+        ),
+        (
+            "feature_shift",
+            {"value": 0.25, "n": 12, "limit": 0.2, "cause": COUNTED},
+            (
+                "3 of 12 features (25.0 %), limit 20.0 %; most of all feature:income, stability_index 0.420 "
+                "(significant), limit 0.1, critical value 0.002; cell [0, 12): 10.0 % → 43.1 % of the records"
+            ),
+        ),
+        (
+            "performance",
+            {"value": -0.05, "limit": -0.036, "beside": 0.72, "cause": SEGMENTS},
+            (
+                "roc_auc 0.670, reference 0.720, difference −0.050, limit −0.036 (−5 % of reference), n 900; "
+                "segment region=North contributes most"
+            ),
+        ),
+        (
+            "performance",
+            {"value": -0.05, "limit": -0.036, "beside": 0.72, "cause": WORST_SEGMENTS},
+            "n 900; segment region=North is worst, 0.600 [0.550, 0.650]",
+        ),
+        ("log_stopped", {"value": 151_200.0, "limit": 129_600.0, "n": 0}, "log_age 1d 18h, limit 1d 12h"),
+        ("volume", {"value": 0.3, "limit": 0.5}, "n 900, in the same hours of earlier weeks 3,000"),
+    ],
+)
+def test_the_first_line_names_the_part_the_value_the_reference_and_the_limit_that_decided(
+    name: str, breach: dict[str, Any], words: str
+) -> None:
+    (rule,) = (rule for rule in default_rules(ALL) if rule.name == name)
+    subject = "feature:income" if name == "feature_far_off" else rule.subject
+    verdict = replace(Verdict(outcome=Outcome.BREACH, window_end=AT, n=900), **breach)
+    one = firing(Series(name, window=rule.window, subject=subject), verdict, AT)
+    (notice,) = notices("late", [rule], [one], [], [CHAT], AT)
+
+    first, *_ = json.loads(notice.payload)["text"].split("\n")
+
+    assert words in first
+
+
+def test_no_name_from_data_breaks_the_first_line() -> None:
+    cells = Detail(("cell", "expected", "actual"), (("a\nb\x1b[31m", 0.1, 0.2),))
+    lines = text_of(alert("feature:x\ny", breach=replace(alert().breach, cause=cells))).split("\n")
+
+    assert "feature:x\\ny" in lines[1]
+    assert "cell a\\nb\\x1b[31m" in lines[1]

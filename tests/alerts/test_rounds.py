@@ -91,5 +91,9 @@ def test_an_alert_ends_as_accepted_only_if_its_newest_breach_was_accepted() -> N
     later = advance([ABOVE], [row(0.99, end=21)], {}, 22, accepted=accepted)
     cleared = advance([ABOVE], [row(0.1, end=28)], later.standing, 29, accepted=accepted)
 
+    kept = replace(ABOVE, keep_firing_for=100)
+    at_once = advance([kept], [row(0.9, end=14)], first.standing, 15, accepted=accepted)
+
     assert [alert.ended for alert in expected.turned] == [Ended.ACCEPTED]
+    assert (at_once.turned, at_once.standing) == (expected.turned, {})
     assert [alert.ended for alert in cleared.turned] == [Ended.CLEARED]

@@ -11,6 +11,7 @@ from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 
+CELLS = Detail(("cell", "expected", "actual", "contribution"), (("[0, 1)", 0.1, 0.4, 0.42),))
 ABOVE = Rule(name="shift", measure="stability_index", condition=Condition(above=Limit(0.25)), window="7d")
 
 
@@ -102,6 +103,31 @@ def test_size_and_significance_are_both_asked_for(value: float, expected: Outcom
     assert outcome(rule, row(value), row(0.12, measure="stability_index_critical")) is expected
 
 
+@pytest.mark.parametrize(("critical", "limit"), [(0.002, 0.1), (0.12, 0.12)])
+def test_the_limit_of_a_verdict_is_the_one_that_decided(critical: float, limit: float) -> None:
+    rule = replace(ABOVE, condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)))
+
+    [verdict] = verdicts(rule, row(0.42), row(critical, measure="stability_index_critical")).values()
+
+    assert (verdict.limit, verdict.beside) == (limit, critical)
+
+
+def test_the_limit_of_a_fall_by_size_is_the_lower_one() -> None:
+    rule = replace(ABOVE, condition=Condition(below=Limit(-0.02), and_above=Limit(0.1)))
+
+    [verdict] = verdicts(rule, row(-0.3)).values()
+
+    assert verdict.limit == -0.1
+
+
+def test_a_shift_against_another_moment_is_read_beside_no_earlier_shift() -> None:
+    rule = replace(ABOVE, against="28d")
+
+    [verdict] = verdicts(rule, row(0.4), row(0.3, against="28d")).values()
+
+    assert (verdict.value, verdict.beside) == (0.3, None)
+
+
 def test_without_its_critical_value_a_rule_says_nothing() -> None:
     rule = replace(ABOVE, condition=Condition(above=Limit(1.0, Base.CRITICAL)))
 
@@ -128,6 +154,7 @@ def test_a_share_is_one_of_the_references_own_value(upper: float, expected: Outc
 
     assert verdict.outcome is expected
     assert verdict.limit == pytest.approx(-0.04)
+    assert verdict.beside == pytest.approx(0.8)
 
 
 def test_other_windows_truths_subjects_and_strata_are_not_judged() -> None:
@@ -163,7 +190,7 @@ def test_features_are_judged_by_their_share(share: float, expected: Outcome) -> 
     rule = replace(ABOVE, subject="feature:*", features="share", share=share)
     rows = [
         row(0.4, subject="feature:a"),
-        row(0.9, subject="feature:b"),
+        row(0.9, subject="feature:b", detail=CELLS),
         row(0.1, subject="feature:c"),
         row(0.2, subject="feature:d"),
         row(None, subject="feature:e"),
@@ -174,13 +201,46 @@ def test_features_are_judged_by_their_share(share: float, expected: Outcome) -> 
     [(series, verdict)] = found.items()
     assert series.subject == "feature:*"
     assert (verdict.outcome, verdict.value, verdict.n) == (expected, 0.5, 4)
-    assert verdict.cause == Detail(("feature", "value"), (("feature:b", 0.9), ("feature:a", 0.4)))
+    assert verdict.cause == Detail(
+        ("feature", "value", "limit", "beside", "cell", "expected", "actual"),
+        (
+            ("feature:b", 0.9, 0.25, None, "[0, 1)", 0.1, 0.4),
+            ("feature:a", 0.4, 0.25, None, None, None, None),
+        ),
+    )
 
 
 def test_a_share_of_features_of_which_none_is_known_is_unknown() -> None:
     rule = replace(ABOVE, subject="feature:*", features="share")
 
     assert outcome(rule, row(None, subject="feature:a"), row(None, subject="feature:b")) is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("measure", "names"),
+    [("roc_auc", ["town=b", "town=c", "town=a"]), ("log_loss", ["town=a", "town=c", "town=b"])],
+)
+def test_without_a_contribution_the_segments_that_are_surely_worst_are_named(
+    measure: str, names: list[str]
+) -> None:
+    fall = replace(ABOVE, measure=measure, truth="settled", against="reference")
+    settled: dict[str, Any] = {"measure": measure, "truth": Truth.SETTLED}
+    rows = [
+        row(0.7, **settled),
+        row(-0.1, against="reference", **settled),
+        row(0.8, segment="town=a", interval=(0.75, 0.85), **settled),
+        row(0.6, segment="town=b", interval=(0.55, 0.65), **settled),
+        row(0.5, segment="town=c", interval=(0.3, 0.7) if measure == "roc_auc" else (0.6, 0.7), **settled),
+        row(0.1, segment="town=a", version="2", **settled),
+        row(0.1, segment="town=a", end=0, **settled),
+        row(None, segment="town=d", **settled),
+    ]
+
+    [verdict] = verdicts(fall, *rows).values()
+
+    assert verdict.cause is not None
+    assert verdict.cause.columns == ("segment", "value", "lower", "upper", "n")
+    assert [name for name, *_ in verdict.cause.rows] == names
 
 
 def test_a_verdict_names_the_cells_that_moved_or_the_segments_that_contribute() -> None:

@@ -47,7 +47,10 @@ def test_check_finds_no_fault_in_a_sound_configuration(bench: Bench, monitor: Mo
     done = monitor("check")
 
     assert (done.exit_code, done.stderr) == (0, "")
-    by_difference, summary = done.stdout.splitlines()
+    by_difference, *watched, summary = done.stdout.splitlines()
+    assert [line.removeprefix('model "late": ').split(":")[0] for line in watched] == [
+        "watched", "rules judged from the first cycle on", "rules judged later", "first settling", "expected",
+    ]  # fmt: skip
     assert by_difference.startswith('model "late": labels are counted by difference: each is read about ')
     assert summary == f"{bench.config}: 1 model, no faults, 0 warnings"
     assert not (bench.directory / "monitor.db").exists()
@@ -273,7 +276,9 @@ def test_a_replay_is_refused_while_a_daemon_has_the_run(bench: Bench, monitor: M
 def test_show_says_that_nothing_has_been_measured_yet(monitor: Monitor) -> None:
     done = monitor("show")
 
-    assert (done.exit_code, done.stdout) == (0, "nothing has been measured yet\n")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("late  cannot tell  No cycle has run yet")
+    assert done.stdout.endswith("\n\nnothing has been measured yet\n")
     assert json.loads(monitor("show", "--format", "json").stdout) == []
 
 
@@ -310,13 +315,14 @@ def test_csv_holds_what_json_holds(monitor: Monitor) -> None:
 def test_the_table_groups_measures_under_their_window(monitor: Monitor) -> None:
     monitor("cycle", "--as-of", AS_OF)
 
-    lines = monitor("show").stdout.splitlines()
+    lines = monitor("show").stdout.splitlines()[2:]
 
     headings = [line for line in lines if line and not line.startswith("  ")]
     assert headings == [
         "late, the log itself, as of 2024-03-04T00:00:00Z",
         "late, 1d to 2024-03-03T00:00:00Z, settled, coverage 100.0%, as of 2024-03-04T00:00:00Z",
         "late, 1d to 2024-03-04T00:00:00Z, as of 2024-03-04T00:00:00Z",
+        "late, 1d to 2024-03-04T00:00:00Z, nowcast, coverage 96.0%, as of 2024-03-04T00:00:00Z",
         "late, 1d to 2024-03-04T00:00:00Z, provisional, coverage 96.0%, as of 2024-03-04T00:00:00Z",
     ]
     assert lines[0].split() == ["measure", "subject", "value", "interval", "n", "note"]
@@ -335,6 +341,7 @@ def test_one_measure_is_a_line_for_each_window_and_revision(monitor: Monitor) ->
     assert lines[2].split("  ")[0] == "to"
     of_third = [line.split()[:4] for line in lines if line.startswith("2024-03-03")]
     assert [(line[1], line[3]) for line in of_third] == [
+        ("nowcast", "2024-03-03"),
         ("provisional", "2024-03-03"),
         ("settled", "2024-03-04"),
     ]
@@ -360,9 +367,30 @@ def test_filters_leave_what_was_asked_for(monitor: Monitor) -> None:
     assert shown("--measure", "ks_distance") == {("ks_distance", "score"), ("ks_distance", "feature:amount")}
     assert shown("--measure", "ks_distance", "--subject", "score") == {("ks_distance", "score")}
     assert shown("--measure", "records", "--subject", "", "--segment", "") == {("records", "")}
-    assert shown("--window", "1d", "--segment", "group=a") == set()
     assert shown("--measure", "records", "--model-version", "") == {("records", "")}
-    assert shown("--model-version", "v9") == shown("--history", "--model-version", "v9") == set()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--subject", "amuont"), '; did you mean "feature:amount"?'),
+        (("--subject", "feature:amount1"), '; did you mean "feature:amount"?'),
+        (("--model-version", "v9"), 'there is no version "v9": there is none'),
+        (("--history", "--model-version", "v9"), 'there is no version "v9": there is none'),
+        (("--segment", "group=a"), 'there is no segment "group=a": there is none'),
+        (("--measure", "roc_auc", "--subject", "score"), 'no measurement is of subject "score"'),
+    ],
+)
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_name_that_no_row_bears_is_answered_with_what_there_is(
+    monitor: Monitor, asked: tuple[str, ...], said: str, form: str
+) -> None:
+    monitor("cycle", "--as-of", AS_OF)
+
+    done = monitor("show", "--format", form, *asked)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert said in done.stderr
 
 
 def test_history_shows_all_revisions_and_as_of_what_was_known_then(monitor: Monitor) -> None:
@@ -374,17 +402,17 @@ def test_history_shows_all_revisions_and_as_of_what_was_known_then(monitor: Moni
         plain = [row for row in rows if row["against"] is None]
         return [(row["window_end"][8:10], row["as_of"][8:10], row["truth"]) for row in plain]
 
-    of_third = [("03", "03", "provisional"), ("03", "04", "settled")]
+    of_third = [("03", "03", "nowcast"), ("03", "03", "provisional"), ("03", "04", "settled")]
     assert [row for row in kept("--history") if row[0] == "03"] == of_third
-    assert [row for row in kept("--as-of", "2024-03-03T12:00") if row[0] == "03"] == of_third[:1]
-    assert [row for row in kept("--as-of", "2024-03-04") if row[0] == "03"] == of_third[1:]
-    assert [row for row in kept("--history", "--as-of", "2024-03-03T12:00") if row[0] == "03"] == of_third[:1]
+    assert [row for row in kept("--as-of", "2024-03-03T12:00") if row[0] == "03"] == of_third[:2]
+    assert [row for row in kept("--as-of", "2024-03-04") if row[0] == "03"] == of_third[2:]
+    assert [row for row in kept("--history", "--as-of", "2024-03-03T12:00") if row[0] == "03"] == of_third[:2]
 
 
 def test_runs_are_shown_apart(monitor: Monitor) -> None:
     monitor("replay", "--from", to_iso(START), "--to", AS_OF, "--run", "other")
 
-    assert monitor("show").stdout == "nothing has been measured yet\n"
+    assert monitor("show").stdout.endswith("\nnothing has been measured yet\n")
     assert "accuracy" in monitor("show", "--run", "other").stdout
 
 

@@ -45,8 +45,9 @@ ASKED = ("--model", "late", "--rule", "busy", "--by", "ada", "--why", "a campaig
 
 
 def test_alerts_are_a_table_with_the_value_and_its_limit(monitor: Monitor) -> None:
-    head, line = monitor().stdout.splitlines()
+    verdict, _, head, line = monitor().stdout.splitlines()
 
+    assert verdict.split()[:2] == ["late", "needed"]
     assert head.split()[:4] == ["severity", "state", "model", "rule"]
     assert line.split()[:4] == ["critical", "firing", "late", "busy"]
     assert "50" in line.split()

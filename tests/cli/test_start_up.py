@@ -93,7 +93,7 @@ def test_importing_imports_nothing_that_is_needed_later_if_at_all(module: str, n
     "command",
     [
         ("init", "--url", "sqlite:///log.db", "--predictions", "predictions"), ("check",),
-        ("cycle", "--as-of", "2024-03-04"), ("show",), ("alerts",), ("export", "kept.csv"),
+        ("cycle", "--as-of", "2024-03-04"), ("show",), ("status",), ("alerts",), ("export", "kept.csv"),
         ("export", "kept.parquet"),
     ],
     ids=" ".join,

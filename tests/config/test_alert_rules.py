@@ -28,9 +28,9 @@ def rule(file: File, text: str, *tables: str) -> Rule:
 def test_a_model_without_rules_has_those_that_suit_it(file: File) -> None:
     assert list(rules(file)) == ["log_stopped", "volume"]
     assert list(rules(file, LABELS, REFERENCE, CONTROL)) == [
-        "log_stopped", "labels_stopped", "volume", "performance", "score_shift", "prediction_shift",
-        "label_shift", "feature_shift", "missing_values", "invalid_values", "unseen_values",
-        "invalid_labels", "label_delay", "control_group", "sample_ratio",
+        "log_stopped", "labels_stopped", "volume", "performance", "performance_nowcast", "score_shift",
+        "prediction_shift", "label_shift", "feature_shift", "feature_far_off", "missing_values",
+        "invalid_values", "unseen_values", "invalid_labels", "label_delay", "control_group", "sample_ratio",
     ]  # fmt: skip
 
 
@@ -60,6 +60,33 @@ def test_performance_is_judged_against_the_reference_by_a_bound(
     found = rules(file, LABELS, REFERENCE, task=task)["performance"]
 
     assert (found.measure, found.condition, found.truth) == (measure, condition, "settled")
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_performance_is_judged_on_the_labels_so_far_too_on_the_longest_window(file: File, task: str) -> None:
+    found = rules(file, LABELS, REFERENCE, task=task, keys='windows = ["30d", "1d", "7d"]')
+    settled, nowcast = found["performance"], found["performance_nowcast"]
+
+    assert (settled.window, nowcast.window, nowcast.truth) == ("7d", "30d", "nowcast")
+    assert (settled.severity, nowcast.severity) == (Severity.CRITICAL, Severity.WARNING)
+    assert (nowcast.measure, nowcast.condition) == (settled.measure, settled.condition)
+
+
+def test_one_feature_far_off_is_an_alert_of_its_own(file: File) -> None:
+    found = rules(file, REFERENCE)["feature_far_off"]
+
+    assert (found.subject, found.features, found.severity) == ("feature:*", "each", Severity.WARNING)
+    assert found.condition == Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.25))
+
+
+def test_what_comes_back_within_a_week_is_one_alert_but_not_what_has_stopped(file: File) -> None:
+    found = rules(file, LABELS, REFERENCE, CONTROL).values()
+
+    at_once = [rule.name for rule in found if rule.keep_firing_for == 0]
+    assert {rule.keep_firing_for for rule in found} == {0, 7 * DAY}
+    assert at_once == [
+        "log_stopped", "labels_stopped", "invalid_labels", "label_delay", "control_group", "sample_ratio",
+    ]  # fmt: skip
 
 
 def test_own_rules_take_the_place_of_the_default_ones_unless_these_are_asked_for(file: File) -> None:

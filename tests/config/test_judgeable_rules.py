@@ -61,8 +61,8 @@ def test_default_rules_can_be_judged(file: File, tables: tuple[str, ...], task: 
 def test_performance_against_references_of_versions_is_named(file: File) -> None:
     found = never(file, LABELS, OF_VERSIONS, version=True)
 
-    assert list(found) == ["performance"]
-    assert found["performance"].endswith('write it with a number as limit, or against = "28d"')
+    assert list(found) == ["performance", "performance_nowcast"]
+    assert all(why.endswith('write it with a number as limit, or against = "28d"') for why in found.values())
 
 
 def test_a_volume_whose_earlier_weeks_lie_beyond_the_horizon_is_named(file: File) -> None:
@@ -96,6 +96,11 @@ def test_a_volume_whose_earlier_weeks_lie_beyond_the_horizon_is_named(file: File
             (REFERENCE, LABELS),
             rule("stability_index", 'above = 1\nsubject = "label"\ntruth = "provisional"'),
             "once they are settled",
+        ),
+        (
+            (LABELS,),
+            rule("ks_separation", 'below = 0.3\ntruth = "nowcast"'),
+            "the whole model alone has nowcasts, of accuracy",
         ),
         (
             (REFERENCE, LABELS),
@@ -133,6 +138,10 @@ def test_a_bound_of_a_sum_that_has_none_of_its_own_is_named(file: File) -> None:
 
     assert "no interval" in never(file, LABELS, sure, task="regression")["own"]
     assert never(file, LABELS, rule("sum_of_squared_errors"), task="regression") == {}
+
+
+def test_a_rule_on_the_nowcast_of_the_whole_can_be_judged(file: File) -> None:
+    assert never(file, LABELS, rule("accuracy", 'below = 0.3\ntruth = "nowcast"')) == {}
 
 
 @pytest.mark.parametrize("measure", ["label_delay_p90", "late_visible_labels"])

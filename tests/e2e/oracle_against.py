@@ -37,7 +37,7 @@ def differences(
         grows = (
             measure.total or measure.unit is Unit.RECORDS or row.measure.endswith(("_critical", "_p_value"))
         )
-        headline = measure.family is Family.PERFORMANCE and measure.headline
+        headline = measure.compared or (measure.family is Family.PERFORMANCE and measure.headline)
         told = measure.family in FAMILIES if every else headline and row.measurement.interval is not None
         if told and not grows and key in then:
             found[key] = less(now[key], then[key])

@@ -32,6 +32,8 @@ NOT_RECOMPUTED = {
             "panes_waiting",
             "longest_wait",
             "labels_counted_whole",
+            "settling_age",
+            "next_settling",
         ),
         "tells what a cycle did and left to do, not what the log holds",
     ),

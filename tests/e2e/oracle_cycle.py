@@ -146,7 +146,7 @@ class WindowOracle:
 
     def compare(self, rows: Rows) -> None:
         """Compare all rows of the window, truth by truth."""
-        for truth in {row.truth for row in rows}:
+        for truth in {row.truth for row in rows} - {Truth.NOWCAST}:  # weighed: held by an oracle of their own
             found = [row for row in rows if row.truth is truth and not row.against]
             self._strata(found)
             plain = [row for row in found if row.version is None and row.segment is None]
@@ -188,6 +188,7 @@ class WindowOracle:
             moved = oracle_shift.of_labels(log, log.reference, self.told) if settled else {}
             return self._labelled_whole(with_arms=with_arms) | moved
         found = oracle_shift.of_records(log, self.known, self.sides) | oracle_values.of_values(self.sides)
+        found |= dict(oracle_shift.of_log_delays(self.known))
         found["unusual_names", ""] = Expected(0.0, n=len(self.known))
         args = self.window.name, self.span, self.as_of, self.run.first_as_of
         return found | oracle_shift.of_volume(log, *args)

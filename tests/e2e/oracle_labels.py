@@ -25,7 +25,8 @@ def performance(log: Log, told: pd.DataFrame, *, whole: bool) -> dict[Key, Expec
 
 def of_labels(log: Log, told: pd.DataFrame, *, delays: bool) -> dict[Key, Expected]:
     """Coverage and oddities of the labels; a version's or an arm's are not told their delays."""
-    return dict(_quality(log, told)) | (dict(_delays(log, told)) if delays else {})
+    of_whole = dict(_delays(log, told)) | dict(_by_predicted(log, told)) if delays else {}
+    return dict(_quality(log, told)) | of_whole
 
 
 def _quality(log: Log, told: pd.DataFrame) -> Found:
@@ -43,6 +44,12 @@ def _quality(log: Log, told: pd.DataFrame) -> Found:
     }
     for name, counted in counts.items():
         yield (name, ""), Expected(float(counted.sum()), n=n)
+
+
+def _by_predicted(log: Log, told: pd.DataFrame) -> Found:
+    for at, name in enumerate(log.classes):
+        predicted = told[told["said"] == at]
+        yield ("coverage", f"class:{name}"), rate(int(predicted["known"].sum()), len(predicted))
 
 
 def _delays(log: Log, told: pd.DataFrame) -> Found:

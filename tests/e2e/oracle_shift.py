@@ -15,6 +15,7 @@ from oracle import (
     TOLERANCE,
     Expected,
     Floats,
+    Found,
     How,
     Key,
     Log,
@@ -71,6 +72,18 @@ def of_records(log: Log, rows: pd.DataFrame, sides: Mapping[str, Sides]) -> dict
         ("unlogged_records", ""): Expected(float(rows["logged_at"].isna().sum()), n=n),
     }
     return found | of_faulty_values(sides, n) | of_shift(sides)
+
+
+def of_log_delays(rows: pd.DataFrame) -> Found:
+    """How late rows are logged: of the whole alone."""
+    logged = rows[rows["logged_at"].notna()]
+    delays = (logged["logged_at"] - logged["event_time"]).sort_values().to_numpy(dtype=float) / 1e6
+    for name, share in (("log_delay_median", 0.5), ("log_delay_p90", 0.9)):
+        if len(delays) == 0:
+            yield (name, ""), NONE
+            continue
+        rank = math.ceil(share * len(delays))
+        yield (name, ""), Expected(max(0.0, float(delays[rank - 1])), How.ABOVE, len(delays))
 
 
 def of_faulty_values(sides: Mapping[str, Sides], n: int) -> dict[Key, Expected]:

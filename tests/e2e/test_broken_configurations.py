@@ -30,7 +30,7 @@ OTHERS = (
 COMMANDS = (
     ("check", "--offline"), ("check", "--offline", "--format", "json"), ("check",), ("check", "--explain"),
     ("run",), ("cycle", "--as-of", "2024-03-03"), ("cycle", "--dry-run", "--as-of", "2024-03-03"),
-    ("show",), ("show", "--all"), ("alerts",), ("export-rules",), ("migrate",),
+    ("show",), ("show", "--all"), ("status",), ("alerts",), ("export-rules",), ("migrate",),
     ("backtest", "--from", "2024-03-01", "--to", "2024-03-02"),
 )  # fmt: skip
 CHEAP = (("check", "--offline"), ("show",), ("export-rules",))

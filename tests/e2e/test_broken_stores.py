@@ -42,7 +42,7 @@ COMMANDS = (
     ("cycle", *NEXT), ("cycle", *NEXT), ("cycle", *NEXT, "--dry-run"), ("check",), ("run",), ("migrate",),
     ("replay", "--run", "live", *SPAN, to_iso(END + DAY)), ("backtest", *SPAN, to_iso(END)),
     ("recount", "--model", "late", "--from", to_iso(END - DAY), "--to", to_iso(END)),
-    ("forget", "--model", "late", "--yes"), ("alerts", "ack", *OF_ALERT), ACCEPTED,
+    ("forget", "--model", "late", "--yes"), ("alerts", "ack", *OF_ALERT), ACCEPTED, ("status",),
 )  # fmt: skip
 NOT_DELIVERED = COMMANDS[14]  # nobody takes the notice of a cycle
 

@@ -274,6 +274,7 @@ def test_commands_and_the_page_of_metrics_show_names_of_hostile_rows(bench: Benc
         ["show", "--all"],
         ["show", "--all", "--format", "json"],
         ["show", "--all", "--format", "csv"],
+        ["status"],
         ["check"],
     ):
         done = CliRunner().invoke(main, [*command, *config])

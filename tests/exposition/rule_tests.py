@@ -16,18 +16,22 @@ from monitor.exposition import prometheus_rules as itself
 from monitor.exposition.forwarding import (
     AlertingRule,
     Forwarding,
+    leads_somewhere,
     quoted,
     stale_after,
     unjudged_after,
 )
-from monitor.exposition.names import ALERT_FIRING, AS_OF, PREFIX, RULE_SERIES
+from monitor.exposition.names import ALERT_FIRING, ALERT_SAID, AS_OF, PREFIX, RULE_SERIES
 from monitor.exposition.plain_yaml import Plain, as_yaml
-from monitor.exposition.prometheus_rules import ALERT, forwarded, unknown
+from monitor.exposition.prometheus_rules import ALERT, alert_name, forwarded, unknown
 from monitor.specs.model import ModelSpec
 
 _LONGEST_STEP = 5 * MINUTE  # a series is seen for so long
 _MOST_STEPS = 1_000  # promtool takes seconds for so many
+_SAID = "(said)"
+_OF_ALERT = ("model", "rule", "version", "segment", "window", "subject")
 _LIFE = 10  # steps before something happens
+_LOOKED_UP = re.compile(r"\{\{ with .*? \| query \}\}.*?\{\{ else \}\}(.*)\{\{ end \}\}", re.DOTALL)
 _TEMPLATE = re.compile(r'\{\{ (?:\$labels\.(\w+)|"\{\{") \}\}')
 _A, _B = "a:9839", "b:9839"  # two replicas
 _Labels = Mapping[str, str]
@@ -68,16 +72,21 @@ class _Bench:
         """The series that tells of which moment a model's measurements speak."""
         return self.series(AS_OF, values, instance, model=model.name)
 
-    def forwarded(self, model: ModelSpec, rule: Rule) -> Plain:
-        """The alert that is expected of a rule."""
-        return self.expected(forwarded(model, rule, self.how), _labels(model, rule))
+    def said(self, labels: _Labels, text: str, values: str, instance: str = _A) -> Plain:
+        """The series of what an alert says."""
+        own = {name: value for name, value in labels.items() if name in _OF_ALERT}
+        return self.series(ALERT_SAID, values, instance, **own, text=text)
 
-    def expected(self, alert: AlertingRule, labels: _Labels) -> Plain:
-        """An alert that is expected: of a series with these labels."""
+    def forwarded(self, model: ModelSpec, rule: Rule, text: str | None = None) -> Plain:
+        """The alert that is expected of a rule; it says this text."""
+        return self.expected(forwarded(model, rule, self.how), _labels(model, rule), text)
+
+    def expected(self, alert: AlertingRule, labels: _Labels, text: str | None = None) -> Plain:
+        """An alert that is expected: of a series with these labels; it says this text."""
         there = {**labels, "job": self.how.job}
         whole = there | {name: _filled(text, there) for name, text in alert.labels.items()}
         told = {name: value for name, value in whole.items() if value}
-        notes = {name: _filled(text, there) for name, text in alert.annotations.items()}
+        notes = {name: _filled(note, there, text) for name, note in alert.annotations.items()}
         return {"exp_labels": told, "exp_annotations": notes}
 
 
@@ -90,6 +99,7 @@ def exported_with_tests(
     assert done.exit_code == 0, done.output
     how = export_rules.make_context("export-rules", given).params
     how = {name: how[name] for name in Forwarding.__dataclass_fields__ if name in how}
+    how["runbook"] = how["runbook"] if leads_somewhere(how["runbook"]) else ""
     models = settings_of(config, env or {}).models
     (directory / "tests.yaml").write_text(
         tests_text(models, Forwarding(**how), "rules.yaml"), encoding="utf-8"
@@ -139,8 +149,11 @@ def _labels(model: ModelSpec, rule: Rule) -> dict[str, str]:
     }
 
 
-def _filled(text: str, labels: _Labels) -> str:
-    """Template with its labels, as Prometheus fills it in."""
+def _filled(text: str, labels: _Labels, said: str | None = None) -> str:
+    """Template with its labels and what is looked up, as Prometheus fills it in."""
+    text = _LOOKED_UP.sub(lambda found: found[1] if said is None else _SAID, text)
+    if said is not None and _SAID in text:
+        return _filled(text, labels).replace(_SAID, said)
     return _TEMPLATE.sub(lambda found: labels.get(found[1], "") if found[1] else "{{", text)
 
 
@@ -187,6 +200,7 @@ def _of_model(bench: _Bench, model: ModelSpec) -> Iterator[_Case]:
     if not model.rules:
         return
     yield _all_fire(bench, model)
+    yield _says(bench, model, model.rules[0])
     yield from _dies(bench, model, model.rules[0])
     yield from _replicas(bench, model, model.rules[0])
 
@@ -207,7 +221,8 @@ def _healthy(bench: _Bench, model: ModelSpec) -> _Case:
             for rule in model.rules
         ),
     ]
-    return _Case(f"{model.name}: all is well", series, [(end, name, []) for name in (ALERT, *itself.ITSELF)])
+    names = {ALERT, *(alert_name(rule.name) for rule in model.rules)}
+    return _Case(f"{model.name}: all is well", series, [(end, name, []) for name in (*names, *itself.ITSELF)])
 
 
 def _in_trouble(bench: _Bench, model: ModelSpec) -> _Case:
@@ -235,12 +250,38 @@ def _all_fire(bench: _Bench, model: ModelSpec) -> _Case:
         *(bench.firing(_labels(model, rule), f"1x{end}") for rule in model.rules),
         bench.firing(added, f"1x{end}"),
     ]
-    expected = [*alerts, bench.expected(unknown(bench.models, bench.how), added)]
-    return _Case(f"{model.name}: every rule fires, also an unknown one", series, [(end, ALERT, expected)])
+    expected: dict[str, list[Plain]] = {ALERT: [bench.expected(unknown(bench.models, bench.how), added)]}
+    for rule, alert in zip(model.rules, alerts, strict=True):
+        expected.setdefault(alert_name(rule.name), []).append(alert)
+    checks = [(end, name, of_name) for name, of_name in expected.items()]
+    return _Case(f"{model.name}: every rule fires, also an unknown one", series, checks)
+
+
+def _says(bench: _Bench, model: ModelSpec, rule: Rule) -> _Case:
+    """Of what an alert said the newest; nothing of what another one says; kept once nobody answers."""
+    labels, end = _labels(model, rule), 2 * _LIFE
+    other = labels | {"segment": f"{labels['segment']}x"}
+    series = [
+        bench.series("up", f"1x{_LIFE} 0x{_LIFE}"),
+        bench.as_of(model, f"1000x{_LIFE} stale"),
+        bench.firing(labels, f"1x{_LIFE} stale"),
+        bench.said(labels, "value 0.3, limit 0.25", "1000x4 stale"),
+        bench.said(labels, 'value 0.42, limit 0.25; cell "<{{ $value }}"', f"_x4 2000x{_LIFE - 5} stale"),
+        bench.said(labels, "value 0.1 of a replica that lags", f"500x{_LIFE} stale", _B),
+        bench.said(other, "value 0.9", f"9000x{_LIFE} stale"),
+    ]
+    told = [
+        bench.forwarded(model, rule, text)
+        for text in ("value 0.3, limit 0.25", 'value 0.42, limit 0.25; cell "<{{ $value }}"')
+    ]
+    name = alert_name(rule.name)
+    checks = [(2, name, told[:1]), (_LIFE, name, told[1:]), (end - 1, name, told[1:])]
+    return _Case(f"{model.name}: an alert says what was said of it last", series, checks)
 
 
 def _dies(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
-    how, labels, still = bench.how, _labels(model, rule), [bench.forwarded(model, rule)]
+    name, how, labels = alert_name(rule.name), bench.how, _labels(model, rule)
+    still = [bench.forwarded(model, rule)]
     word, keep, down = (bench.steps(one) for one in (how.last_word, how.keep_firing_for, how.down_after))
     end = _LIFE + word + keep + 3
     yield _Case(
@@ -251,11 +292,11 @@ def _dies(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
             bench.firing(labels, f"1x{_LIFE} stale"),
         ],
         [
-            (_LIFE + 1, ALERT, still),
-            (_LIFE + down + 2, ALERT, still),
+            (_LIFE + 1, name, still),
+            (_LIFE + down + 2, name, still),
             _down(bench, _LIFE + down + 2),
-            (_LIFE + word - 1, ALERT, still),
-            (end, ALERT, []),
+            (_LIFE + word - 1, name, still),
+            (end, name, []),
         ],
     )
     back = _LIFE + down + 4
@@ -267,12 +308,12 @@ def _dies(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
             bench.as_of(model, f"1000+1x{_LIFE} stale _x{down + 1} 2000+1x{end}"),
             bench.firing(labels, f"1x{_LIFE} stale"),
         ],
-        [(back - 1, ALERT, still), (end, ALERT, []), (end, itself.DOWN, [])],
+        [(back - 1, name, still), (end, name, []), (end, itself.DOWN, [])],
     )
 
 
 def _replicas(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
-    labels, one = _labels(model, rule), [bench.forwarded(model, rule)]
+    name, labels, one = alert_name(rule.name), _labels(model, rule), [bench.forwarded(model, rule)]
     end = _LIFE + bench.steps(bench.how.keep_firing_for) + 3
     both = [bench.series("up", f"1x{end}"), bench.series("up", f"1x{end}", _B)]
     times = [bench.as_of(model, f"2000x{end}"), bench.as_of(model, f"1000x{end}", _B)]
@@ -280,22 +321,22 @@ def _replicas(bench: _Bench, model: ModelSpec, rule: Rule) -> Iterator[_Case]:
     yield _Case(
         f"{model.name}: two replicas, one lags, one alert",
         [*both, *times, newer, older],
-        [(_LIFE, ALERT, one), (end, ALERT, one)],
+        [(_LIFE, name, one), (end, name, one)],
     )
     yield _Case(
         f"{model.name}: what only the newer replica has fires",
         [*both, *times, newer],
-        [(_LIFE, ALERT, one)],
+        [(_LIFE, name, one)],
     )
     yield _Case(
         f"{model.name}: what only the lagging replica has does not fire",
         [*both, *times, older],
-        [(_LIFE, ALERT, [])],
+        [(_LIFE, name, [])],
     )
     yield _Case(
         f"{model.name}: over on the newer replica, the lagging one has it still",
         [*both, *times, bench.firing(labels, f"1x{_LIFE} stale"), older],
-        [(_LIFE, ALERT, one), (end, ALERT, [])],
+        [(_LIFE, name, one), (end, name, [])],
     )
 
 
@@ -322,6 +363,6 @@ def _no_data(bench: _Bench, model: ModelSpec) -> _Case:
             (_LIFE + wait + 2, itself.NO_DATA, lost),
             (limit - 1, itself.NEVER_RAN, []),
             (limit + 2, itself.NEVER_RAN, [bench.expected(alerts[itself.NEVER_RAN], own)]),
-            (end, ALERT, []),
+            (end, alert_name(name), []),
         ],
     )

@@ -62,6 +62,25 @@ def test_a_firing_alert_is_one_with_all_its_labels() -> None:
     assert found["model_monitor_alert_pending"] == []
 
 
+def test_what_a_firing_alert_says_is_shown_with_the_moment_it_was_judged() -> None:
+    labels = {
+        "model": "late",
+        "rule": "moved",
+        "version": "",
+        "segment": "",
+        "window": "7d",
+        "subject": "feature:temp_f",
+        "text": "feature:temp_f, stability_index 0.200 (minor), n 100",
+    }
+
+    assert shown(ALERT)["model_monitor_alert_said_timestamp_seconds"] == [(labels, ALERT.judged_at / 1e6)]
+    kept = replace(ALERT, clear_since=AS_OF)
+    ((labels, _),) = shown(kept)["model_monitor_alert_said_timestamp_seconds"]
+    assert "n 100; clear since " in labels["text"]
+    pending = replace(ALERT, state=State.PENDING)
+    assert shown(pending)["model_monitor_alert_said_timestamp_seconds"] == []
+
+
 def test_a_pending_alert_does_not_fire_and_one_that_is_over_is_gone() -> None:
     pending = replace(ALERT, state=State.PENDING, fired_at=None)
     over = replace(ALERT, state=State.RESOLVED, resolved_at=AS_OF, ended=Ended.CLEARED)

@@ -15,7 +15,8 @@ from monitor.cli import main
 from monitor.config.load import settings_of
 from monitor.core.measurement import Reason
 from monitor.exposition.forwarding import Forwarding
-from monitor.exposition.prometheus_rules import ITSELF, OWN_RULE, rules_text
+from monitor.exposition.prometheus_rules import ALERT as OWN_ALERT
+from monitor.exposition.prometheus_rules import ITSELF, OWN_RULE, alert_name, rules_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.specs.model import ModelSpec
 
@@ -81,6 +82,7 @@ def test_that_channels_tell_of_the_same_alerts_is_warned_of_beside_the_rules(tmp
 
     assert done.stderr == (
         'warning: [[notify]] tells of alerts of "late": where Prometheus has these rules they arrive twice\n'
+        "warning: alerts lead to no runbook: give --runbook https://…\n"
     )
     assert done.stdout.startswith("# Written by")
 
@@ -109,6 +111,8 @@ def test_the_tests_that_are_written_pass(rules: Path) -> None:
             '(model_monitor_alert_firing{job="monitor"}',
             "the monitor dies",
         ),
+        ("topk(1, last_over_time(", "bottomk(1, last_over_time(", "says what was said of it last"),
+        ("subject=%q}[20m]", "subject=~%q}[1m]", "says what was said of it last"),
         ("max without (instance, pod) (", "max without (pod) (", "two replicas, one lags, one alert"),
         ('absent(up{job="monitor"} == 1)', 'up{job="monitor"} == 0', "no monitor was ever there"),
         ('unless on (job, instance) (up{job="monitor"} == 1)', "", "over on the newer replica"),
@@ -175,7 +179,31 @@ def test_a_models_own_runbook_wins_and_what_prometheus_cannot_fill_in_is_left_ou
     assert "It moved" not in text
     assert 'runbook_url: "https://wiki/late"' in text
     assert """note: 'see {{ "{{" }} this }} of "it"'""" in text
-    assert 'summary: "late: moved {{ $labels.subject }}"' in text
+    assert "{{ else }}moved {{ $labels.subject }}{{ end }}" in text
+    assert "- alert: ModelMoved\n" in text
+
+
+def test_a_runbook_leads_somewhere_or_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(HEAD + model("late", options='runbook_url = "wiki/late"\n'), encoding="utf-8")
+
+    nowhere = exported(config, "--runbook", "docs/runbook.md")
+    somewhere = exported(config, "--runbook", "https://books.example/it")
+
+    assert 'give --runbook https://…: got "docs/runbook.md"' in nowhere.stderr
+    assert 'runbook_url of "late" leads nowhere' in nowhere.stderr
+    assert "runbook_url" not in nowhere.stdout
+    assert "https://books.example/it#log_stopped" in somewhere.stdout
+    assert "wiki/late" not in somewhere.stdout
+
+
+def test_the_name_of_an_alert_says_its_rule_and_is_none_of_the_monitors_own(tmp_path: Path) -> None:
+    text = rules_text(specs(tmp_path, model("late")), Forwarding())
+
+    assert {f"Model{''.join(part.capitalize() for part in name.split('_'))}" for name in NAMES} >= set(
+        re.findall(r"- alert: (Model(?!Monitor|Alert)\w+)", text)
+    )
+    assert all(alert_name(name) == OWN_ALERT for name in ("monitor_down", "monitor-no_data", "-", "_"))
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -110,8 +110,14 @@ def test_what_grows_with_the_records_is_not_compared() -> None:
 
     assert {"accuracy", "roc_auc", "mean_absolute_error", "profit_per_record"} <= compared
     assert set(MEANS.values()) <= compared
+    assert {"harmonic_class_accuracy", "error_rate", "gini"} <= compared
+    assert {"cohen_kappa_score", "lift_top_decile"} <= compared
     assert "profit" not in compared
     assert not any(BY_NAME[name].unit is Unit.RECORDS for name in compared)
+
+
+def test_the_textbooks_average_of_classes_is_a_headline() -> None:
+    assert BY_NAME["harmonic_class_accuracy"].headline
 
 
 sides = st.dictionaries(

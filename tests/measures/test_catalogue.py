@@ -68,6 +68,8 @@ def reading_of(task: Task) -> Reading:
     reading = replace(
         binary_reading(),
         task=task,
+        names=(("logged_at", "logged_at"),),
+        time_units=(*binary_reading().time_units, ("logged_at", "us")),
         numeric=("x",),
         categorical=("c",),
         arms=Arms(column="arm", control="control", treatment="treatment"),
@@ -87,6 +89,7 @@ def rows_of(task: Task, seed: int, n: int) -> pa.Table:
         "feature_x": pa.array(rng.normal(size=n), mask=rng.random(n) < 0.03),
         "feature_c": pa.array(rng.choice(["red", "green", "blue"], n).tolist()),
         "reported_at": pa.array(rng.integers(0, 10**11, n)),
+        "logged_at": pa.array(rng.integers(0, 10**9, n)),
         "arm": pa.array(rng.choice(["control", "treatment"], n).tolist()),
     }
     none = rng.random(n) < 0.1
@@ -113,7 +116,7 @@ def rows_of(task: Task, seed: int, n: int) -> pa.Table:
 
 @cache
 def example(task: Task) -> Example:
-    plain = rows_of(task, 1, 3000).drop_columns(["id", "event_time", "reported_at", "arm"])
+    plain = rows_of(task, 1, 3000).drop_columns(["id", "event_time", "reported_at", "logged_at", "arm"])
     reference, rows = reference_of(plain, reading_of(task)), rows_of(task, 2, 1400)
     return counted(reference, rows)
 

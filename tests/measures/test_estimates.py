@@ -268,3 +268,33 @@ def test_every_group_of_scores_holds_labels_and_groups_ascend() -> None:
     assert (np.diff(known.group) >= 0).all()
     assert len(known.rate) <= 61
     assert known.noise.min() > 0
+
+
+@pytest.mark.parametrize("only", ["0", "1"])
+def test_where_labels_come_for_some_predictions_estimates_are_those_of_these_records(only: str) -> None:
+    rng, counting = np.random.default_rng(8), binary_counting(threshold=0.5)  # an edge of the score's cells
+    rows, (window, _) = rows_of(*drawn(rng, 3000)), drawn(rng, 900)
+    taught = learned(counting, labels_part(rows, counting))
+    some = replace(counting, reading=replace(counting.reading, only_for=(only,)))
+
+    found, expected = (
+        by_name(estimates(how, taught, records_part(rows_of(scores), how), ASK))
+        for how, scores in ((some, window), (counting, window[(window >= 0.5) == (only == "1")]))
+    )
+
+    for name, measurement in expected.items():
+        assert found[name].n == measurement.n
+        assert found[name].value == pytest.approx(measurement.value)
+        assert found[name].reason == measurement.reason
+
+
+def test_of_some_predictions_of_a_column_nothing_is_estimated() -> None:
+    counting = counting_without_reference(
+        replace(binary_reading(), threshold=None, only_for=("0",), names=(("prediction", "decision"),))
+    )
+    scores, labels = drawn(np.random.default_rng(9), 1000)
+    rows = rows_of(scores, labels, (scores >= 0.5).astype(np.int64))
+
+    found = estimated(counting, rows, rows)
+
+    assert {one.reason for one in found.values()} == {Reason.NOT_CONFIGURED}

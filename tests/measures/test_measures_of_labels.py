@@ -12,8 +12,9 @@ from measure_states import binary_counting, binary_reading, by_name, labels_part
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.evaluate import label_quality, performance
-from monitor.measures.labels import label_delay, results
+from monitor.measures.labels import class_coverage, preferred_classes, results
 from monitor.measures.options import Options
+from monitor.measures.statistics.delays import within
 from monitor.records.counting import DELAY_EDGES, TALLY
 from monitor.records.reference import counting_without_reference
 from monitor.states.counters import Counters
@@ -81,7 +82,7 @@ def test_a_delay_beyond_the_last_edge_is_out_of_range() -> None:
     counts = np.zeros(len(DELAY_EDGES) + 1, dtype=np.int64)
     counts[-1] = 3
 
-    assert label_delay(DelayTable(DELAY_EDGES, counts), 0.5).reason is Reason.OUT_OF_RANGE
+    assert within(DelayTable(DELAY_EDGES, counts), 0.5, Reason.NO_LABELS).reason is Reason.OUT_OF_RANGE
 
 
 def test_labels_whose_delays_were_not_counted_say_so() -> None:
@@ -121,3 +122,34 @@ def test_empty_counters_have_no_records() -> None:
 
     assert found["coverage"].reason is Reason.NO_RECORDS
     assert found["labelled_records"].value == pytest.approx(0)
+
+
+def test_coverage_is_told_of_each_class_that_labels_come_for() -> None:
+    predicted = np.asarray([[1, 8, 5, 0], [3, 2, 1, 0]])
+
+    of_all, of_one = (list(class_coverage(("a", "b"), predicted, 0.95, only)) for only in ((), ("b",)))
+
+    found = [(result.subject, result.measurement.value) for result in of_all]
+    assert found == [("class:a", 0.75), ("class:b", 0.2)]
+    assert [result.subject for result in of_one] == ["class:b"]
+
+
+@pytest.mark.parametrize(
+    ("without", "labelled", "preferred"),
+    [
+        ([10, 480], [740, 20], ("a",)),
+        ([480, 10, 5], [20, 740, 400], ("b", "c")),
+        ([10, 480], [740, 380], ()),  # less than twice as often
+        ([2, 7], [8, 1], ()),  # too few to be sure
+        ([0, 1], [100_000, 0], ()),  # one record says nothing
+        ([100, 900], [0, 0], ()),  # nobody has a label
+        ([0, 0], [100, 0], ()),  # of one class alone
+        ([], [], ()),
+    ],
+)
+def test_classes_that_labels_come_for_are_surely_covered_twice_as_often(
+    without: list[int], labelled: list[int], preferred: tuple[str, ...]
+) -> None:
+    predicted = np.asarray([without, labelled], dtype=np.int64)
+
+    assert preferred_classes("abc"[: len(without)], predicted) == preferred

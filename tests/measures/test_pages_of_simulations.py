@@ -57,6 +57,22 @@ def test_intervals_of_rates_areas_errors_and_differences_hold_the_true_value(
     assert {name: share for name, share in held.items() if not 90 <= share <= 99} == {}
 
 
+def test_nowcasts_are_near_to_what_all_labels_give_and_their_intervals_hold_the_true_value(
+    benchmark_module: Any,
+) -> None:
+    sim = benchmark_module("sim_nowcast")
+    counting = sim.counting_without_reference(sim.READING)
+
+    tallies = sim.simulated(sim.Case(0.2, "positives thirty times slower", 100), 25, counting)
+
+    rare = tallies["base_rate"]
+    raw, told = (abs(float(np.mean(side))) for side in (rare.raw, rare.told))
+    assert raw > 0.04
+    assert told < raw / 5
+    held = {name: float(np.mean(tally.held)) for name, tally in tallies.items()}
+    assert {name: share for name, share in held.items() if share < 0.75} == {}
+
+
 def test_the_simulation_writes_a_page_with_a_line_for_each_measure(
     benchmark_module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,6 @@ def test_the_largest_blocks_are_as_large_as_their_layouts_say() -> None:
     assert sizes["volume"] == 5
     assert 4_000 < sizes["score"] <= 4_099
     assert (sizes["feature:x"], sizes["feature:c"], sizes["moments"]) == (255, 258, 16)  # of two numbers
-    assert (sizes["tally"], sizes["delays"], sizes["confusion"], sizes["losses"]) == (8, 2 * 2_039, 9, 16)
+    assert (sizes["tally"], sizes["delays"], sizes["confusion"], sizes["losses"]) == (8, 2 * 2_039, 9, 32)
     assert 8_000 < sizes["scores"] <= 8_192
     assert 15_000 < paired <= 23_000

@@ -12,6 +12,8 @@ from memory import MemorySource
 from picking import only
 from synthetic import READING, START, Monitored, labels_of, monitored_of
 
+from monitor.alerts.phrases import said
+from monitor.alerts.rules import Condition, Limit, Rule
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.shift import DISTANCE_ROWS
@@ -234,6 +236,32 @@ def test_a_fall_against_the_week_before_names_its_segment(
     assert table(found(rows, "segment_contribution", "previous"))["segment"][0] == "town=b"
 
 
+def test_a_fall_of_ranking_alone_names_the_segment_that_is_surely_worst(fresh_store: SqlStore) -> None:
+    """Town b errs no more often than before, but where it is most certain: accuracy has not fallen."""
+    rows = rows_of(21)
+    wrong = (rows["town"] == "b") & (rows["event"] >= START + 14 * DAY)
+    wrong &= (rows["score"] >= 0.5) != (rows["late"] == 1)
+    rows.loc[wrong, "score"] = np.where(rows.loc[wrong, "score"] >= 0.5, 127 / 128, 1 / 128)
+    rule = Rule(
+        name="ranking",
+        measure="roc_auc",
+        condition=Condition(below=Limit(-0.01)),
+        window="7d",
+        truth=Truth.PROVISIONAL,
+        against="reference",
+    )
+    monitored = model(rows, fresh_store, "7d", rules=(rule,))
+
+    _, measured = monitored.cycle(START + 21 * DAY)
+
+    assert not [row for row in measured if row.measure == "segment_contribution"]
+    ((_, alert),) = fresh_store.alerts("late")
+    assert alert.breach.cause is not None
+    names = [str(name) for name, *_ in alert.breach.cause.rows]
+    assert (names[0], sorted(names)) == ("town=b", ["town=a", "town=b", "town=c"])
+    assert "; segment town=b is worst, 0." in said(rule, alert.series, alert.breach)
+
+
 def test_a_trailing_reference_is_the_same_weekdays_of_the_weeks_before(
     fresh_store: SqlStore, collapsed: pd.DataFrame
 ) -> None:
@@ -373,7 +401,7 @@ def test_without_the_family_there_is_no_shift_against_anything(
 
     for end in (START + 10 * DAY, START + 21 * DAY):
         _, rows = monitored.cycle(end)
-        assert {row.truth for row in rows if row.against} == {Truth.PROVISIONAL, Truth.SETTLED}
+        assert {row.truth for row in rows if row.against} == {*Truth} - {Truth.NONE}
 
 
 def test_segments_are_resampled_where_that_is_asked_for(

@@ -285,4 +285,4 @@ def test_classes_that_change_places_revise_a_kept_window(fresh_store: SqlStore) 
     shares = [
         (as_of, row.measurement.value) for _, as_of, row in history if row.window_end == START + 2 * DAY
     ]
-    assert shares[-2:] == [(START + 5 * DAY, 1.0), (START + 6 * DAY, 0.0)]
+    assert shares[-2:] == [(START + 4 * DAY, 1.0), (START + 6 * DAY, 0.0)]

@@ -1,7 +1,8 @@
 """A cycle whose lease ran out while it paused writes nothing after another process took the model over."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -118,3 +119,22 @@ def test_a_lease_is_renewed_between_chunks(
     assert len(others) > 1
     assert set(others) == {None}
     assert store.state("late").as_of == EARLIER
+
+
+def test_a_lease_is_renewed_between_pieces_of_a_long_search_for_labels(
+    store: SqlStore, source: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monitored_of(source, store, reading=WIDE).cycle(EARLIER)
+    others: list[int | None] = []
+    lease, relabelled = replace(expired(store), ttl=MINUTE), source.relabelled
+
+    def pieces(*spec: Any, **span: Any) -> Iterator[Any]:
+        for piece in relabelled(*spec, **span):
+            yield piece
+            others.append(store.claim("late", "b", MINUTE))
+
+    monkeypatch.setattr(source, "relabelled", pieces)
+    monitored_of(source, store, reading=WIDE).cycle(LATER, lease=lease)
+
+    assert others == [None, None]
+    assert store.state("late").as_of == LATER

@@ -11,8 +11,11 @@ import pytest
 from picking import only, picked
 from synthetic import READING, SPEC, START, Log, log_of, monitored_of, weekly
 
-from monitor.core.clock import DAY, HOUR, ticks
+from monitor.core.clock import DAY, HOUR, SECOND, ticks
+from monitor.core.typing import Ints
+from monitor.exposition.selection import expose
 from monitor.measures.rows import MeasurementRow, Truth
+from monitor.specs.model import Relation
 from monitor.store.adapter import SqlStore
 from monitor.windows.ends import window_of
 
@@ -51,7 +54,7 @@ def test_windows_settle_when_95_percent_of_what_will_come_is_there(fresh_store: 
     """Log-normal delays, median 12 h: 95 % are there after 32 h; 3 % never come and block nothing."""
     seen = watched(fresh_store, log_of(16), 16)
 
-    assert seen[0].as_of - START >= 3 * 30 * HOUR
+    assert seen[0].as_of == START + 3 * DAY  # heard for 1.5 times as long on the third day
     late = [one for one in seen if one.as_of >= START + 8 * DAY]
     assert len(late) == 9
     assert {one.warning for one in late} == {""}
@@ -73,17 +76,37 @@ def test_a_first_cycle_over_a_log_older_than_the_horizon_settles_windows(fresh_s
 
 
 def test_labels_that_never_come_block_nothing_even_when_they_are_many(fresh_store: SqlStore) -> None:
-    """The plateau is learnt once the log is as old as the horizon; before that nothing settles."""
-    log = log_of(18, never=0.4)
-    reading = replace(READING, horizon=10 * DAY)
+    """What panes of that age have reached is usual: from the first that are that old."""
+    seen = watched(fresh_store, log_of(18, never=0.4), 18)
 
-    seen = watched(fresh_store, log, 18, reading=reading)
-
-    assert seen[0].as_of - START >= 10 * DAY
+    assert seen[0].as_of == START + 3 * DAY
     assert seen[-1].as_of == START + 18 * DAY
     assert seen[-1].age <= 36 * HOUR
     assert seen[-1].coverage == pytest.approx(0.58, abs=0.06)
     assert {one.warning for one in seen} == {""}
+
+
+def five_to_forty_days(rng: np.random.Generator, event: Ints) -> Ints:
+    return rng.integers(5 * DAY, 40 * DAY, len(event))
+
+
+@pytest.mark.parametrize(
+    "horizon", [pytest.param(45, marks=pytest.mark.long), 72, pytest.param(107, marks=pytest.mark.long)]
+)
+def test_labels_up_to_forty_days_late_settle_within_65_days_whatever_the_horizon(
+    fresh_store: SqlStore, horizon: int
+) -> None:
+    """Delays of 5 to 40 days, and a quarter of the labels never comes."""
+    log = log_of(
+        66, per_day=48, never=0.24, delay=lambda rng, event: rng.integers(5 * DAY, 40 * DAY, len(event))
+    )
+    reading = replace(READING, horizon=horizon * DAY, pane=DAY)
+
+    seen = watched(fresh_store, log, 66, reading=reading, windows=(window_of("7d", DAY),))
+
+    assert START + 44 * DAY <= seen[0].as_of <= START + 65 * DAY
+    assert seen[0].coverage == pytest.approx(0.74, abs=0.08)
+    assert {one.warning for one in seen} <= {"", "partial"}
 
 
 def test_with_weekly_batches_no_window_settles_before_its_batch(fresh_store: SqlStore) -> None:
@@ -228,23 +251,73 @@ def test_when_the_feed_comes_back_windows_settle_again(fresh_store: SqlStore) ->
     assert all(one.coverage >= 0.9 for one in seen)
 
 
-def test_a_rare_class_holds_windows_back_until_the_log_is_as_old_as_the_horizon(
-    fresh_store: SqlStore,
-) -> None:
+def test_a_rare_class_has_the_delays_of_all_and_its_windows_say_so(fresh_store: SqlStore) -> None:
     log = log_of(12)
     few = np.arange(log.labels.num_rows) % 100 == 0
     labels = log.labels.set_column(3, "label", pa.array(np.where(few, "1", "0")))
-    reading = replace(READING, horizon=9 * DAY)
 
-    seen = watched(fresh_store, Log(log.predictions, labels), 12, reading=reading)
+    seen = watched(fresh_store, Log(log.predictions, labels), 12)
 
-    assert min(one.as_of for one in seen) in (START + 9 * DAY, START + 10 * DAY)
+    assert seen[0].as_of <= START + 3 * DAY
+    assert {one.warning for one in seen} == {"partial, few_delays", "few_delays"}
+    kept = [one for one in fresh_store.windows("late", START) if one.settled_as_of is not None]
+    assert {one.warning for one in kept} == {"few_delays"}
+
+
+@pytest.mark.parametrize("reported", [True, False])
+def test_with_settle_after_a_feed_that_stands_still_settles_nothing(
+    fresh_store: SqlStore, *, reported: bool
+) -> None:
+    """Also where nothing says when labels were reported: then the events say it that have one."""
+    labels = SPEC.labels if reported else Relation(table="labels")
+
+    seen = watched(fresh_store, stalled(14, 8), 14, settle_after=2 * DAY, labels=labels)
+
+    assert seen[-1].as_of == START + 14 * DAY
+    assert START + 7 * DAY <= max(one.end for one in seen) <= START + 8 * DAY
+    assert all(one.coverage >= 0.4 for one in seen)
 
 
 def test_settle_after_settles_at_a_fixed_age(fresh_store: SqlStore) -> None:
     seen = watched(fresh_store, log_of(6), 6, settle_after=4 * DAY)
 
     assert {one.age for one in seen if one.as_of > START + 5 * DAY} == {4 * DAY}
+
+
+def test_cycles_say_at_what_age_windows_settle_and_when_the_next_one_does(fresh_store: SqlStore) -> None:
+    monitored = monitored_of(log_of(6).source(), fresh_store, windows=ONE_DAY)
+    told = []
+
+    for as_of in ticks(START, START + 6 * DAY, DAY):
+        rows = monitored.cycle(as_of)[1]
+        age, moment = only(rows, "settling_age").measurement, only(rows, "next_settling")
+        settled = picked(rows, "accuracy", truth=Truth.SETTLED)
+        told.append((age.reason, bool(settled)))
+        assert moment.window == "1d"
+        because = moment.measurement.detail and moment.measurement.detail.rows[0][0]
+        assert (moment.measurement.value or 0) * SECOND > as_of
+
+    exposed = {
+        (one.family, one.labels): one.value for one in expose(monitored.model.spec, as_of, rows).series
+    }
+    whole = ("late", "", "")
+    assert exposed["model_monitor_next_settling_seconds", (*whole, "1d", "")] == moment.measurement.value
+    assert exposed["model_monitor_settling_age_seconds", (*whole, "", "")] == age.value
+    assert told[0] == ("too_few", False)
+    assert told[-1] == (None, True)
+    assert 30 * HOUR <= (age.value or 0) * SECOND <= 36 * HOUR
+    assert because == f"95% of each class's labels come within {round((age.value or 0) / 3_600)} hours"
+
+
+def test_while_the_feed_stands_still_cycles_say_that_it_cannot_be_known(fresh_store: SqlStore) -> None:
+    monitored = monitored_of(stalled(16, 9).source(), fresh_store, windows=ONE_DAY)
+    *_, rows = (monitored.cycle(as_of)[1] for as_of in ticks(START, START + 16 * DAY, DAY))
+
+    found = only(rows, "next_settling").measurement
+
+    assert found.reason == "not_settled"
+    assert found.detail is not None
+    assert str(found.detail.rows[0][0]).endswith("and the feed has reported nothing since 2024-01-09")
 
 
 def test_once_settled_a_window_stays_so_and_is_revised(new_store: NewStore) -> None:

@@ -12,7 +12,8 @@ from strategies import AS_OF, FIRST, PANES, Row, counting_of, record, table_of
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.records.count_records import cells_of, count_records
 from monitor.records.counting import Counting
-from monitor.records.labels.count_labels import count_labels, winning_labels
+from monitor.records.labels.count_labels import count_labels
+from monitor.records.labels.winning import winning_labels
 from monitor.records.pane import PanePart
 from monitor.records.rows import read_rows
 from monitor.records.tabulate import Table

@@ -7,7 +7,9 @@ from row_examples import row_of
 
 from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.worded import differs
 from monitor.show.details import explained, with_details
 from monitor.show.plain import Shown
 from monitor.show.table import as_table
@@ -69,8 +71,8 @@ def test_what_a_value_is_compared_with_stands_in_its_note(*, everything: bool) -
     text = as_table(PERFORMANCE, everything=everything)
 
     accuracy = line_of(text, "accuracy")
-    assert accuracy.split()[1:5] == ["0.71", "[0.7,", "0.72]", "900"]
-    note = "reference 0.731: -0.021 [-0.03, -0.012]; 28d (not_counted)"
+    assert accuracy.split()[1:6] == ["71.0", "%", "[70.0,", "72.0]", "900"]
+    note = "reference 73.1 %, difference −2.1 points [−3.0, −1.2]; 28d (not_counted)"
     assert accuracy.endswith(note)
     assert line_of(text, "segment_contribution").endswith("against reference: town=b")
 
@@ -78,7 +80,7 @@ def test_what_a_value_is_compared_with_stands_in_its_note(*, everything: bool) -
 def test_shift_against_an_earlier_window_stands_beside_that_against_the_reference() -> None:
     text = as_table(shown(*(one for _, _, one in SHIFT if one.subject == "feature:f4")))
 
-    assert line_of(text, "stability_index  ").endswith("previous 0.8")
+    assert line_of(text, "stability_index  ").endswith("band significant, previous 0.800")
 
 
 def test_one_measure_has_its_comparisons_in_a_note_too() -> None:
@@ -86,17 +88,36 @@ def test_one_measure_has_its_comparisons_in_a_note_too() -> None:
 
     text = as_table([one for one in [*PERFORMANCE, *later] if one[2].measure == "accuracy"])
 
-    told = [line for line in text.splitlines() if "0.71" in line]
+    told = [line for line in text.splitlines() if "71.0 %" in line]
     assert len(told) == 2
-    assert all("reference 0.731" in line for line in told)
+    assert all("reference 73.1 %" in line for line in told)
 
 
-def test_a_comparison_without_its_value_is_a_line_of_its_own() -> None:
+def test_a_difference_alone_stands_in_the_note_and_never_as_a_value() -> None:
     _, _, compared = PERFORMANCE[0]
     figure = replace(THEN, rows=((0.731, None, None, 5000),))
     bare = replace(compared, measurement=Measurement(value=0.02, n=9, detail=figure))
 
-    assert line_of(as_table(shown(bare)), "accuracy").endswith("against reference 0.731: +0.02")
+    words = line_of(as_table(shown(bare)), "accuracy").split(maxsplit=2)
+    assert words == ["accuracy", "9", "reference 73.1 %, difference +2.0 points"]
+
+
+@pytest.mark.parametrize("measure", [measure.name for measure in CATALOGUE])
+def test_no_difference_of_any_measure_is_shown_as_a_value(measure: str) -> None:
+    text = as_table(shown(row(measure, -0.05, "feature:age", against="reference")))
+    values = line_of(text, f"{measure} ").split("reference")[0]
+
+    assert ("difference" in text) == differs(measure, "reference")
+    assert not differs(measure, "reference") or "0.05" not in values.replace("−", "-")
+
+
+def test_a_missing_rate_is_never_negative() -> None:
+    now = row("missing_rate", 0.01, "feature:age", interval=Interval(0.0, 0.02))
+    less = row("missing_rate", -0.05, "feature:age", against="reference", interval=Interval(-0.06, -0.04))
+
+    told = line_of(as_table(shown(now, less)), "missing_rate")
+
+    assert told.endswith("1.0 %  [0.0, 2.0]  900  reference 6.0 %, difference −5.0 points [−6.0, −4.0]")
 
 
 def test_families_have_headings_where_there_are_several() -> None:
@@ -111,14 +132,14 @@ def test_the_fall_is_explained_first_then_the_most_shifted_subjects_and_the_curv
 
     titles = [line.strip() for line in text.splitlines() if line.startswith("  ") and line[2] != " "]
     assert titles == [
-        "stability_index feature:f4: 0.4, critical value 0.01",
-        "stability_index feature:f3: 0.3, critical value 0.01",
-        "stability_index feature:f2: 0.2, critical value 0.01",
-        "stability_index feature:f4: 0.8, critical value 0.01, against previous",
-        "stability_index feature:f3: 0.6, critical value 0.01, against previous",
-        "stability_index feature:f2: 0.4, critical value 0.01, against previous",
-        "segment_contribution: -0.019, against reference",
-        "roc_auc: 0.8",
+        "stability_index feature:f4: 0.400, critical value 0.010",
+        "stability_index feature:f3: 0.300, critical value 0.010",
+        "stability_index feature:f2: 0.200, critical value 0.010",
+        "stability_index feature:f4: 0.800, critical value 0.010, against previous",
+        "stability_index feature:f3: 0.600, critical value 0.010, against previous",
+        "stability_index feature:f2: 0.400, critical value 0.010, against previous",
+        "segment_contribution: −0.019, against reference",
+        "roc_auc: 0.800",
     ]
     assert line_of(text, "town=a").split() == ["town=a", "-0.002", "0.7", "-", "0.2", "0"]
     assert line_of(text, "…") == "… 29 more: --format json"

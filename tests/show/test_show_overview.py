@@ -49,6 +49,21 @@ def test_headlines_of_the_whole_and_the_most_shifted_features_are_shown_first() 
     ]
 
 
+def test_a_provisional_value_that_has_a_nowcast_is_left_to_all() -> None:
+    rows = [
+        shown("accuracy", 0.91, truth=Truth.PROVISIONAL),
+        shown("accuracy", 0.87, truth=Truth.NOWCAST),
+        shown("coverage", 0.5, truth=Truth.PROVISIONAL),
+        shown("accuracy", 0.89, truth=Truth.SETTLED),
+    ]
+
+    few, every = (words(as_table(rows, everything=everything)) for everything in (False, True))
+
+    assert sorted(line[1] for line in few if line[0] == "accuracy") == ["87.0", "89.0"]
+    assert [line[1] for line in few if line[0] == "coverage"] == ["50.0"]
+    assert sorted(line[1] for line in every if line[0] == "accuracy") == ["87.0", "89.0", "91.0"]
+
+
 def test_everything_is_shown_where_it_is_asked_for() -> None:
     lines = words(as_table(ROWS))
 

@@ -22,7 +22,7 @@ from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.model import Model
 from monitor.pipeline.windows.due import UNEVEN
-from monitor.pipeline.windows.log_rows import AGES, LATE, WAITING
+from monitor.pipeline.windows.log_rows import AGES, LATE, NEXT_SETTLING, SETTLING_AGE, WAITING
 from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import PanePart, Part
 from monitor.specs.reads import counted_ranges
@@ -312,14 +312,15 @@ def measured(app: App, as_of: int, since: int) -> list[MeasurementRow]:
 def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     """Committed rows of the newest windows, and the figures of the audit."""
     windows = {window.name: window for window in app.model(MODEL, as_of).spec.windows}
-    rows = [row for _, _, row in app.store.current(MODEL) if row.truth is not Truth.SETTLED]
+    history = (Truth.SETTLED, Truth.NOWCAST)  # stand on how late older labels were, too
+    rows = [row for _, _, row in app.store.current(MODEL) if row.truth not in history]
     newest = [
         replace(row, warning=row.warning.removesuffix(UNEVEN))  # of older delays too: history, as settling is
         for row in rows
         if row.window in windows and windows[row.window].start(row.window_end) >= since
-        if row.measure != "volume_ratio"  # whose earlier weeks may be frozen
+        if row.measure not in ("volume_ratio", NEXT_SETTLING)  # whose earlier weeks may be frozen; history
     ]
-    own = (*LATE, *WAITING, *AGES)  # tell what cycles saw, not what the log holds
+    own = (*LATE, *WAITING, *AGES, SETTLING_AGE)  # tell what cycles saw, not what the log holds
     whole = (row for row in rows if row.window == "" and row.version is None)
     figures = [row for row in whole if row.measure not in own]
     return sorted([*newest, *figures], key=repr)

@@ -104,10 +104,15 @@ def of_truth(seen: list[Seen], truth_of: Truth) -> list[Seen]:
 
 
 def require_close(seen: list[Seen]) -> None:
-    """Settled values are close to what turns out to be true, and there are some."""
+    """Settled values are close to what turns out to be true, and there are some.
+
+    Where a class has too few delays of its own they say so, and are off by 0.075 at most.
+    """
     settled = of_truth(seen, Truth.SETTLED)
-    assert settled != []
-    assert [one for one in settled if abs(one.error) > one.bound] == []
+    sure = [one for one in settled if one.row.warning != "few_delays"]
+    assert sure != []
+    assert [one for one in sure if abs(one.error) > one.bound] == []
+    assert [one for one in settled if abs(one.error * one.final) > 0.075] == []
 
 
 LOGS = {
@@ -140,7 +145,7 @@ def test_settled_values_are_close_to_the_final_ones_from_the_first_day_on(
     seen = list(watched(fresh_store, mix, days, horizon=horizon, window="2d"))
 
     require_close(seen)
-    assert {one.row.warning for one in of_truth(seen, Truth.SETTLED)} == {""}
+    assert {one.row.warning for one in of_truth(seen, Truth.SETTLED)} <= {"", "few_delays"}
 
 
 def test_defaults_that_take_a_month_settle_truly_and_their_provisional_rate_says_that_it_is_wrong(

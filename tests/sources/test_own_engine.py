@@ -8,13 +8,23 @@ import numpy as np
 import own_engine
 import pyarrow as pa
 import pytest
-from flight_models import LABEL_COLUMNS, PREDICTIONS, READING, START, counted, counting_of, model_of
+from flight_models import (
+    LABEL_COLUMNS,
+    PREDICTIONS,
+    READING,
+    START,
+    counted,
+    counted_labels,
+    counting_of,
+    model_of,
+)
 from made_databases import Made, Rows, into_sqlite
 from source_databases import Database, whole
 
 from monitor.advice.explain import explain_model
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceError
+from monitor.records.reading import Reading
 from monitor.records.rows import times
 from monitor.sources import PushedSource, SqlSource
 from monitor.specs.model import ModelSpec
@@ -169,17 +179,28 @@ def test_odd_names_are_quoted(made: Made) -> None:
     assert {one["feature:per%cent ü"] for one in found.values()} == {"UA", "it's", "ü %s", None}
 
 
-def test_panes_are_counted_as_on_any_engine(made: Made, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "reading",
+    [READING, replace(READING, words=(("0", "1"), ("1", "0"))), replace(READING, only_for=("1",))],
+    ids=["plain", "words", "only for some"],
+)
+def test_panes_are_counted_as_on_any_engine(made: Made, tmp_path: Path, reading: Reading) -> None:
     model = filled(made)
     path = tmp_path / "other"
     other = Made(f"sqlite:///{path}", into_sqlite(path))
     filled(other)
     span = [(START, START + DAY)]
 
-    found, same = (one.source().records(model, span) for one in (made, other))
-    other.opened[0].close()
+    found, same = (
+        (one.source().records(model, span), one.source().labelled(model, span)) for one in (made, other)
+    )
+    for source in other.opened:
+        source.close()
 
-    assert counted(found) == counted(same)
+    for count, there, here in zip((counted, counted_labels), found, same, strict=True):
+        parts = count(there, reading)
+        assert parts == count(here, reading)
+        assert any(part.records for part in parts)
 
 
 def test_a_session_sees_one_state_or_says_that_it_does_not(made: Made) -> None:

@@ -37,6 +37,7 @@ READING = Reading(
     numeric=("temp", "wind"),
     categorical=("carrier", "flag"),
     labelled=True,
+    names=(("logged_at", "logged_at"),),
     horizon=2 * HOUR,
 )
 SLICED = replace(
@@ -45,6 +46,12 @@ SLICED = replace(
     arms=Arms(column="arm", control="a", treatment="b"),
     serving=Serving(column="serving", values=("1",)),
     segments=("carrier",),
+)
+WORDED = replace(
+    SLICED,
+    threshold=None,
+    words=(("", "0"), ("no", "0"), ("yes", "1")),
+    names=(("logged_at", "logged_at"),),
 )
 _TYPES = {
     pa.int64(): "bigint",
@@ -88,6 +95,7 @@ def log(n: int = 3_000, seed: int = 0, *, repeats: int = 60) -> pa.Table:
             "score": numbers(np.round(rng.random(n), 2)),
             "temp": numbers(rng.normal(10.0, 7.0, n)),
             "wind": numbers(np.exp(rng.normal(0.0, 3.0, n))),
+            "decision": texts("yes", "no", "1", "1.0", "never", ""),
             "carrier": texts("UA", "AA", "1.0", "1", "true", "rare", "never seen", "it's", ""),
             "flag": pa.array(rng.random(n) < 0.3, mask=rng.random(n) < 0.05),
             "version": texts("v-1", "v-2", "1", "1.0"),
@@ -100,6 +108,7 @@ def log(n: int = 3_000, seed: int = 0, *, repeats: int = 60) -> pa.Table:
 def roles(reading: Reading) -> dict[str, str]:
     """Columns by role."""
     named = {name: name for name in ("id", "event_time", "logged_at", "score")}
+    named |= {"prediction": "decision"} if reading.threshold is None else {}
     return named | ({"version": "version"} if reading.versioned else {})
 
 
@@ -271,7 +280,7 @@ def test_another_database_does_not_count(tmp_path: Path) -> None:
         open_source(spec)
 
 
-@pytest.mark.parametrize("reading", [READING, SLICED], ids=["whole", "sliced"])
+@pytest.mark.parametrize("reading", [READING, SLICED, WORDED], ids=["whole", "sliced", "worded"])
 @pytest.mark.parametrize("repeats", [0, 60])
 def test_what_is_counted_there_is_what_is_counted_here(
     engine: Engine, reading: Reading, repeats: int

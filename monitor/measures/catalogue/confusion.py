@@ -26,6 +26,7 @@ CONFUSION_ROWS = (
         "1 - `accuracy`: share of labelled records whose predicted class is not the actual one.",
         direction=Direction.LOWER,
         source="scikit-learn `zero_one_loss`",
+        compared=True,
     ),
     _row(
         "majority_accuracy",
@@ -163,6 +164,7 @@ CONFUSION_ROWS = (
         "records right and of one class: `undefined`.",
         unit=Unit.PLAIN,
         source="scikit-learn `cohen_kappa_score`; Cohen (1960), Educ. Psychol. Meas. 20:37",
+        compared=True,
     ),
     _resampled(
         "average_class_accuracy",
@@ -178,6 +180,7 @@ CONFUSION_ROWS = (
             "Kelleher, Mac Namee & D'Arcy (2015), Fundamentals of Machine Learning for Predictive Data "
             "Analytics, ch. 8"
         ),
+        headline=True,
     ),
     _row(
         "absent_classes",

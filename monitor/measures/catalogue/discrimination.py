@@ -115,6 +115,7 @@ DISCRIMINATION_ROWS = (
         unit=Unit.PLAIN,
         interval="that of `roc_auc`",
         source="Gini index of the ROC curve; Hand & Till (2001), Machine Learning 45:171",
+        compared=True,
     ),
     _row(
         "ks_separation_critical",

@@ -48,6 +48,7 @@ GAIN_ROWS = (
         unit=Unit.PLAIN,
         interval=_BOOTSTRAP,
         source=_TEXTBOOK,
+        compared=True,
         bootstrap=True,
     ),
     _higher(

@@ -12,7 +12,8 @@ _delay = partial(_row, unit=Unit.SECONDS, direction=Direction.LOWER, needs_time=
 LABEL_ROWS = (
     _row(
         "coverage",
-        "Share of the records that have a label.",
+        "Share of the records that have a label; of a classifier also of those predicted as each class, "
+        "subject `class:NAME`. With `labels.only_for` the records of other predictions are not among them.",
         direction=Direction.HIGHER,
         interval="Wilson",
         source="Wilson (1927), JASA 22:209",
@@ -36,7 +37,11 @@ LABEL_ROWS = (
         headline=True,
         rate=True,
     ),
-    _fault("stale_labels", "Records with a label reported more than the horizon after their event time."),
+    _fault(
+        "stale_labels",
+        "Records with a label reported more than the horizon after their event time: "
+        "only those seen while their pane still lay within the horizon, so mostly 0.",
+    ),
     _fault("early_labels", "Labels reported before their event time."),
     _delay(
         "label_delay_median",

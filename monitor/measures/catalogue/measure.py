@@ -108,7 +108,10 @@ class Measure:
     source
         of the definition or the interval.
     headline
-        exposed by default for the whole model, measured of strata.
+        exposed by default for the whole model, measured of strata; of performance also compared with the
+        reference.
+    compared
+        compared with the reference too, though it is no headline.
     needs_labels
         False: it can be had before labels are in.
     needs_time
@@ -153,6 +156,7 @@ class Measure:
     interval: str | None = None
     source: str = ""
     headline: bool = False
+    compared: bool = False
     needs_labels: bool = False
     needs_time: str = ""
     critical: str | None = None

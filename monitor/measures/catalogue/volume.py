@@ -6,6 +6,12 @@ from monitor.measures.catalogue.measure import Direction, Exposure, Family, Meas
 
 _row = partial(Measure, family=Family.VOLUME)
 _count = partial(_row, unit=Unit.RECORDS, direction=Direction.LOWER)
+_delay = partial(_row, unit=Unit.SECONDS, direction=Direction.LOWER, needs_time="logged_at", whole_only=True)
+_TO_THE_LOG = (
+    "Time from the event to the log (`logged_at`) within which {share} of the records were logged: the "
+    "upper edge of its cell, above the exact value by at most the resolution (the cell's width, 1 %). "
+    "Records logged before their event count as 1 s. Without a column `logged_at`: `not_counted`."
+)
 
 VOLUME_ROWS = (
     _row(
@@ -41,6 +47,8 @@ VOLUME_ROWS = (
         "and a hash. Records of versions beyond the 1,000 with most records in a pane too: they are `other`.",
         headline=True,
     ),
+    _delay("log_delay_median", _TO_THE_LOG.format(share="half"), headline=True),
+    _delay("log_delay_p90", _TO_THE_LOG.format(share="90 %")),
 )
 
 
@@ -105,6 +113,23 @@ LOG_ROWS = (
         "of the newest pane that holds a labelled record: at best as old as labels are late; where none is "
         "labelled, less the oldest event.",
         unit=Unit.SECONDS,
+    ),
+    _of_log(
+        "settling_age",
+        "Age at which windows settle: by the delays of labels so far each class then has `settled_share` of "
+        "the labels that will come; or `settle_after`. `too_few`: the feed was not heard for long enough, "
+        "1.5 times that age or the horizon.",
+        unit=Unit.SECONDS,
+        direction=Direction.NONE,
+    ),
+    _of_log(
+        "next_settling",
+        "Moment at which the next window of its kind is expected to settle: Unix time. Delays that are still "
+        "to be seen can move it on; the detail says why then. `not_settled`: it cannot be known, and the "
+        "detail says why.",
+        unit=Unit.SECONDS,
+        direction=Direction.NONE,
+        moment=True,
     ),
     _of_log(
         "version_first_seen_timestamp",

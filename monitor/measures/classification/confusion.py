@@ -121,7 +121,7 @@ def results(confusion: Confusion, options: Options, rng: np.random.Generator | N
     wanted = _wanted(options.families, whole=options.whole)
     subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(confusion.classes)}
     yield from _rates(margins, wanted, subjects, options)
-    amounts = _amounts(confusion.classes, options.profit) if options.profit else None
+    amounts = amounts_of(confusion.classes, options.profit) if options.profit else None
     sums = draws(confusion, amounts, resamples, rng or np.random.default_rng(0))
     yield from _resampled(sums, wanted, list(subjects.values()), options)
     if "absent_classes" in wanted:
@@ -197,7 +197,8 @@ def _cells(confusion: Confusion, n: int) -> Iterator[Result]:
                 yield Result("confusion_records", subject, Measurement(value=float(count), n=n))
 
 
-def _amounts(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
+def amounts_of(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
+    """Amount of a record by actual and predicted class, *unseen* the last of each."""
     place = {name: at for at, name in enumerate(classes)}
     amounts = np.zeros((len(classes) + 1, len(classes) + 1))
     for (actual, predicted), amount in profit.items():

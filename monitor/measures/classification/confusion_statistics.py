@@ -4,7 +4,7 @@ Averages leave classes without a record out: their recall, precision and F are s
 nothing to the sums, and they are not counted among the classes. Divisions by 0 are silenced by the caller.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -65,10 +65,23 @@ def draws(confusion: Confusion, amounts: Floats | None, resamples: int, rng: np.
     side = len(confusion.counts)
     cells = np.flatnonzero(confusion.counts)
     counts = confusion.counts.ravel()[cells]
+    n = int(counts.sum())
+    return sums_of(_blocks(counts, n, resamples, rng), cells, side, amounts, n)
+
+
+def sums_of(blocks: Iterable[Floats], cells: Ints, side: int, amounts: Floats | None, n: int) -> Draws:
+    """Sums of blocks of counts that stand for draws, each of shape (cells, draws).
+
+    Parameters
+    ----------
+    cells
+        places of the counts in the flat matrix, ascending.
+    side, amounts, n
+        of the matrix; of a record of each of its cells; records.
+    """
     amount = None if amounts is None else amounts.ravel()[cells]
     sums = _dense_sums if side <= _SMALL_SIDE else _sparse_sums
-    n = int(counts.sum())
-    parts = [sums(block, cells, side, amount) for block in _blocks(counts, n, resamples, rng)]
+    parts = [sums(block, cells, side, amount) for block in blocks]
     actual, predicted, right, profit = (
         parts[0] if len(parts) == 1 else (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
     )

@@ -17,6 +17,7 @@ from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.records.pane import Part
 from monitor.records.rows import dated
+from monitor.specs.protocols import Lease
 from monitor.specs.reads import changed_records_range
 from monitor.specs.rows import ModelState, WaitingPane
 
@@ -60,7 +61,7 @@ def find_changes(
     state: ModelState,
     as_of: int,
     *,
-    token: int | None = None,
+    lease: Lease | None = None,
     by_difference: bool = True,
     write: bool = True,
 ) -> Changes:
@@ -70,6 +71,8 @@ def find_changes(
 
     Parameters
     ----------
+    lease
+        renewed while the search for labels is long, which writes under it.
     by_difference
         labels may be added to their panes.
     write
@@ -109,7 +112,7 @@ def find_changes(
         as_of,
         bounds,
         waiting=records_wait,
-        token=token,
+        lease=lease,
         by_difference=by_difference,
         write=write,
     )

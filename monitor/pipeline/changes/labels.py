@@ -13,13 +13,14 @@ import pyarrow as pa
 
 from monitor.core.typing import Bools, Ints
 from monitor.pipeline.changes.rows_seen import Overlap, Span, added_up, asked_before, late_rows, unseen_starts
+from monitor.pipeline.count import renew
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.records.checksum import checksum_of_moments
 from monitor.records.labels.count_labels import count_labels_twice
 from monitor.records.pane import Part
 from monitor.records.rows import Batches, dated, times
-from monitor.specs.protocols import OTHER_TIMES, Range
+from monitor.specs.protocols import OTHER_TIMES, Lease, Range
 from monitor.specs.reads import changed_labels_range
 from monitor.specs.rows import ModelState, WaitingPane
 
@@ -59,7 +60,7 @@ def find_labels(
     bounds: tuple[int, int],
     *,
     waiting: Collection[int],
-    token: int | None,
+    lease: Lease | None,
     by_difference: bool,
     write: bool,
 ) -> Relabelled:
@@ -83,7 +84,7 @@ def find_labels(
     span = Span(bounds, since, as_of, state.reported_cursor, asked_before(state, reading.tolerance))
     if not has_reported_at:
         span = Span(bounds, None, bounds[1], None)
-    differences = Differences(model, panes, state, span, waiting, token, write)
+    differences = Differences(model, panes, state, span, waiting, lease, write)
     if since is None or not has_reported_at or not by_difference:
         batches = model.source.changed_labels(spec, since=since, as_of=as_of, bounds=bounds)
     else:
@@ -123,6 +124,8 @@ class Differences:
         as the last search left it.
     waiting
         starts of panes that are counted whole anyway.
+    lease
+        renewed piece by piece.
     equal, other
         starts of the panes that now hold what a whole count would find, and of those that may not.
     counted
@@ -134,7 +137,7 @@ class Differences:
     state: ModelState
     span: Span
     waiting: Collection[int]
-    token: int | None
+    lease: Lease | None
     write: bool
     equal: set[int] = field(default_factory=set)
     other: set[int] = field(default_factory=set)
@@ -143,6 +146,7 @@ class Differences:
     def added(self, pieces: Iterator[tuple[Range, pa.Table]]) -> Batches:
         """Hand on the labels that were reported within each piece of time, which are added to their panes."""
         for piece, table in pieces:
+            renew(self.model, self.lease)
             yield self._add(piece, table)
 
     def _add(self, piece: Range, table: pa.Table) -> pa.Table:
@@ -198,6 +202,7 @@ class Differences:
         pairs = count_labels_twice(
             table, self.model.counting, panes=starts, since=newest, until=until, as_of=as_of
         )
-        moved = self.panes.move(pairs, as_of, token=self.token, write=self.write)
+        token = None if self.lease is None else self.lease.token
+        moved = self.panes.move(pairs, as_of, token=token, write=self.write)
         self.equal.update(moved)
         self.other.update(set(starts.tolist()) - moved)

@@ -23,6 +23,7 @@ from monitor.measures.options import Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift.label_shift import LABEL
 from monitor.measures.shift.stability_index import absent_results
+from monitor.pipeline.windows.selective import refused, unlike_reference
 from monitor.pipeline.windows.target import Target, folded_part
 from monitor.pipeline.windows.window_references import WindowReferences
 from monitor.records.counting import Counting
@@ -72,15 +73,17 @@ def accepted_spans(target: Target, part: Part) -> list[Earlier]:
 def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: Strata) -> list[MeasurementRow]:
     """Differences from the reference's performance, and the segment that contributes most to a fall.
 
-    None where the reference has no labels, or versions have references of their own: what a mixture of their
-    performances leads one to expect is not known. Cost: the reference is measured once.
+    Where labels come for some predictions only, and the reference's for all, no difference has a value:
+    ``selective_labels``. None where the reference has no labels, or versions have references of their own:
+    what a mixture of their performances leads one to expect is not known. Cost: the reference is measured
+    once.
 
     Parameters
     ----------
     rows
         performance of the whole.
     folded
-        labels part by stratum; of the whole alone there is no contribution.
+        labels part by stratum; of the whole alone, or of nothing, there is no contribution.
     """
     reference = target.model.reference
     if reference is None or target.model.version_references:
@@ -89,7 +92,11 @@ def against_reference(target: Target, rows: Iterable[MeasurementRow], folded: St
         ("performance", reference.labels), lambda: _performance(target, reference.labels, every=False)
     )
     figures = {key: figure for key, figure in then.items() if figure.value is not None}
-    differences = _differences(target, rows, figures, REFERENCE)
+    measured = list(rows)
+    differences = _differences(target, measured, figures, REFERENCE)
+    classes = unlike_reference(target, folded.get(WHOLE), measured[0].truth) if differences else ()
+    if classes:
+        return refused(differences, classes)
     fall = _fall(target, differences)
     if fall is None:
         return differences
@@ -175,6 +182,14 @@ def performance_against(
     return differences + _contribution(target, fall, *sides)
 
 
+def nowcast_against(
+    target: Target, rows: Iterable[MeasurementRow], then: Iterable[Result], against: str
+) -> list[MeasurementRow]:
+    """Differences of nowcasts from those of earlier spans."""
+    figures = {(result.measure, result.subject): result.measurement for result in then}
+    return _differences(target, rows, figures, against)
+
+
 def shift_against(target: Target, now: Counters, earlier: Earlier, then: Counters) -> list[MeasurementRow]:
     """Shift against the records of earlier spans, as against a reference."""
     counting, options = target.model.counting, target.options
@@ -198,6 +213,7 @@ def not_counted(
             replace(
                 row,
                 measurement=Measurement.absent(Reason.NOT_COUNTED, n=row.measurement.n),
+                warning=target.warning,
                 against=earlier.name,
             )
             for row in rows

@@ -6,38 +6,55 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.typing import Floats, Ints
+from monitor.measures.nowcast import depends
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
-from monitor.records.counting import DELAY_EDGES
+from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.pane import Part
+from monitor.specs.model import ModelSpec
 from monitor.specs.rows import ModelState, WaitingPane, WindowState
 from monitor.windows.ends import Window
+from monitor.windows.next_settling import Forecast, next_end, next_settling
 from monitor.windows.settling import (
+    HEARD_OF_AFTER,
     Ages,
     LabelledPanes,
     Settled,
     SettlingRule,
-    any_settles,
-    plateau,
     settled,
     settling_age,
     settling_ages,
     uneven,
+    usual_coverage,
 )
 
 UNEVEN = "uneven_labels"  # warning: labels of one class are ahead of those of another
+DELAY_BY_SCORE = "delay_by_score"  # warning: what nowcasts assume not
 _EDGES: Floats = np.asarray(DELAY_EDGES)
 
 
 @dataclass(frozen=True, slots=True)
 class Truths:
-    """All that decides whether windows are settled as of a moment; `reached` is the plateau of coverage."""
+    """All that decides whether windows are settled as of a moment, and what labels so far say.
+
+    Parameters
+    ----------
+    usual
+        the coverage that is normal.
+    spoken
+        moment up to which labels tell: as of now, unless the feed is silent for longer than ever. A feed that
+        reports once a week is silent on most days, and its curves are those of all days.
+    breach
+        warning of nowcasts, or empty: see `depends`.
+    """
 
     as_of: int
     panes: LabelledPanes
     ages: Ages
     rule: SettlingRule
-    reached: float
+    usual: float
+    spoken: int
+    breach: str = ""
 
     def of(self, window: Window, end: int) -> Settled:
         """Whether the window that ends at `end` is settled."""
@@ -45,17 +62,24 @@ class Truths:
 
     def of_span(self, start: int, end: int) -> Settled:
         """Whether the panes of [start, end) are settled."""
-        return settled((start, end), self.as_of, self.panes, self.ages, self.rule, self.reached)
+        return settled((start, end), self.as_of, self.panes, self.ages, self.rule, self.usual)
 
     def warning(self, window: Window, end: int) -> str:
         """What is said of the window that ends at `end` as long as it is not settled."""
         span = window.start(end), end
         return UNEVEN if uneven(span, self.panes, self.ages, self.rule, _EDGES) else ""
 
+    def next_settling(self, window: Window, newest: int | None, first: int) -> Forecast:
+        """When the window after the newest settled one, or the first that was counted, is to settle."""
+        known = int(self.panes.start.min(initial=self.as_of))
+        end = next_end(window, newest, max(first, known))
+        span = window.start(end), end
+        return next_settling(span, self.as_of, self.panes, self.ages, self.rule, self.usual)
+
     @property
     def age(self) -> int | None:
         """Age from which windows can settle."""
-        return settling_age(self.ages, self.rule)
+        return settling_age(self.panes, self.ages, self.rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,33 +124,55 @@ def truths(
     """
     spec, reading = model.spec, model.reading
     waiting_starts = {pane.start for pane in waiting}
-    heard = as_of if state.reported_cursor is None else min(as_of, state.reported_cursor)
+    labelled = panes.labelled(as_of, waiting_starts, overdue)
+    heard = min(as_of, _heard(panes, spec, state))
     rule = SettlingRule(
         share=spec.settled_share,
         after=spec.settle_after,
         horizon=reading.horizon,
         pane=reading.pane,
-        log_age=as_of - (as_of if state.oldest is None else state.oldest),
         heard=heard,
     )
     ages = settling_ages(
         panes.delays(heard, waiting_starts),
         _EDGES,
-        classes=max(1, len(reading.classes)),
         horizon=reading.horizon,
         share=spec.settled_share,
     )
-    labelled = panes.labelled(as_of, waiting_starts, overdue)
-    return Truths(as_of, labelled, ages, rule, plateau(labelled, ages, rule))
+    usual = usual_coverage(labelled, ages, rule)
+    spoken = min(as_of, heard + panes.delay_counts.longest_silence(heard))
+    breach = _breach(model.counting, panes, labelled, ages, rule)
+    return Truths(as_of, labelled, ages, rule, usual, spoken, breach)
+
+
+def _heard(panes: Panes, spec: ModelSpec, state: ModelState) -> int:
+    """Newest report of the label feed; 0 where there is none.
+
+    Without such a column a window that ends after the newest event with a label is taken for one that the
+    feed has not spoken of.
+    """
+    if state.reported_cursor is not None:
+        return state.reported_cursor
+    newest = panes.newest_event(Part.LABELS)
+    return 0 if newest is None else newest + int(HEARD_OF_AFTER * (spec.settle_after or 0))
+
+
+def _breach(counting: Counting, panes: Panes, labelled: LabelledPanes, ages: Ages, rule: SettlingRule) -> str:
+    """Whether delays depend on scores, by the panes that have settled. Cost: a block of each day."""
+    if not ages.curves or "delay_sums" not in counting.labels.by_name:
+        return ""
+    first = int(labelled.start.min(initial=rule.heard))
+    sums = panes.block(Part.LABELS, "delay_sums", first, rule.heard - rule.pane - ages.settled)
+    return DELAY_BY_SCORE if depends(counting.delay_sums(sums)) else ""
 
 
 def newest_settled_end(
     window: Window, newest: int, before: int | None, oldest: int, truth: Truths
 ) -> int | None:
     """Newest settled end; once settled it stays so."""
-    if not any_settles(truth.ages, truth.rule):
+    if truth.age is None:
         return before
-    end = window.newest_end(min(newest, truth.as_of - (truth.age or 0)))
+    end = window.newest_end(min(newest, truth.as_of - truth.age))
     while end > max(before or oldest, oldest):
         if truth.of(window, end) is not Settled.NO:
             return end

@@ -9,6 +9,7 @@ from monitor.measures.options import Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.caches import Estimates
 from monitor.pipeline.windows.calibration_maps import CalibrationMaps, calibration_maps
+from monitor.pipeline.windows.selective import preferred, refused
 from monitor.pipeline.windows.target import Target, folded_part
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
@@ -41,7 +42,9 @@ def estimate_error_rows(
     estimated = _estimates(target, labels, Truth.SETTLED, strata=False).get(WHOLE, [])
     errors = estimate_errors(estimated, realised)
     coverage = whole[0].coverage if whole else None
-    return [target.row(result, Truth.SETTLED, WHOLE, coverage) for result in errors]
+    made = [target.row(result, Truth.SETTLED, WHOLE, coverage) for result in errors]
+    classes = preferred(target.model.counting, labels[WHOLE])  # an estimate is of all predictions
+    return refused(made, classes) if classes else made
 
 
 def _estimates(target: Target, state: Strata, truth: Truth, *, strata: bool) -> Estimates:

@@ -8,6 +8,7 @@ from monitor.measures.options import Options, Result
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift import label_shift
 from monitor.measures.shift.cells import Expected
+from monitor.pipeline.windows.selective import refused, unlike_reference
 from monitor.pipeline.windows.target import Target, folded_part
 from monitor.pipeline.windows.window_references import window_references
 from monitor.records.counting import Counting
@@ -27,7 +28,8 @@ def label_shift_rows(
     if options is None:
         return []
     results = label_shift.results(_expected(target), _labels(target.model.counting, labels), options)
-    return _rows(target, results, coverage, "")
+    rows, classes = _rows(target, results, coverage, ""), unlike_reference(target, labels, truth)
+    return refused(rows, classes) if classes else rows
 
 
 def label_shift_against(

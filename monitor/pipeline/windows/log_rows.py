@@ -5,21 +5,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from monitor.core.clock import SECOND, to_iso
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.changes.dirty import Changes
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
+from monitor.pipeline.windows.due import Truths
 from monitor.records.pane import Part
 from monitor.specs.rows import Event, ModelState, WaitingPane
 from monitor.states.strata import NONE
+from monitor.windows.ends import Window
 from monitor.windows.fold import VERSIONS
+from monitor.windows.next_settling import BECAUSE, Forecast
 
 FIRST_SEEN = "version_first_seen"  # kind of event
 VERSION_SEEN = "version_first_seen_timestamp"
 LATE = ("late_visible_records", "late_visible_labels")
 WAITING = ("panes_waiting", "longest_wait", "labels_counted_whole")
 AGES = ("log_age", "label_age")
+SETTLING_AGE, NEXT_SETTLING = "settling_age", "next_settling"
 
 
 def late_rows(as_of: int, changes: Changes, before: Sequence[MeasurementRow]) -> tuple[MeasurementRow, ...]:
@@ -81,6 +85,25 @@ def age_rows(as_of: int, seen: Mapping[str, int | None]) -> list[MeasurementRow]
         log_row(as_of, name, absent if at is None else Measurement(max(0, as_of - at) / SECOND, n=0))
         for name, at in seen.items()
     ]
+
+
+def settling_rows(model: Model, as_of: int, truth: Truths) -> list[MeasurementRow]:
+    """Age from which windows settle; no row of models without labels."""
+    if not model.reading.labelled:
+        return []
+    measured = Measurement.absent(Reason.TOO_FEW, n=0)
+    if truth.age is not None:
+        measured = Measurement(truth.age / SECOND, n=0)
+    return [log_row(as_of, SETTLING_AGE, measured)]
+
+
+def next_settling_row(window: Window, newest: int, expected: Forecast) -> MeasurementRow:
+    """When the next window of a kind is expected to settle, beside the rows of the newest one."""
+    measured = Measurement.absent(Reason.NOT_SETTLED, n=0)
+    if expected.at is not None:
+        measured = Measurement(expected.at / SECOND, n=0)
+    measured = replace(measured, detail=Detail(BECAUSE, ((expected.because,),)))
+    return replace(log_row(newest, NEXT_SETTLING, measured), window=window.name)
 
 
 def newly_seen(model: Model, versions: Mapping[str, int], seen: Mapping[str, int], as_of: int) -> list[Event]:

@@ -12,6 +12,7 @@ from monitor.pipeline.caches import Caches, NewestSettled
 from monitor.pipeline.model import Model
 from monitor.pipeline.windows.against import REFERENCE
 from monitor.pipeline.windows.due import Due, Truths, due_windows, newest_settled_end, oldest_end
+from monitor.pipeline.windows.log_rows import next_settling_row
 from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import Part
 from monitor.specs.rows import ModelState, WindowState
@@ -19,7 +20,7 @@ from monitor.windows.ends import Window
 from monitor.windows.settling import Settled
 
 
-def watched_rows(measures: WindowMeasures, newest: int, warning: str) -> list[MeasurementRow]:
+def watched_rows(measures: WindowMeasures, newest: int, truths: Truths) -> list[MeasurementRow]:
     """What the rules on the newest window of a kind read, if it changed since they were judged last.
 
     Cost: nothing without rules; a window is measured again only where the panes behind it changed.
@@ -27,6 +28,8 @@ def watched_rows(measures: WindowMeasures, newest: int, warning: str) -> list[Me
     model, caches, window = measures.model, measures.caches, measures.window
     rows: list[MeasurementRow] = []
     changed = any(series.window == window.name for series in measures.accepted)  # panes of earlier windows
+    if any((rule.window, rule.truth) == (window.name, Truth.NOWCAST) for rule in model.spec.rules):
+        rows += measures.nowcasts(newest, truths)  # weights move with time: there is nothing to wait for
     for truth, part in ((Truth.NONE, Part.RECORDS), (Truth.PROVISIONAL, Part.LABELS)):
         rules = [rule for rule in model.spec.rules if (rule.window, rule.truth) == (window.name, truth)]
         if not rules:
@@ -35,7 +38,10 @@ def watched_rows(measures: WindowMeasures, newest: int, warning: str) -> list[Me
         judged = caches.is_judged(window.name, truth, (newest, seen, tuple(measures.accepted.values())))
         if judged and not changed and all(_is_of_window_alone(rule) for rule in rules):
             continue
-        rows += measures.records(newest) if part is Part.RECORDS else measures.labels(newest, truth, warning)
+        if part is Part.RECORDS:
+            rows += measures.records(newest)
+        else:
+            rows += measures.labels(newest, truth, truths.warning(window, newest))
     return rows
 
 
@@ -124,9 +130,9 @@ def measure_windows(
             model, caches, window, first, lacking, oldest_week, newest_settled, accepted
         )
         if newest > first and shown:
-            measured.current.extend(_current(measures, newest, truth))
+            measured.current.extend(_current(measures, newest, truth, first))
         elif newest > first:
-            measured.watched.extend(watched_rows(measures, newest, truth.warning(window, newest)))
+            measured.watched.extend(watched_rows(measures, newest, truth))
         due = due_windows(
             model, caches.panes, window, oldest=oldest, newest=newest, truth=truth, states=states
         )
@@ -146,18 +152,21 @@ def _newest_settled(
         return before
     end = newest_settled_end(window, newest, before.end if before else None, first, truth)
     if end is not None and (before is None or before.end != end):
-        return NewestSettled(end, _warning(truth.of(window, end)))
+        return NewestSettled(end, truth.of(window, end).warning)
     return before
 
 
-def _current(measures: WindowMeasures, newest: int, truth: Truths) -> list[MeasurementRow]:
+def _current(measures: WindowMeasures, newest: int, truth: Truths, first: int) -> list[MeasurementRow]:
     if not measures.model.reading.labelled:
         return measures.records(newest)
     warning = truth.warning(measures.window, newest)
     rows = measures.records(newest) + measures.labels(newest, Truth.PROVISIONAL, warning)
+    rows += measures.nowcasts(newest, truth)
     if measures.settled is not None:
         rows += measures.labels(measures.settled.end, Truth.SETTLED, measures.settled.warning)
-    return rows
+    settled = None if measures.settled is None else measures.settled.end
+    expected = truth.next_settling(measures.window, settled, first)
+    return [*rows, next_settling_row(measures.window, newest, expected)]
 
 
 def _kept_rows(
@@ -171,18 +180,16 @@ def _kept_rows(
     if not measures.model.reading.labelled:
         return rows
     if due.first or due.settles is not Settled.NO:
-        warning = _warning(due.settles) if settled else truths.warning(due.window, due.end)
+        warning = due.settles.warning if settled else truths.warning(due.window, due.end)
+        rows += [] if settled else measures.nowcasts(due.end, truths)
         return rows + measures.labels(due.end, truth, warning)
     if due.labels and measures.moved(due.end, last):
         kept = due.state.warning if due.state else ""
+        rows += [] if settled else measures.nowcasts(due.end, truths)
         return rows + measures.revised(
             due.end, truth, kept if settled else truths.warning(due.window, due.end)
         )
     return rows
-
-
-def _warning(settles: Settled) -> str:
-    return settles.value if settles is Settled.LOW_COVERAGE else ""
 
 
 def _last_kept(model: Model, window: Window, due: list[Due]) -> dict[int, list[MeasurementRow]]:
@@ -205,5 +212,5 @@ def _window_state(measures: WindowMeasures, due: Due, truth: Truths) -> WindowSt
         measured_as_of=truth.as_of,
         records_seen=panes.seen(Part.RECORDS, start, due.end) if records else before.records_seen,
         labels_seen=panes.seen(Part.LABELS, start, due.end),
-        warning=_warning(due.settles) or before.warning,
+        warning=due.settles.warning or before.warning,
     )

@@ -1,6 +1,6 @@
 """Windows to rows: fold, measure, and say what stands behind it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from monitor.alerts.rules import Acceptance, Series
@@ -17,15 +17,17 @@ from monitor.pipeline.windows.against import (
     accepted_spans,
     against_reference,
     not_counted,
+    nowcast_against,
     performance_against,
     quality_against_accepted,
     quality_against_reference,
     shift_against,
 )
 from monitor.pipeline.windows.by_day import by_day, independent
-from monitor.pipeline.windows.due import is_counted
+from monitor.pipeline.windows.due import Truths, is_counted
 from monitor.pipeline.windows.estimates import estimate_error_rows, estimate_rows
 from monitor.pipeline.windows.label_shift import label_shift_against, label_shift_rows
+from monitor.pipeline.windows.nowcast_rows import nowcast, nowcast_rows
 from monitor.pipeline.windows.target import Target, folded_part
 from monitor.pipeline.windows.window_references import window_references
 from monitor.records.counting import Counting
@@ -171,6 +173,19 @@ class WindowMeasures:
         rows += estimate_error_rows(target, rows, folded) if truth is Truth.SETTLED else []
         return [*rows, *self._against(target, Part.LABELS, truth, rows, folded[WHOLE])]
 
+    def nowcasts(self, end: int, truths: Truths) -> list[MeasurementRow]:
+        """Performance of the window that ends at `end` by the labels so far, weighed; also against others."""
+        target = self._target(end, truths.breach)
+        rows = nowcast_rows(target, truths)
+        compared: list[MeasurementRow] = []
+        for earlier, counted in self._earlier(target, Part.LABELS):
+            if not counted:
+                compared += not_counted(target, Part.LABELS, rows, earlier)
+            elif earlier.spans:
+                figures = nowcast(target, truths, earlier.spans)
+                compared += nowcast_against(target, rows, figures, earlier.name)
+        return independent(target, [*rows, *against_reference(target, rows, {}), *compared])
+
     def moved(self, end: int, kept: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""
         return moved(performance_values(self._target(end)), kept)
@@ -193,17 +208,22 @@ class WindowMeasures:
     ) -> list[MeasurementRow]:
         """What a window has to say against each of the earlier spans that are configured."""
         compared: list[MeasurementRow] = []
+        for earlier, counted in self._earlier(target, part):
+            if not counted:
+                compared += not_counted(target, part, rows, earlier)
+            elif earlier.spans:
+                compared += self._compared(target, part, truth, rows, now, earlier)
+        return independent(target, compared)
+
+    def _earlier(self, target: Target, part: Part) -> Iterator[tuple[Earlier, bool]]:
+        """Earlier spans that a window is compared with, and whether they were counted whole."""
         pane = self.model.reading.pane
         spans = [
             Earlier(name, tuple(earlier_spans(self.window, target.end, name, pane)))
             for name in self.model.spec.against
         ]
         for earlier in (*spans, *accepted_spans(target, part)):
-            if not all(self._counted(*span, frozen=True) for span in earlier.spans):
-                compared += not_counted(target, part, rows, earlier)
-            elif earlier.spans:
-                compared += self._compared(target, part, truth, rows, now, earlier)
-        return independent(target, compared)
+            yield earlier, all(self._counted(*span, frozen=True) for span in earlier.spans)
 
     def _compared(
         self,

@@ -1,6 +1,6 @@
 """Count the labels part of panes: coverage, label, confusion, scores, losses, errors, delays."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -8,9 +8,8 @@ import pyarrow as pa
 from monitor.core.clock import SECOND
 from monitor.core.typing import Bools, Floats, Ints
 from monitor.records.checksum import Bits, bits_of_numbers, bits_of_texts, checksum, mix
-from monitor.records.count_records import by_stratum, cells_of, newest_by_pane
+from monitor.records.count_records import by_stratum, newest_by_pane
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.dedupe import distinct, smallest
 from monitor.records.labels.error_terms import (
     WHOLE_ONLY,
     error_cells,
@@ -20,65 +19,30 @@ from monitor.records.labels.error_terms import (
     prediction_sums,
 )
 from monitor.records.labels.pairing import PAIRED, Predicted, challenger_of, class_cells, paired_cells
+from monitor.records.labels.winning import NEVER, WinningLabels, no_labels, winning_labels
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import ClassProbabilities, loss_terms, probabilities_of, probability_terms
-from monitor.records.reading import Reading, Task
-from monitor.records.rows import WinningRows, outputs_of, prediction_of, read_rows, score_of, times
+from monitor.records.rows import (
+    WinningRows,
+    is_labelled,
+    outputs_of,
+    predicted_classes,
+    prediction_of,
+    read_rows,
+    score_of,
+)
 from monitor.records.tabulate import Table
-from monitor.records.values import Categories, Numbers, categories, is_nan, numbers
+from monitor.records.values import Categories, Numbers
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid, lookup
 from monitor.states.strata import Stratum
 
 COUNTED_BY = 1  # another number wherever equal rows would be counted otherwise
-_OF_LABELS = ("label", "reported_at", "revision")
-_WHOLE_ONLY = frozenset({"delays", *WHOLE_ONLY, *PAIRED})
-_NEVER = np.iinfo(np.int64).max
-_NONE = np.iinfo(np.int64).min
+_WHOLE_ONLY = frozenset({"delays", "delay_sums", "predicted", *WHOLE_ONLY, *PAIRED})
 
 _Cells = tuple[Ints, Bools]
 _Terms = tuple[list[Floats], Bools]
 _CellTerms = tuple[Ints, list[Floats], Bools]
-
-
-@dataclass(frozen=True, slots=True)
-class WinningLabels:
-    """The winning label of each winning row.
-
-    Parameters
-    ----------
-    known
-        there is a label, and it is a value (of several classes it may be an unseen one).
-    cell
-        of the label's grid.
-    number
-        the label of a regression.
-    retracted, invalid
-        the winning label is NULL; is no value, or no class of the model.
-    corrections
-        different labels less one.
-    stale
-        1 where one was reported later than the horizon.
-    delay
-        microseconds from the event to the first report of a value; the largest int64 where unknown.
-    newest
-        last report; the smallest int64 where unknown.
-    """
-
-    known: Bools
-    cell: Ints
-    number: Numbers | None
-    retracted: Bools
-    invalid: Bools
-    corrections: Ints
-    stale: Ints
-    delay: Ints
-    newest: Ints
-
-    def take(self, rows: Ints) -> "WinningLabels":
-        """Labels of chosen rows."""
-        columns = {name: getattr(self, name)[rows] for name in WinningLabels.__slots__ if name != "number"}
-        return WinningLabels(number=None if self.number is None else self.number.take(rows), **columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +66,14 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
     panes
         int64 starts, ascending.
     """
-    rows = read_rows(table, counting, panes, as_of)
+    rows = labelled_rows(table, counting, panes, as_of)
     return _counted(table, rows, counting, np.full(len(panes), as_of))
+
+
+def labelled_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
+    """Winning rows of the records that the labels part holds: those that labels come for."""
+    rows = read_rows(table, counting, panes, as_of)
+    return rows.chosen(is_labelled(outputs_of(table, rows.rows), counting.reading))
 
 
 def count_labels_twice(
@@ -120,7 +90,7 @@ def count_labels_twice(
     until
         labels reported later are not known yet.
     """
-    rows = read_rows(table, counting, panes, as_of)
+    rows = labelled_rows(table, counting, panes, as_of)
     known_later = _counted(table, rows, counting, np.full_like(since, until))
     return list(zip(_counted(table, rows, counting, since), known_later, strict=True))
 
@@ -128,7 +98,7 @@ def count_labels_twice(
 def _counted(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints) -> list[PanePart]:
     """Parts of all panes, with the labels that were reported until a moment of each pane."""
     labels, known, terms = (
-        _no_labels(len(rows.rows)),
+        no_labels(len(rows.rows)),
         np.empty(0, np.int64),
         LabelTerms({}, {}, np.empty(0, bool)),
     )
@@ -136,6 +106,7 @@ def _counted(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints
         labels = winning_labels(table, rows, counting, until)
         known = np.flatnonzero(labels.known)
         terms = label_terms(outputs_of(table, rows.rows[known]), labels.take(known), counting)
+    predicted = _predicted(table, rows, counting)
     clipped = np.zeros(len(rows.rows), dtype=bool)
     clipped[known] = terms.clipped
     tally: list[Ints | Bools] = [
@@ -151,6 +122,8 @@ def _counted(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints
         tabulated.add_tallies("tally", tally)
         if counting.label is not None:
             tabulated.add("label", labels.cell)
+        if predicted is not None:
+            tabulated.add("predicted", labels.known * (len(counting.reading.classes) + 2) + predicted)
         labelled = tabulated.chosen(known)
         for block, (cell, mask) in terms.cells.items():
             labelled.add(block, cell, mask)
@@ -164,39 +137,11 @@ def _counted(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints
 
 def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
     """Facts of the labels part of each of the given panes, without its counters: what an audit compares."""
-    rows = read_rows(table, counting, panes, as_of)
-    labels = _no_labels(len(rows.rows))
+    rows = labelled_rows(table, counting, panes, as_of)
+    labels = no_labels(len(rows.rows))
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, np.full(len(panes), as_of))
     return _parts(table, rows, labels, [{} for _ in rows.panes])
-
-
-def winning_labels(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints) -> WinningLabels:
-    """Of several labels the highest revision, then the latest report, then the smallest value.
-
-    Parameters
-    ----------
-    until
-        int64 of each pane: labels reported later are not known.
-    """
-    roles = [name for name in _OF_LABELS if name in table.column_names]
-    held = np.flatnonzero(_holds_label(table, roles)[rows.member])
-    here, group = table.select(roles).take(pa.array(rows.member[held])), rows.group[held]
-    regression = counting.reading.task is Task.REGRESSION
-    value = numbers(here["label"]) if regression else categories(here["label"])
-    reported, revision = np.zeros((2, len(held)), dtype=np.int64)
-    if "revision" in roles:
-        revision = numbers(here["revision"]).rank()
-    if dated := "reported_at" in roles:
-        parsed = times(here, "reported_at", counting.reading)
-        reported = np.where(parsed.known, parsed.us, rows.event_time[group])
-    is_known = reported <= until[rows.pane[group]]
-    at = np.flatnonzero(is_known) if dated else np.arange(len(held))
-    keys = [-revision[at], -reported[at], value.rank()[at]]
-    best, _ = smallest(group[at], keys)
-    labels = _values_of(value.take(at[best]), group[at[best]], counting, len(rows.rows))
-    reports = _Reports(group[at], reported[at], ~_missing(value)[at], keys)
-    return _with_reports(labels, reports, rows, counting.reading, dated=dated)
 
 
 def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> LabelTerms:
@@ -223,14 +168,18 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
         valid = labels.known & (labels.cell < 2) & (cell < counting.score.regular)
         cells["scores"] = (labels.cell * counting.score.regular + cell, valid)
         if counting.probabilistic:
-            sums["losses"], clipped = _losses(score.values, labels.cell, valid)
+            (losses, _), clipped = _losses(score.values, labels.cell, valid)
+            cell_sums["losses"] = labels.cell, losses, valid
     if isinstance(prediction, Categories):
         cells |= _paired(chosen, score, prediction, labels, counting)
     found = probabilities_of(chosen, reading) if counting.probable else None
     if found is not None and counting.score is not None:
         actual = _position(labels, found, reading.classes)
-        held, sums["losses"], clipped = probability_terms(found, actual, labels.known, counting.score)
+        held, (losses, used), clipped = probability_terms(found, actual, labels.known, counting.score)
         cells |= held
+        cell_sums["losses"] = labels.cell, losses, used
+    ranked = labels.number or score
+    cell_sums |= _delay_terms(*cells["delays"], labels, ranked, counting.ranked)
     return LabelTerms(cells, sums, clipped, cell_sums)
 
 
@@ -243,7 +192,8 @@ def _paired(
         return {}
     of_class = labels.cell, labels.known & (labels.cell < len(classes))
     if not counting.scored:
-        return {"paired": class_cells(prediction, chosen["challenger"], of_class, classes)}
+        other_class = predicted_classes(chosen["challenger"], counting.reading)
+        return {"paired": class_cells(prediction, other_class, of_class, classes)}
     if counting.score is None or score is None or challenger.threshold is None:
         return {}
     champion = Predicted(score, prediction.positions(classes, -1))
@@ -251,88 +201,39 @@ def _paired(
     return paired_cells(counting.score, champion, other, of_class, probabilistic=counting.probabilistic)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reports:
-    """Every row that holds a label: its winner, when it was reported, whether it holds a value, its keys."""
-
-    group: Ints
-    reported: Ints
-    valued: Bools
-    keys: list[Ints]
-
-
-def _missing(value: Numbers | Categories) -> Bools:
-    return value.missing if isinstance(value, Numbers) else value.codes < 0
-
-
-def _holds_label(table: pa.Table, roles: list[str]) -> Bools:
-    """Rows that hold a label: a join without one gives nulls; a NULL label that was reported retracts."""
-    holds: Bools = np.zeros(table.num_rows, dtype=bool)
-    for role in roles:
-        holds |= np.asarray(table[role].is_valid().combine_chunks())
-    return holds
-
-
-def _no_labels(n: int) -> WinningLabels:
-    no, zero = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
-    return WinningLabels(no, zero, None, no, no, zero, zero, np.full(n, _NEVER), np.full(n, _NONE))
-
-
-def _values_of(value: Numbers | Categories, has: Ints, counting: Counting, n: int) -> WinningLabels:
-    """Labels of n rows, of which those numbered `has` have the values."""
-    if counting.label is None:
-        raise ValueError("labels are counted on a grid: the model has none")
-    there = np.zeros(n, dtype=bool)
-    there[has] = True
-    cell = np.full(n, counting.label.regular + 1)
-    cell[has] = cells_of(value, counting.label)
-    if isinstance(value, Categories):
-        cell[has[_no_class(value, cell[has] == counting.label.regular, counting.reading.task)]] += 2
-    number = None
-    if isinstance(value, Numbers):
-        number = Numbers(np.zeros(n), ~there)
-        number.values[has], number.missing[has] = value.values, value.missing
-    missing, invalid = cell == counting.label.regular + 1, cell == counting.label.regular + 2
-    return replace(
-        _no_labels(n),
-        known=~missing & ~invalid,
-        cell=cell,
-        number=number,
-        retracted=there & missing,
-        invalid=invalid,
-    )
-
-
-def _no_class(value: Categories, unseen: Bools, task: Task) -> Bools:
-    """Labels that are no class: of two classes every unseen one, of several an unseen NaN."""
-    if task is Task.BINARY or not unseen.any():
-        return unseen
-    return unseen & np.isin(value.codes, [at for at, level in enumerate(value.levels) if is_nan(level)])
-
-
-def _with_reports(
-    labels: WinningLabels, reports: _Reports, rows: WinningRows, reading: Reading, *, dated: bool
-) -> WinningLabels:
-    """Labels with what follows from all of their reports."""
-    n = len(rows.rows)
-    corrections = np.maximum(distinct(reports.group, reports.keys, n) - 1, 0)
-    if not dated:
-        return replace(labels, corrections=corrections)
-    first, newest = np.full(n, _NEVER), np.full(n, _NONE)
-    np.minimum.at(first, reports.group[reports.valued], reports.reported[reports.valued])
-    np.maximum.at(newest, reports.group, reports.reported)
-    delay = np.where(first == _NEVER, _NEVER, first - rows.event_time)
-    late = (newest != _NONE) & (newest - rows.event_time > reading.horizon)
-    return replace(labels, corrections=corrections, stale=late.astype(np.int64), delay=delay, newest=newest)
-
-
 def _delays(labels: WinningLabels, classes: int) -> _Cells:
     """Cells of the first labels' delays; the labels of a regression have one class."""
     kind = labels.cell if classes else np.zeros_like(labels.cell)
-    reported = labels.known & (labels.delay != _NEVER) & (kind < max(1, classes))
+    reported = labels.known & (labels.delay != NEVER) & (kind < max(1, classes))
     cell = kind * (len(DELAY_EDGES) + 1)
     cell[reported] += lookup(DELAY_EDGES)(labels.delay[reported] / SECOND)
     return cell, reported
+
+
+def _delay_terms(
+    cell: Ints, reported: Bools, labels: WinningLabels, ranked: Numbers | None, grid: NumericGrid | None
+) -> dict[str, _CellTerms]:
+    """Logarithms of the delays and ranks of what they may depend on, by class: see `DELAY_SUMS`."""
+    if grid is None or ranked is None:
+        return {}
+    at = grid.cells(ranked.values, ranked.missing)
+    has = reported & (at < grid.regular)
+    delay = np.log(np.maximum(np.where(has, labels.delay, 0) / SECOND, 1.0))
+    rank = np.where(has, at, 0) / grid.regular
+    terms = [delay, delay * delay, rank, rank * rank, delay * rank]
+    return {"delay_sums": (cell // (len(DELAY_EDGES) + 1), terms, has)}
+
+
+def _predicted(table: pa.Table, rows: WinningRows, counting: Counting) -> Ints | None:
+    """Position of each record's predicted class; after all classes *unseen*, then *missing*."""
+    if "predicted" not in counting.labels.by_name:
+        return None
+    chosen, classes = outputs_of(table, rows.rows), counting.reading.classes
+    prediction = prediction_of(chosen, counting.reading, score_of(chosen, counting.reading))
+    if not isinstance(prediction, Categories):
+        return np.full(len(rows.rows), len(classes) + 1)
+    position = prediction.positions(classes, len(classes))
+    return np.where(position < 0, len(classes) + 1, position)
 
 
 def _confusion(prediction: Categories, labels: WinningLabels, classes: tuple[str, ...]) -> _Cells:

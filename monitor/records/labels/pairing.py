@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.typing import Bools, Ints
-from monitor.records.values import Categories, Numbers, categories, numbers
+from monitor.records.values import Categories, Numbers, numbers
 from monitor.states import grids
 from monitor.states.counters import Block, Counters, Opened
 from monitor.states.grids import NumericGrid, lookup
@@ -63,9 +63,7 @@ def paired_blocks(score: NumericGrid | None, *, probabilistic: bool) -> list[Blo
     return blocks
 
 
-def class_cells(
-    champion: Categories, challenger: pa.ChunkedArray, labels: _Cells, classes: Classes
-) -> _Cells:
+def class_cells(champion: Categories, challenger: Categories, labels: _Cells, classes: Classes) -> _Cells:
     """Who was right of each row: cells of the block "paired". A class that nobody knows is wrong.
 
     Parameters
@@ -73,7 +71,7 @@ def class_cells(
     labels
         class of each row, and whether it is one of the model's.
     """
-    (label, known), both = labels, (champion, categories(challenger))
+    (label, known), both = labels, (champion, challenger)
     kinds = [model.positions(classes, len(classes)) for model in both]
     right = [(kind == label).astype(np.int64) for kind in kinds]
     return 2 * right[0] + right[1], known & (kinds[0] >= 0) & (kinds[1] >= 0)

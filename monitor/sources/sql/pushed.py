@@ -55,11 +55,12 @@ class Pushed:
         return [self.column[role] for role in self.column if role.partition(":")[0] == "id"]
 
     def moments(self) -> Statement:
-        """When each row was, and became visible; `named` 1 if it has an id."""
+        """When each row was, and became visible; `named` 1 if it has an id; whether it serves."""
         named = " AND ".join(f"b.{name} IS NOT NULL" for name in self.ids)
         there = Output("named", self._whole(f"CASE WHEN {named} THEN 1 ELSE 0 END"), ColumnKind.EPOCH)
-        times = _of("b", us=ColumnKind.EPOCH, seen=ColumnKind.EPOCH)
-        return Statement((*times, there), f"FROM ({self.rows}) AS b")
+        times = _of("b", us=ColumnKind.EPOCH, seen=ColumnKind.EPOCH, unlogged=ColumnKind.EPOCH)
+        serving = [Output(role, f"b.{self.column[role]}", ColumnKind.TEXT) for role in self._serving]
+        return Statement((*times, there, *serving), f"FROM ({self.rows}) AS b")
 
     def repeats(self) -> Statement:
         """One row if an id is there more than once in a pane."""
@@ -155,6 +156,10 @@ class Pushed:
         return [*self.ids, *(self.column[role] for role in ("version",) if role in self.column)]
 
     @property
+    def _serving(self) -> list[str]:
+        return [role for role in ("serving",) if role in self.column]
+
+    @property
     def _with_ids(self) -> str:
         there = " AND ".join(f"{name} IS NOT NULL" for name in self.ids)
         return f"SELECT * FROM ({self.rows}) AS b WHERE {there}"
@@ -169,7 +174,7 @@ class Pushed:
         return self._with_ids if alone else f"SELECT * FROM ({self._copied}) AS d WHERE copies = 1"
 
     def _grouped(self, role: str | None) -> tuple[tuple[Output, ...], str]:
-        roles = [name for name in ("serving", role) if name is not None and name in self.column]
+        roles = [*self._serving, *(name for name in (role,) if name is not None and name in self.column)]
         marks = [Output(role, f"f.{self.column[role]}", ColumnKind.TEXT) for role in roles]
         keys = ", ".join(["pane", *(self.column[role] for role in roles)])
         return (Output("pane", "f.pane", ColumnKind.EPOCH), *marks), keys

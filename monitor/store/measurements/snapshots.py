@@ -9,6 +9,7 @@ from sqlalchemy import (
     Connection,
     Select,
     bindparam,
+    case,
     delete,
     func,
     null,
@@ -17,7 +18,7 @@ from sqlalchemy import (
     union,
 )
 
-from monitor.measures.rows import MeasurementRow
+from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.rows import Provenance
 from monitor.store.measurements.columns import columns_of, is_sure_or_absent, key_of, row_of, values_of
 from monitor.store.statements import add, write_many
@@ -36,7 +37,7 @@ _WHOLE_PERFORMANCE = (
         snapshots.c.window_end.in_(bindparam("ends", expanding=True)),
         snapshots.c.segment == "",
         snapshots.c.version == "",
-        snapshots.c.truth != "",
+        snapshots.c.truth.in_((Truth.PROVISIONAL.value, Truth.SETTLED.value)),
         snapshots.c.against == "",
     )
     .order_by(snapshots.c.window_end, snapshots.c.as_of, snapshots.c.truth)
@@ -110,7 +111,7 @@ def history(connection: Connection, run: str, filters: dict[str, str], as_of: in
         column → value; the whole is the empty text in version and segment.
     as_of
         None: all revisions. Else only the newest at or before it; truth is no part of the key here,
-        so that a settled row takes the place of the provisional ones before it.
+        so that a settled row takes the place of those before it. Nowcasts stand beside provisional rows.
     """
     query = _kept(run, filters, as_of, (None, None))
     columns = query.selected_columns
@@ -171,12 +172,18 @@ def _kept(
     query = select(snapshots.c.model, snapshots.c.as_of, *columns_of(snapshots)).where(*chosen)
     if as_of is None:
         return query
-    rank = func.rank().over(
-        partition_by=[snapshots.c[name] for name in _KEY], order_by=snapshots.c.as_of.desc()
+    key, truth = [snapshots.c[name] for name in _KEY], snapshots.c.truth
+    is_nowcast = truth == Truth.NOWCAST.value
+    rank = func.rank().over(partition_by=[*key, is_nowcast], order_by=snapshots.c.as_of.desc())
+    settled = func.max(case((truth == Truth.SETTLED.value, 1), else_=0)).over(partition_by=key)
+    ranked = (
+        query.add_columns(rank.label("revision_rank"), settled.label("is_settled"))
+        .where(snapshots.c.as_of <= as_of)
+        .subquery()
     )
-    ranked = query.add_columns(rank.label("revision_rank")).where(snapshots.c.as_of <= as_of).subquery()
-    kept = [column for column in ranked.c if column.name != "revision_rank"]
-    return select(*kept).where(ranked.c.revision_rank == 1)
+    kept = [column for column in ranked.c if column.name not in ("revision_rank", "is_settled")]
+    outdated = (ranked.c.truth == Truth.NOWCAST.value) & (ranked.c.is_settled == 1)
+    return select(*kept).where(ranked.c.revision_rank == 1, ~outdated)
 
 
 def provenances(connection: Connection, run: str, model: str | None) -> list[tuple[str, Provenance]]:

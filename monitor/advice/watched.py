@@ -1,0 +1,126 @@
+"""What will be watched of a model, and which rules can be judged now, later and never. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from monitor.alerts.defaults import volume_reach
+from monitor.alerts.rules import Bound, Rule
+from monitor.config.judgeable import never_judged
+from monitor.core.clock import DAY, format_duration, to_iso
+from monitor.measures.rows import CUMULATIVE
+from monitor.specs.model import ModelSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """What will be watched of a model.
+
+    Parameters
+    ----------
+    numeric, categorical
+        number of features.
+    outputs
+        score, prediction, label: those that there are.
+    now, later, never
+        names of rules: judged from the first cycle on; each with when; each with why not, and what helps.
+    settles_after
+        microseconds from the end of a window until it settles, as far as a sample of delays tells; None: it
+        does not.
+    """
+
+    numeric: int
+    categorical: int
+    outputs: tuple[str, ...]
+    windows: tuple[str, ...]
+    every: int
+    now: tuple[str, ...]
+    later: tuple[tuple[str, str], ...]
+    never: tuple[tuple[str, str], ...]
+    settles_after: int | None
+
+
+def watching(model: ModelSpec, settling: int | None) -> Watching:
+    """What will be watched.
+
+    Parameters
+    ----------
+    model
+        with the features that its reference settled.
+    settling
+        age at which most labels of a sample were in, microseconds; None: not known.
+    """
+    never = dict(never_judged(model))
+    after = model.settle_after if model.settle_after is not None else settling
+    judged = [rule for rule in model.rules if rule.name not in never]
+    later = {rule.name: when for rule in judged if (when := _when(model, rule, after))}
+    reading = model.reading
+    outputs = {"scores": reading.has_score, "predictions": True, "labels": model.labels is not None}
+    return Watching(
+        numeric=len(reading.numeric),
+        categorical=len(reading.categorical),
+        outputs=tuple(name for name, there in outputs.items() if there),
+        windows=tuple(window.name for window in model.windows),
+        every=model.every,
+        now=tuple(rule.name for rule in judged if rule.name not in later),
+        later=tuple(later.items()),
+        never=tuple(never.items()),
+        settles_after=None if model.labels is None else after,
+    )
+
+
+def told(watched: Watching, newest: int | None) -> Iterator[str]:
+    """Lines for people.
+
+    Parameters
+    ----------
+    newest
+        newest event time of the log, microseconds; None: it has none.
+    """
+    features = f"{watched.numeric} numeric and {watched.categorical} categorical features"
+    yield (
+        f"watched: {', '.join((features, *watched.outputs))}; windows {', '.join(watched.windows)}; "
+        f"a cycle each {format_duration(watched.every)}"
+    )
+    yield f"rules judged from the first cycle on: {', '.join(watched.now) or 'none'}"
+    if watched.later:
+        yield f"rules judged later: {_grouped(watched.later)}"
+    if watched.never:
+        yield f"rules that can never be judged: {_grouped(watched.never)}"
+    if "labels" in watched.outputs:
+        yield f"first settling: {_settling(watched.settles_after, newest)}"
+
+
+def _when(model: ModelSpec, rule: Rule, after: int | None) -> str:
+    """When a rule can be judged first; empty: from the first cycle on."""
+    if rule.truth == "settled":
+        days = "" if after is None else f", about {_days(after)} after its end"
+        window = "a day" if rule.window == CUMULATIVE else f"a window {rule.window}"
+        return f"once {window} has settled{days}"
+    if rule.truth == "nowcast":
+        return "once the delays of enough labels are known"
+    if rule.measure == "volume_ratio":
+        length = next((window.length for window in model.windows if window.name == rule.window), DAY)
+        reach = volume_reach(length, 1 if rule.condition.bound is Bound.POINT else 2)
+        return f"once the log reaches back {_days(reach)}"
+    return ""
+
+
+def _settling(after: int | None, newest: int | None) -> str:
+    if after is None:
+        return "not known: too few delays of labels are seen yet; wait for labels, or give settle_after"
+    end = "" if newest is None else f", one that ends now about {to_iso(newest + after)[:10]}"
+    return f"a window settles about {_days(after)} after its end{end}"
+
+
+def _grouped(rules: tuple[tuple[str, str], ...]) -> str:
+    """Names of rules by what is said of them."""
+    groups: dict[str, list[str]] = {}
+    for name, words in rules:
+        groups.setdefault(words, []).append(name)
+    return "; ".join(f"{', '.join(names)} ({words})" for words, names in groups.items())
+
+
+def _days(us: int) -> str:
+    """A duration in whole days, at least one."""
+    days = max(1, -(-us // DAY))
+    return "a day" if days == 1 else f"{days:,} days"

@@ -1,0 +1,298 @@
+"""How a model stands: whether somebody is needed, and why; which rules are judged; what is said. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from monitor.alerts.lifecycle import Alert, State
+from monitor.alerts.phrases import figures
+from monitor.alerts.rules import Accepted, Rule, Series, Severity
+from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
+from monitor.core.clock import SECOND
+from monitor.core.text import duration, readable
+from monitor.measures.rows import CUMULATIVE, MeasurementRow
+from monitor.sentences import inputs, labels, performance
+from monitor.sentences.known import Known, Section, few, named, sections, sentence
+from monitor.sentences.reasons import why
+from monitor.sentences.windows import at
+
+_SLACK = 60 * SECOND
+_PATIENCE = 3  # ticks without a cycle, as the health of the daemon counts them
+
+
+class Need(StrEnum):
+    """Who is needed for a model; in the order in which models are listed."""
+
+    NEEDED = "needed"
+    IN_HAND = "in hand"
+    CANNOT_TELL = "cannot tell"
+    NOTHING = "nothing to do"
+
+
+_ORDER = tuple(Need)
+_SEVERITIES = tuple(Severity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the store knows of a model at a moment, and what is configured of it.
+
+    Parameters
+    ----------
+    now, as_of, every
+        the moment; the last cycle's, None: none ran; microseconds between ticks.
+    window, main
+        name of the window that rules judge; measure of performance that stands for the others.
+    labels, reference
+        whether they are configured.
+    rows
+        current measurements, of strata too.
+    alerts
+        those that are pending or firing, each with who has acknowledged it, or "".
+    rules, never
+        of the model; by name why one can never be judged, and what would help.
+    past
+        the rows are kept ones of an earlier moment: figures of the log, for one, are not among them.
+    """
+
+    model: str
+    now: int
+    as_of: int | None
+    every: int
+    window: str
+    main: str
+    labels: bool
+    reference: bool
+    rows: Sequence[MeasurementRow]
+    alerts: Sequence[tuple[Alert, str]]
+    rules: Sequence[Rule]
+    never: Mapping[str, str]
+    accepted: Accepted
+    past: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A rule that nothing is known of: why, and what would help; `ever`: that will not change by itself."""
+
+    rule: str
+    why: str
+    ever: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a model stands.
+
+    Parameters
+    ----------
+    because
+        a sentence for each thing that somebody is needed for, that is in hand, or that cannot be told.
+    rank
+        of models with the same need the smaller first: critical, stale, warning; then the newest.
+    sections
+        what is known of it, in the order in which it is read.
+    """
+
+    model: str
+    as_of: int | None
+    need: Need
+    because: tuple[str, ...]
+    rank: tuple[int, int]
+    sections: tuple[Section, ...]
+
+
+def standing(seen: Seen) -> Standing:
+    """How a model stands: who is needed, why, and what is known."""
+    known = Known(seen.rows, seen.window, seen.main)
+    unjudged = list(_unjudged(seen))
+    firing = sorted(_firing(seen), key=lambda pair: _urgency(pair[0]))
+    open_ = [alert for alert, seen_by in firing if not seen_by]
+    stale = [] if (late := _stale(seen)) is None else [late]
+    blind = list(_blind(seen, known, unjudged))
+    if open_ or stale:
+        critical = sum(alert.severity is Severity.CRITICAL for alert in open_)
+        told = [_fires(seen, alert) for alert in open_]
+        need, because = Need.NEEDED, [*told[:critical], *stale, *told[critical:]]
+    elif firing:
+        need, because = Need.IN_HAND, [_fires(seen, *pair) for pair in firing]
+    elif blind:
+        need, because = Need.CANNOT_TELL, blind
+    else:
+        need, because = Need.NOTHING, list(_quiet(seen))
+    return Standing(
+        model=seen.model,
+        as_of=seen.as_of,
+        need=need,
+        because=tuple(map(sentence, because)),
+        rank=_rank(seen, firing, stale=bool(stale)),
+        sections=tuple(_sections(seen, known, unjudged, () if need is Need.CANNOT_TELL else blind)),
+    )
+
+
+def ranked(models: Iterable[Standing]) -> list[Standing]:
+    """Models in the order in which somebody is needed."""
+    return sorted(models, key=lambda one: (_ORDER.index(one.need), one.rank, one.model))
+
+
+def exit_code(models: Iterable[Standing]) -> int:
+    """What a script is told: 3 somebody is needed, 4 it cannot be judged, 0 neither."""
+    needs = {one.need for one in models}
+    return 3 if Need.NEEDED in needs else 4 if Need.CANNOT_TELL in needs else 0
+
+
+def _firing(seen: Seen) -> list[tuple[Alert, str]]:
+    """Alerts that call for somebody: what is for information alone does not."""
+    return [
+        (alert, seen_by)
+        for alert, seen_by in seen.alerts
+        if alert.state is State.FIRING and alert.severity is not Severity.INFO
+    ]
+
+
+def _urgency(alert: Alert) -> tuple[int, int, Series]:
+    return (_SEVERITIES.index(alert.severity), -alert.since, alert.series)
+
+
+def _rank(seen: Seen, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tuple[int, int]:
+    critical = any(alert.severity is Severity.CRITICAL for alert, _ in firing)
+    first = 0 if critical else 1 if stale else 2
+    newest = max((alert.since for alert, _ in firing), default=seen.as_of or 0)
+    return (first, -newest)
+
+
+def _stale(seen: Seen) -> str | None:
+    """That no cycle ran for too long; None: one did, or the first one is still awaited."""
+    if seen.as_of is None or seen.now - seen.as_of <= _PATIENCE * seen.every + _SLACK:
+        return None
+    lasting = duration((seen.now - seen.as_of) / SECOND)
+    return (
+        f"No cycle has succeeded for {lasting}: look whether the daemon runs, and at its log. "
+        f"All that is said here is of {at(seen.as_of)}"
+    )
+
+
+def _fires(seen: Seen, alert: Alert, seen_by: str = "") -> str:
+    """One alert that fires: what, since when, and who has it."""
+    rule = next((rule for rule in seen.rules if rule.name == alert.series.rule), None)
+    place = [part for part in (alert.series.version, alert.series.segment, _subject(alert)) if part]
+    of = f" ({', '.join(map(named, place))})" if place else ""
+    what = readable(f"{alert.series.rule}{of}: {figures(rule, alert.breach)}")
+    return f"{what}, since {at(alert.since)}" + (f"; {readable(seen_by)}" if seen_by else "")
+
+
+def _subject(alert: Alert) -> str:
+    return "" if alert.series.subject.endswith("*") else alert.series.subject
+
+
+def _quiet(seen: Seen) -> Iterator[str]:
+    """Why nothing is to be done, and what is not watched at all."""
+    if seen.alerts:
+        yield "Every rule is judged; what is in breach is pending, or for information alone"
+    else:
+        yield "Every rule is judged, and none is in breach"
+    if not seen.labels:
+        yield "Performance is not watched: no labels are configured"
+
+
+def _blind(seen: Seen, known: Known, unjudged: Sequence[Unjudged]) -> Iterator[str]:
+    """Sentences on what cannot be told, each with what would help."""
+    if seen.as_of is None:
+        yield "No cycle has run yet: start the daemon, or run `monitor cycle`"
+        return
+    if not known.rows:
+        yield "Nothing has been measured yet: wait for the next cycle, or look at the log's table"
+        return
+    if not seen.rules:
+        yield "No rule is configured, so nothing is judged: leave alerts = [] out"
+    if not seen.reference:
+        yield f"Shifts and falls are not judged: {why('no_reference')}"
+    if seen.labels and not performance.is_known(known):
+        yield "Performance is not known: nothing has settled, and nothing was nowcast"
+        yield labels.when_settles(known)
+    groups: dict[tuple[str, bool], list[str]] = {}
+    for rule in unjudged:
+        groups.setdefault((rule.why, rule.ever), []).append(rule.rule)
+    for (reason, ever), names in groups.items():
+        be = "is" if len(names) == 1 else "are"
+        yield f"{few(names, 4)} {'can never be' if ever else f'{be} not'} judged: {reason}"
+
+
+def _unjudged(seen: Seen) -> Iterator[Unjudged]:
+    """Rules of which nothing is known by the newest measurements."""
+    rows = index(seen.rows, needed(seen.rules))
+    for rule in _told_of(seen):
+        if rule.name in seen.never:
+            yield Unjudged(rule.name, seen.never[rule.name], ever=True)
+            continue
+        verdicts = judge(rule, rows, seen.accepted)
+        if not verdicts:
+            yield Unjudged(rule.name, _no_row(rule))
+        elif all(verdict.outcome is Outcome.UNKNOWN for verdict in verdicts.values()):
+            yield Unjudged(rule.name, _why(verdicts.values()))
+
+
+def _told_of(seen: Seen) -> list[Rule]:
+    """Rules of which something can be told: of the past only those whose measurements are kept."""
+    if not seen.past:
+        return list(seen.rules)
+    kept = {(row.measure, row.window, row.truth) for row in seen.rows}
+    return [
+        rule
+        for rule in seen.rules
+        if rule.truth == "settled" or (rule.measure, rule.window, rule.truth) in kept
+    ]
+
+
+def _no_row(rule: Rule) -> str:
+    """Why a rule has nothing to judge."""
+    if rule.truth == "settled":
+        window = "day" if rule.window == CUMULATIVE else f"window {rule.window}"
+        return f"no {window} has settled yet: wait until one has"
+    if rule.truth == "nowcast":
+        return f"nothing has been nowcast yet: {why('too_early')}"
+    if not rule.window:
+        return "its figure of the log is not there yet: wait for the next cycle, or the next audit"
+    return f"what it judges of the window {rule.window} is not there yet: wait until the window has ended"
+
+
+def _why(verdicts: Iterable[Verdict]) -> str:
+    reasons = [verdict.reason for verdict in verdicts]
+    return why(max(dict.fromkeys(reasons), key=reasons.count))
+
+
+def _sections(
+    seen: Seen, known: Known, unjudged: Sequence[Unjudged], blind: Sequence[str]
+) -> Iterator[Section]:
+    if seen.as_of is None or not known.rows:
+        return
+    yield from sections(
+        (
+            ("performance", performance.performance(known, labels=seen.labels)),
+            ("constant", performance.constant(known)),
+            ("inputs", inputs.inputs(known)),
+            ("scores", inputs.scores(known)),
+            ("labels", labels.labels(known) if seen.labels else iter(())),
+            ("data", inputs.quality(known)),
+            ("rules", _rules(seen, unjudged, blind)),
+            ("next", _next(seen)),
+        )
+    )
+
+
+def _rules(seen: Seen, unjudged: Sequence[Unjudged], blind: Sequence[str]) -> Iterator[str]:
+    """How many rules are judged, what waits; what cannot be told, where the head does not tell it."""
+    told = _told_of(seen)
+    judged = len(told) - len(unjudged)
+    pending = sorted({alert.series.rule for alert, _ in seen.alerts if alert.state is State.PENDING})
+    yield f"{judged} of {len(seen.rules)} rules are judged"
+    if len(told) < len(seen.rules):
+        yield f"Of {few([rule.name for rule in seen.rules if rule not in told])} nothing is kept of then"
+    if pending:
+        yield f"In breach, but not for long enough to fire: {few(pending)}"
+    yield from blind
+
+
+def _next(seen: Seen) -> Iterator[str]:
+    due = (seen.as_of or 0) + seen.every
+    yield f"As of {at(seen.as_of or 0)} UTC; the next cycle is due at {at(due)}"

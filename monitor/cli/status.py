@@ -1,0 +1,37 @@
+"""`monitor status`: who is needed, and what is known of a model, on one screen."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from monitor.cli import options
+from monitor.cli.options import MomentType, exit_on_error, read_settings
+from monitor.show.words import say_lines
+
+
+@click.command()
+@options.config
+@options.model
+@options.run
+@click.option("--as-of", type=MomentType(), help="What was known then.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@options.exit_code
+@exit_on_error
+def status(
+    path: Path, model: str | None, run_name: str, as_of: int | None, form: str, *, exit_code: bool
+) -> None:
+    """Say who is needed: a line a model, or all that matters of one, on one screen."""
+    from monitor.alerts.standing import exit_code as code_of
+    from monitor.app.alert_decisions import standings
+    from monitor.app.clocks import system_clock
+    from monitor.app.wiring import opened
+    from monitor.show.status import as_lines, as_plain
+
+    with opened(read_settings(path), path.parent, run_name) as app:
+        models = standings(app, model, system_clock(), as_of)
+    if form == "json":
+        say_lines(as_plain(models))
+    else:
+        options.say_styled(as_lines(models, options.width()))
+    sys.exit(code_of(models) if exit_code else 0)

@@ -1,0 +1,386 @@
+"""Performance on the labels so far, weighed: what the records that will be labelled would give.
+
+A pane's labels of a class count 1/π each, π the share of the labels of that class and age that is in: an
+adjustment for the delay of reports [1]_, with weights as Horvitz and Thompson's. It assumes that the delay
+does not depend on score and prediction, given class and pane; of numbers, not on the value.
+
+Variances: labels come as a Poisson process, so that a weighed count Σ n/π has the variance Σ n/π². The errors
+of the classes' totals, which all records of a class share, come on top, by the delta method.
+
+References
+----------
+.. [1] Lawless (1994), "Adjustments for reporting delays and the prediction of occurred but not reported
+   events", Canadian Journal of Statistics 22:15.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from monitor.core.measurement import Interval, Measurement, Reason
+from monitor.core.typing import Bools, Floats, Ints
+from monitor.measures.classification import confusion_statistics as statistics
+from monitor.measures.classification.confusion import amounts_of
+from monitor.measures.classification.confusion_statistics import Draws
+from monitor.measures.classification.discrimination import auc_interval, gini
+from monitor.measures.options import Options, Result
+from monitor.measures.regression import root
+from monitor.measures.statistics.intervals import normal, normal_quantile, score_bounds
+from monitor.records.counting import DELAY_SUMS, LOSSES, Counting
+from monitor.records.labels.error_terms import ERRORS
+from monitor.records.reading import Task
+from monitor.states.counters import Counters
+from monitor.states.sums import HALF
+from monitor.states.views import Sums
+
+LEAST_SHARE = 0.2  # of a class's labels: panes with less are left out
+LEAST_RECORDS = 0.5  # of the window's, that must remain
+_STEP = 2.0**-12  # of a numerical derivative, relative
+_FEW, _SURE, _DEPENDS = 50, 4.0, 0.1  # delays, standard errors, correlation
+_BLOCK = 1_000_000  # cells of derivatives that are in memory at once
+_NUMBERS: Mapping[str, tuple[str, str]] = {
+    "mean_absolute_error": ("absolute_error", "squared_error"),
+    "root_mean_squared_error": ("squared_error", "quartic_error"),
+    "bias": ("error", "squared_error"),
+}
+_RATES = ("accuracy", "error_rate")
+_RATES_OF_CLASS = ("precision", "recall", "base_rate")
+_AVERAGES: Mapping[str, Callable[[Draws], Floats]] = {
+    "average_class_accuracy": statistics.average_recalls,
+    "recall_macro": statistics.average_recalls,
+    "harmonic_class_accuracy": statistics.harmonic_recalls,
+}
+_LOSSES: Mapping[str, tuple[str, str]] = {
+    "brier_score": ("brier", "squared_brier"),
+    "log_loss": ("log_loss", "squared_log_loss"),
+}
+AREAS = frozenset({"roc_auc", "gini"})
+"""Measures that only models of two classes have a nowcast of."""
+NAMES = AREAS | frozenset(
+    {
+        *("f1", "profit_per_record"),
+        *(*_RATES, *_RATES_OF_CLASS, *_AVERAGES, *_LOSSES, *_NUMBERS),
+    }
+)
+"""Measures that have a nowcast."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Counts of a labels part, weighed class by class.
+
+    Parameters
+    ----------
+    counting
+        what the positions mean.
+    count, total, square
+        shape (layout.size,): Σ n, Σ n/π and Σ n/π²; 0 in blocks that no nowcast reads.
+    covariance
+        shape (classes, classes): of the relative errors of the classes' totals.
+    """
+
+    counting: Counting
+    count: Floats
+    total: Floats
+    square: Floats
+    covariance: Floats
+
+    @property
+    def n(self) -> int:
+        """Labels behind."""
+        return int(self.count[self.counting.labels.slice("label")].sum())
+
+    def block(self, name: str) -> tuple[Floats, Floats]:
+        """Weighed counts of a block, and their variances."""
+        layout = self.counting.labels
+        where, shape = layout.slice(name), layout.by_name[name].shape
+        return self.total[where].reshape(shape), self.square[where].reshape(shape)
+
+
+@lru_cache(maxsize=64)
+def _classes(counting: Counting) -> Ints:
+    """Position of the class by which each counter is weighed; after all classes *unseen*; -1: it is not."""
+    layout, k = counting.labels, len(counting.reading.classes)
+    kind = np.full(layout.size, -1)
+    for block in layout.blocks:
+        position = np.arange(block.size)
+        if counting.reading.task is Task.REGRESSION:
+            if block.name in ("errors", "label"):
+                kind[layout.slice(block.name)] = 0
+        elif block.name == "confusion":
+            kind[layout.slice("confusion")] = position // (k + 1)
+        elif block.name == "label":
+            kind[layout.slice("label")] = np.where(position <= k, position, -1)
+        elif block.name == "losses":
+            kind[layout.slice("losses")] = position % k
+        elif block.name == "scores" and counting.scored:
+            kind[layout.slice("scores")] = position // (block.size // 2)
+    return kind
+
+
+def class_totals(counting: Counting, pieces: Sequence[Counters]) -> Ints:
+    """Labels of each piece and class, shape (pieces, classes)."""
+    k = max(1, len(counting.reading.classes))
+    where = counting.labels.slice("label")
+    totals = np.zeros((len(pieces), k), dtype=np.int64)
+    for at, counters in enumerate(pieces):
+        first, last = np.searchsorted(counters.index, [where.start, where.stop])
+        position, value = counters.index[first:last] - where.start, counters.value[first:last]
+        if k == 1:
+            totals[at] = value.sum()
+        else:
+            known = position < k
+            totals[at, position[known]] = value[known]
+    return totals
+
+
+def weighed(counting: Counting, pieces: Sequence[Counters], share: Floats, covariance: Floats) -> Weighed:
+    """Weigh the labels parts of some panes, or of sums of panes of one weight.
+
+    An *unseen* class has the mean weight of all. Cost: the pieces' non-zero counters, once.
+
+    Parameters
+    ----------
+    share
+        shape (pieces, classes): share of the labels that is in.
+    covariance
+        shape (classes, classes): of the relative errors of the classes' totals.
+    """
+    layout, kind = counting.labels, _classes(counting)
+    none = np.empty(0, dtype=np.int64)
+    index = np.concatenate([none, *(piece.index for piece in pieces)])
+    value = np.concatenate([none, *(piece.value for piece in pieces)])
+    piece = np.repeat(np.arange(len(pieces)), [len(counters.index) for counters in pieces])
+    used = kind[index] >= 0
+    index, value, piece = index[used], value[used], piece[used]
+    weights = 1 / np.column_stack([share, share.mean(axis=1)])
+    weight = weights[piece, kind[index]]
+    once = value * weight
+    sums = (np.bincount(index, each, minlength=layout.size) for each in (value, once, once * weight))
+    count, total, square = (each.astype(np.float64) for each in sums)
+    return Weighed(counting, count, total, square, covariance)
+
+
+def results(counts: Weighed, options: Options) -> Iterator[Result]:
+    """Every nowcast of a model."""
+    counting = counts.counting
+    if counting.reading.task is Task.REGRESSION:
+        yield from _of_numbers(counts, options)
+        return
+    yield from _of_classes(counts, options)
+    if counting.scored:
+        area = _area(counts, options.level)
+        yield Result("roc_auc", "", area)
+        yield Result("gini", "", gini(area))
+    if counting.probabilistic or counting.probable:
+        for name, terms in _LOSSES.items():
+            yield Result(name, "", _loss(counts, terms, options.level))
+
+
+def absent(counting: Counting, reason: Reason, options: Options, *, n: int) -> list[Result]:
+    """Every nowcast of a model, without a value."""
+    nothing = np.zeros(counting.labels.size)
+    k = max(1, len(counting.reading.classes))
+    empty = Weighed(counting, nothing, nothing, nothing, np.zeros((k, k)))
+    missing = Measurement.absent(reason, n=n)
+    return [replace(result, measurement=missing) for result in results(empty, options)]
+
+
+def depends(sums: Sequence[Sums]) -> bool:
+    """Whether delays depend on the score within a class, of numbers on the value: what nowcasts assume not.
+
+    The correlation of the logarithm of the delay and the rank is above 0.1 in size, and above 4 standard
+    errors (Fisher's z), in a class.
+
+    Parameters
+    ----------
+    sums
+        of each class: see `Counting.delay_sums`.
+    """
+    return any(_correlation(each) > _DEPENDS for each in sums)
+
+
+def _correlation(sums: Sums) -> float:
+    """Size of a correlation of the delay and the rank; 0 where it may be chance."""
+    n = sums.n("delay")
+    if n < _FEW:
+        return 0.0
+    x, xx, y, yy, xy = (sums.units(term) / (n * HALF) for term in DELAY_SUMS)
+    spread = (xx - x * x) * (yy - y * y)
+    if spread <= 0:
+        return 0.0
+    r = min(abs(xy - x * y) / math.sqrt(spread), 1 - 1e-12)
+    return r if math.atanh(r) * math.sqrt(n - 3) > _SURE else 0.0
+
+
+def _of_classes(counts: Weighed, options: Options) -> Iterator[Result]:
+    total, square = counts.block("confusion")
+    classes, k = counts.counting.reading.classes, len(counts.counting.reading.classes)
+    known: Bools = np.zeros(total.shape, dtype=bool)
+    diagonal: Bools = np.eye(k + 1, dtype=bool)
+    diagonal[k, k] = False
+    everything = ~known
+    masks: dict[tuple[str, str], tuple[Bools, Bools]] = {
+        ("accuracy", ""): (diagonal, everything),
+        ("error_rate", ""): (~diagonal, everything),
+    }
+    subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(classes)}
+    for at, subject in subjects.items():
+        row, column, hit = known.copy(), known.copy(), known.copy()
+        row[at], column[:, at], hit[at, at] = True, True, True
+        of_class = (hit, column), (hit, row), (row, everything)
+        masks |= {(name, subject): mask for name, mask in zip(_RATES_OF_CLASS, of_class, strict=True)}
+    for (name, subject), (having, of) in masks.items():
+        n = int(counts.count[counts.counting.labels.slice("confusion")][of.ravel()].sum())
+        rate = _rate(counts, (total, square), having, of, options.level)
+        yield Result(name, subject, rate if rate.value is None else replace(rate, n=n))
+    yield from _statistics(counts, total, square, list(subjects.values()), options)
+
+
+def _rate(
+    counts: Weighed, cells: tuple[Floats, Floats], having: Bools, of: Bools, level: float
+) -> Measurement:
+    """Share of weighed counts, with Wilson's interval of as many records as have its variance."""
+    total, square = cells
+    below = float(total[of].sum())
+    if below <= 0:
+        return Measurement.absent(Reason.UNDEFINED if counts.n else Reason.NO_LABELS, n=counts.n)
+    value = min(1.0, float(total[having].sum()) / below)
+    influence = (having - value * of) / below
+    variance = float((influence**2 * square).sum()) + _of_totals(counts, (influence * total).sum(axis=1))
+    trials = below**2 / float(square[of].sum())
+    if 0 < value < 1 and variance > 0:
+        trials = value * (1 - value) / variance
+    lower, upper = score_bounds(value, trials, normal_quantile(level))
+    return Measurement(value, counts.n, interval=Interval(min(lower, value), max(upper, value), level))
+
+
+def _of_totals(counts: Weighed, by_class: Floats) -> float:
+    """Variance that the errors of the classes' totals bring.
+
+    Parameters
+    ----------
+    by_class
+        by how much the value moves with the logarithm of each class's total.
+    """
+    pull = by_class[: len(counts.covariance)]
+    return max(0.0, float(pull @ counts.covariance @ pull))
+
+
+def _statistics(
+    counts: Weighed, total: Floats, square: Floats, subjects: list[str], options: Options
+) -> Iterator[Result]:
+    """Averages, F1 and profit: intervals by numerical derivatives, on the logit scale between 0 and 1."""
+    side, cells = len(total), np.flatnonzero(total)
+    amounts = amounts_of(counts.counting.reading.classes, options.profit) if options.profit else None
+
+    def figures(stack: Floats) -> Floats:
+        sums = statistics.sums_of([stack], cells, side, amounts, counts.n)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows = [statistic(sums)[None] for statistic in _AVERAGES.values()]
+            rows.append(statistics.f_betas(sums, 1.0, side - 1 - len(subjects)))
+            rows += [] if amounts is None else [statistics.profits_per_record(sums)[None]]
+        return np.concatenate(rows)
+
+    names = [(name, "") for name in _AVERAGES] + [("f1", subject) for subject in subjects]
+    names += [] if amounts is None else [("profit_per_record", "")]
+    at = total.ravel()[cells]
+    values = figures(at[:, None])[:, 0]
+    moves = np.zeros((len(values), len(cells)))  # with the logarithm of each cell's count
+    block = max(1, _BLOCK // max(1, len(cells)))
+    for first in range(0, len(cells), block):
+        moved = np.arange(first, min(first + block, len(cells)))
+        stack = np.repeat(at[:, None], len(moved), axis=1)
+        stack[moved, np.arange(len(moved))] *= 1 + _STEP
+        moves[:, moved] = (figures(stack) - values[:, None]) / _STEP
+    noise = square.ravel()[cells] / at**2
+    rows = np.zeros((side, len(cells)))
+    rows[cells // side, np.arange(len(cells))] = 1.0
+    for (name, subject), value, move in zip(names, values.tolist(), moves, strict=True):
+        if not math.isfinite(value):
+            missing = Reason.UNDEFINED if counts.n else Reason.NO_LABELS
+            yield Result(name, subject, Measurement.absent(missing, n=counts.n))
+            continue
+        variance = float(move**2 @ noise) + _of_totals(counts, rows @ move)
+        interval = _between(value, variance, options.level, share=name != "profit_per_record")
+        yield Result(name, subject, Measurement(value, counts.n, interval=interval))
+
+
+def _between(value: float, variance: float, level: float, *, share: bool) -> Interval | None:
+    if share and 0 < value < 1 and variance > 0:
+        lower, upper = score_bounds(value, value * (1 - value) / variance, normal_quantile(level))
+        return Interval(min(lower, value), max(upper, value), level)
+    return normal(value, variance, level)
+
+
+def _area(counts: Weighed, level: float) -> Measurement:
+    """Area under the ROC curve of weighed counts: P(score⁺ > score⁻) + ½ P(equal), DeLong's variance."""
+    (negative, positive), (of_negative, of_positive) = counts.block("scores")
+    n, p = float(negative.sum()), float(positive.sum())
+    if n <= 0 or p <= 0:
+        return Measurement.absent(Reason.ONE_CLASS if counts.n else Reason.NO_LABELS, n=counts.n)
+    below = np.cumsum(negative) - negative
+    above = p - np.cumsum(positive)
+    tied = float(positive @ negative) / (2 * p * n)
+    value = min(1.0, float(positive @ below) / (p * n) + tied)
+    variance = float(of_positive @ ((below + negative / 2) / n - value) ** 2) / p**2
+    variance += float(of_negative @ ((above + positive / 2) / p - value) ** 2) / n**2
+    sizes = round(p**2 / float(of_positive.sum())), round(n**2 / float(of_negative.sum()))
+    interval = auc_interval(value, variance, (max(1, sizes[0]), max(1, sizes[1])), level)
+    return Measurement(value, counts.n, interval=interval, resolution=tied)
+
+
+def _loss(counts: Weighed, terms: tuple[str, str], level: float) -> Measurement:
+    """Mean of a loss over weighed records."""
+    k = len(counts.counting.reading.classes)
+    total, square = (block.reshape(4, len(LOSSES), k) for block in counts.block("losses"))
+    at = [LOSSES.index(term) for term in terms]
+    return _mean(counts, total[:, at], square[:, at], level, lowest=0.0)
+
+
+def _of_numbers(counts: Weighed, options: Options) -> Iterator[Result]:
+    total, square = (block.reshape(4, len(ERRORS), 1) for block in counts.block("errors"))
+    names, scale = list(ERRORS), counts.counting.scale
+    for name, terms in _NUMBERS.items():
+        at = [names.index(term) for term in terms]
+        unit = scale ** ERRORS[terms[0]]
+        lowest = -math.inf if name == "bias" else 0.0
+        mean = _scaled(_mean(counts, total[:, at], square[:, at], options.level, lowest=lowest), unit)
+        yield Result(name, "", root(mean) if name == "root_mean_squared_error" else mean)
+
+
+def _scaled(measured: Measurement, unit: float) -> Measurement:
+    if measured.value is None:
+        return measured
+    bounds = measured.interval
+    if bounds is not None:
+        bounds = replace(bounds, lower=bounds.lower * unit, upper=bounds.upper * unit)
+    return replace(measured, value=measured.value * unit, interval=bounds)
+
+
+def _mean(counts: Weighed, total: Floats, square: Floats, level: float, *, lowest: float) -> Measurement:
+    """Mean of a term over weighed records, class by class.
+
+    Parameters
+    ----------
+    total, square
+        shape (4, 2, classes): sums (n, out of range, hi, lo) of the term and of its square, weighed by 1/π
+        and by 1/π².
+    """
+    records = total[0, 0]
+    n = float(records.sum())
+    if n <= 0:
+        return Measurement.absent(Reason.NO_LABELS, n=counts.n)
+    if total[1, 0].any():
+        return Measurement.absent(Reason.OUT_OF_RANGE, n=counts.n)
+    sums = total[2] + total[3] / HALF
+    value = float(sums[0].sum()) / n
+    if total[1, 1].any():
+        return Measurement(value, counts.n)
+    first, second = (square[2] + square[3] / HALF).sum(axis=1)
+    noise = max(0.0, float(second - 2 * value * first + value**2 * square[0, 0].sum())) / n**2
+    variance = noise + _of_totals(counts, (sums[0] - value * records) / n)
+    return Measurement(value, counts.n, interval=normal(value, variance, level, lowest=lowest))

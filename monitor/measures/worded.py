@@ -1,0 +1,254 @@
+"""Values of measures in words, by unit: what messages, tables and sentences say of a number."""
+
+import math
+
+from monitor.core.clock import FIRST, LAST, SECOND, to_iso
+from monitor.core.measurement import Interval, Measurement
+from monitor.core.text import duration, number
+from monitor.measures.against import FIGURES
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.comparison import CONTRIBUTION
+from monitor.measures.catalogue.measure import OF_SHIFT, Direction, Family, Unit, Yardstick
+from monitor.measures.rows import MeasurementRow
+
+MINUS = "\N{MINUS SIGN}"
+CHANCE = "no difference beyond chance"
+_AS_GIVEN = frozenset({Family.VALUES, Family.LOG})  # in the units of a feature; whole numbers
+_LARGE = 1_000  # from here on three decimals say nothing
+
+
+def value_of(measure: str, value: float | None) -> str:
+    """Value of a measure with its unit.
+
+    Rates have one decimal in %, scores such as AUC three decimals, durations two units, moments are dates.
+
+    >>> [value_of("accuracy", value) for value in (0.12345, 0.00003, 0.99999, 1.0, 0.0)]
+    ['12.3 %', '< 0.1 %', '> 99.9 %', '100 %', '0 %']
+    >>> value_of("roc_auc", 0.7314), value_of("log_age", 52_353), value_of("records", 31_204)
+    ('0.731', '14h 33m', '31,204')
+    >>> value_of("chi_squared_p_value", 0.00002), value_of("stability_index", 0.0001), value_of("f1", None)
+    ('< 0.0001', '< 0.001', 'unknown')
+    """
+    if value is None:
+        return "unknown"
+    if is_percent(measure):
+        return _percent(value)
+    if is_p_value(measure):
+        return "< 0.0001" if 0 <= value < 0.0001 else _rounded(value, 4)
+    return _plain(measure, value)
+
+
+def difference_of(measure: str, value: float | None) -> str:
+    """Difference of two values of a measure, with its sign; that of two rates in percentage points.
+
+    >>> difference_of("accuracy", -0.0213), [difference_of("roc_auc", value) for value in (0.0213, -1e-9)]
+    ('−2.1 points', ['+0.021', '0.000'])
+    """
+    return "unknown" if value is None else f"{_step(measure, value)}{_points(measure)}"
+
+
+def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False) -> str:
+    """Bounds of an interval in brackets, without the unit of the value that they follow; empty for None.
+
+    Parameters
+    ----------
+    differs
+        of a difference: the bounds bear their signs.
+
+    >>> bounds_of("accuracy", Interval(0.101, 0.145))
+    '[10.1, 14.5]'
+    >>> bounds_of("roc_auc", Interval(-0.04, 0.01), differs=True)
+    '[−0.040, +0.010]'
+    """
+    if interval is None:
+        return ""
+    lower, upper = (bound_of(measure, bound, differs=differs) for bound in (interval.lower, interval.upper))
+    return f"[{lower}, {upper}]"
+
+
+def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
+    """One bound of an interval, without a unit that its value has told already."""
+    if differs:
+        return _step(measure, value)
+    if is_percent(measure):
+        return _rounded(100 * value, 1)
+    return _rounded(value, 4) if is_p_value(measure) else _plain(measure, value, within=True)
+
+
+def limit_of(measure: str, value: float | None, *, differs: bool = False) -> str:
+    """A limit that somebody wrote: to four digits, so that it is known again.
+
+    >>> limit_of("missing_rate", 0.00125), limit_of("roc_auc", -0.0371, differs=True)
+    ('0.125 %', '−0.0371')
+    """
+    if value is None:
+        return "unknown"
+    measured = BY_NAME.get(measure)
+    sign = "+" if differs and value > 0 else ""
+    if measured is not None and measured.unit is Unit.SECONDS and not measured.moment:
+        return sign + with_minus(duration(value))
+    if is_percent(measure):
+        return f"{sign}{with_minus(number(100 * value))}{' points' if differs else ' %'}"
+    return sign + with_minus(number(value))
+
+
+def with_interval(measure: str, result: Measurement) -> str:
+    """Value of a measure and its interval; the reason where there is no value.
+
+    >>> with_interval("accuracy", Measurement(value=0.7, n=9, interval=Interval(0.4, 0.9)))
+    '70.0 % [40.0, 90.0]'
+    """
+    if result.value is None:
+        return f"({result.reason})"
+    return f"{value_of(measure, result.value)} {bounds_of(measure, result.interval)}".rstrip()
+
+
+def compared(row: MeasurementRow, now: Measurement | None = None) -> str:
+    """What a row is the difference from, and the difference: the one form wherever two moments are compared.
+
+    Parameters
+    ----------
+    now
+        the value itself, where it is known: it tells what that of the other moment was, if the row does not.
+
+    >>> from monitor.core.measurement import Detail
+    >>> from monitor.measures.rows import Truth
+    >>> then = Detail(FIGURES, ((0.752, 0.74, 0.764, 9_000),))
+    >>> now = Measurement(value=-0.021, n=900, interval=Interval(-0.037, -0.006), detail=then)
+    >>> place = {"window": "7d", "window_end": 0, "version": None, "segment": None, "subject": ""}
+    >>> row = {"truth": Truth.SETTLED, "measure": "roc_auc", "measurement": now, "against": "reference"}
+    >>> compared(MeasurementRow(**place, **row))
+    'reference 0.752, difference −0.021 [−0.037, −0.006]'
+    """
+    result, measure = row.measurement, row.measure
+    if result.value is None:
+        return f"{row.against} ({result.reason})"
+    then = value_of(measure, _then(result, now))
+    step = difference_of(measure, result.value)
+    bounds = bounds_of(measure, result.interval, differs=True)
+    return f"{row.against} {then}, difference {step} {bounds}".rstrip()
+
+
+def differs(measure: str, against: str) -> bool:
+    """Whether values of a measure against another moment are differences; shift against one is none.
+
+    >>> [differs(name, "previous") for name in ("roc_auc", "stability_index", "segment_contribution")]
+    [True, False, False]
+    """
+    measured = BY_NAME.get(measure)
+    return (
+        against != "" and measured is not None and measured.family not in OF_SHIFT and measure != CONTRIBUTION
+    )
+
+
+def surely(measure: str, difference: Measurement) -> str:
+    """How sure a difference is, by its interval: surely worse, surely better, no difference beyond chance.
+
+    Of a measure without a better direction: surely higher, surely lower. "unknown" without an interval.
+
+    >>> surely("roc_auc", Measurement(value=-0.02, n=9, interval=Interval(-0.04, -0.01)))
+    'surely worse'
+    >>> surely("roc_auc", Measurement(value=-0.02, n=9, interval=Interval(-0.04, 0.01)))
+    'no difference beyond chance'
+    """
+    interval = difference.interval
+    if interval is None:
+        return "unknown"
+    if interval.lower <= 0 <= interval.upper:
+        return CHANCE
+    grows = interval.lower > 0
+    measured = BY_NAME.get(measure)
+    direction = Direction.NONE if measured is None else measured.direction
+    if direction is Direction.NONE:
+        return "surely higher" if grows else "surely lower"
+    return "surely better" if grows == (direction is Direction.HIGHER) else "surely worse"
+
+
+def is_percent(measure: str) -> bool:
+    """Whether values of a measure are told in %: rates, but no probability of chance and no AUC."""
+    measured = BY_NAME.get(measure)
+    return (
+        measured is not None
+        and measured.unit is Unit.RATIO
+        and measured.percent
+        and measured.yardstick is not Yardstick.P_VALUE
+    )
+
+
+def is_p_value(measure: str) -> bool:
+    """Whether values of a measure are probabilities of what was found, by chance."""
+    measured = BY_NAME.get(measure)
+    return measured is not None and measured.yardstick is Yardstick.P_VALUE
+
+
+def with_minus(text: str) -> str:
+    """Text of a number with the sign of subtraction, which is as wide as a plus, instead of a hyphen."""
+    return f"{MINUS}{text[1:]}" if text.startswith("-") else text
+
+
+def moment(seconds: float) -> str:
+    """Moment of a Unix time.
+
+    >>> moment(1_356_998_400.0)
+    '2013-01-01T00:00:00Z'
+    """
+    us = round(seconds) * SECOND if math.isfinite(seconds) else LAST + 1
+    return to_iso(us) if FIRST <= us <= LAST else number(seconds)
+
+
+def _then(result: Measurement, now: Measurement | None) -> float | None:
+    """Value that a difference is from."""
+    detail = result.detail
+    if detail is not None and detail.columns == FIGURES and isinstance(detail.rows[0][0], float | int):
+        return detail.rows[0][0]
+    if now is None or now.value is None or result.value is None:
+        return None
+    return now.value - result.value
+
+
+def _percent(value: float) -> str:
+    if not math.isfinite(value):
+        return number(value)
+    if 0 < value < 0.0005:
+        return "< 0.1 %"
+    if 0.9995 <= value < 1:
+        return "> 99.9 %"
+    whole = value == int(value)
+    return f"{_rounded(100 * value, 0 if whole else 1)} %"
+
+
+def _plain(measure: str, value: float, *, within: bool = False) -> str:
+    """Value as it is told without %; within brackets a bound, of which "< 0.001" would be odd."""
+    measured = BY_NAME.get(measure)
+    if measured is not None and measured.unit is Unit.SECONDS:
+        return moment(value) if measured.moment else with_minus(duration(value))
+    if not _has_decimals(measure) or not abs(value) < _LARGE:
+        return with_minus(number(value))
+    return "< 0.001" if 0 < value < 0.0005 and not within else _rounded(value, 3)
+
+
+def _has_decimals(measure: str) -> bool:
+    """Whether the field tells values of a measure to three decimals, as those of an AUC."""
+    measured = BY_NAME.get(measure)
+    return (
+        measured is not None
+        and measured.unit in (Unit.RATIO, Unit.PLAIN)
+        and measured.family not in _AS_GIVEN
+    )
+
+
+def _step(measure: str, value: float) -> str:
+    """Difference with its sign, without a unit; one that is rounded to nothing has none."""
+    text = _rounded(100 * value, 1) if is_percent(measure) else _plain(measure, value, within=True)
+    return f"+{text}" if value > 0 and any(digit in "123456789" for digit in text) else text
+
+
+def _points(measure: str) -> str:
+    return " points" if is_percent(measure) else ""
+
+
+def _rounded(value: float, decimals: int) -> str:
+    """Fixed decimals, thousands apart; what is rounded to nothing has no sign."""
+    if not math.isfinite(value):
+        return with_minus(number(value))
+    return with_minus(f"{round(value, decimals) + 0.0:,.{decimals}f}")

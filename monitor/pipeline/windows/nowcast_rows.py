@@ -1,0 +1,114 @@
+"""Performance of a window by the labels so far, weighed: rows of the truth `nowcast`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.clock import DAY
+from monitor.core.measurement import Reason
+from monitor.core.typing import Floats, Ints
+from monitor.measures.nowcast import LEAST_RECORDS, LEAST_SHARE, absent, class_totals, results, weighed
+from monitor.measures.options import Result
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.pipeline.windows.due import Truths
+from monitor.pipeline.windows.target import Target
+from monitor.pipeline.windows.weights import believed, covariance, shares_of
+from monitor.records.pane import Part
+from monitor.states.counters import Counters
+from monitor.states.strata import WHOLE
+from monitor.windows.shares import Shares
+
+_ONE_WEIGHT = 0.01  # panes of a day whose shares differ by less, relatively, are merged first: a delay cell
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Panes of some spans: their starts, when labels were last heard of, records, and labels that are in."""
+
+    start: Ints
+    heard: Ints
+    records: Ints
+    labelled: Ints
+
+
+def nowcast_rows(target: Target, truths: Truths) -> list[MeasurementRow]:
+    """Rows of a window of a model with labels; of the whole alone.
+
+    Cost: the non-zero counters of the panes whose labels still come, and of the sums of days before them.
+    """
+    spans = [(target.start, target.end)]
+    panes = _panes(truths, spans)
+    measured = nowcast(target, truths, spans)
+    records = int(panes.records.sum())
+    coverage = int(panes.labelled.sum()) / records if records else None
+    return [target.row(result, Truth.NOWCAST, WHOLE, coverage) for result in measured]
+
+
+def nowcast(target: Target, truths: Truths, spans: Sequence[tuple[int, int]]) -> list[Result]:
+    """Every nowcast of some spans of panes together.
+
+    `too_early` where nothing tells how late labels are, or too few records remain: those of panes of which
+    each class has at least a fifth of its labels.
+    """
+    counting, options = target.model.counting, target.options
+    panes = _panes(truths, spans)
+    records, labels = int(panes.records.sum()), int(panes.labelled.sum())
+    if records == 0:
+        return absent(counting, Reason.NO_LABELS, options, n=0)
+    if not believed(truths):
+        return absent(counting, Reason.TOO_EARLY, options, n=labels)
+    pane = counting.reading.pane
+    shares = shares_of(truths.ages.curves, panes.heard, panes.start, pane)
+    used = shares.are_in(LEAST_SHARE)
+    if panes.records[used].sum() < LEAST_RECORDS * records:
+        return absent(counting, Reason.TOO_EARLY, options, n=labels)
+    start, kept = panes.start[used], Shares(shares.share[used], shares.variance[used])
+    pieces, merged = _pieces(target, spans, start, kept)
+    spread = covariance(
+        truths.ages.curves,
+        target.caches.panes.delay_counts,
+        merged,
+        class_totals(counting, pieces),
+        heard=truths.spoken,
+        window=(min(first for first, _ in spans), max(last for _, last in spans)),
+    )
+    return list(results(weighed(counting, pieces, merged.share, spread), options))
+
+
+def _panes(truths: Truths, spans: Sequence[tuple[int, int]]) -> _Spans:
+    panes = truths.panes
+    inside = np.zeros(len(panes.start), dtype=bool)
+    for start, end in spans:
+        inside |= (panes.start >= start) & (panes.start < end)
+    heard = np.minimum(panes.counted_as_of[inside], truths.spoken)
+    return _Spans(panes.start[inside], heard, panes.records[inside], panes.labelled[inside])
+
+
+def _pieces(
+    target: Target, spans: Sequence[tuple[int, int]], start: Ints, shares: Shares
+) -> tuple[list[Counters], Shares]:
+    """Panes by weight: whole days whose panes have one weight, and all others one by one."""
+    panes, pane = target.caches.panes, target.model.counting.reading.pane
+    days, first, group = np.unique(start // DAY, return_index=True, return_inverse=True)
+    pieces: list[Counters] = []
+    at: list[tuple[Floats, Floats]] = []
+    for number, day in enumerate((days * DAY).tolist()):
+        rows = slice(int(first[number]), int(first[number]) + int(np.count_nonzero(group == number)))
+        share, variance = shares.share[rows], shares.variance[rows]
+        inside = any(begin <= day and day + DAY <= end for begin, end in spans)
+        if inside and (share.min(axis=0) >= (1 - _ONE_WEIGHT) * share.max(axis=0)).all():
+            widths = [(day, day + DAY, share.mean(axis=0), variance.mean(axis=0))]
+        else:
+            moments = start[rows].tolist()
+            widths = [
+                (moment, moment + pane, share[row], variance[row]) for row, moment in enumerate(moments)
+            ]
+        for begin, end, its_share, its_variance in widths:
+            whole = panes.window(Part.LABELS, begin, end, strata=False).get(WHOLE)
+            if whole is not None:
+                pieces.append(whole)
+                at.append((its_share, its_variance))
+    none = np.empty((0, shares.share.shape[1]))
+    stacked = (np.stack([pair[side] for pair in at]) if at else none for side in (0, 1))
+    return pieces, Shares(*stacked)

@@ -1,0 +1,162 @@
+"""The winning label of each record: of several the highest revision, then the latest report."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.core.typing import Bools, Ints
+from monitor.records.count_records import cells_of
+from monitor.records.counting import Counting
+from monitor.records.dedupe import distinct, smallest
+from monitor.records.reading import Reading, Task
+from monitor.records.rows import WinningRows, times
+from monitor.records.values import Categories, Numbers, categories, is_nan, numbers
+
+NEVER = np.iinfo(np.int64).max  # delay of a label that nobody dated
+_NONE = np.iinfo(np.int64).min
+_OF_LABELS = ("label", "reported_at", "revision")
+
+
+@dataclass(frozen=True, slots=True)
+class WinningLabels:
+    """The winning label of each winning row.
+
+    Parameters
+    ----------
+    known
+        there is a label, and it is a value (of several classes it may be an unseen one).
+    cell
+        of the label's grid.
+    number
+        the label of a regression.
+    retracted, invalid
+        the winning label is NULL; is no value, or no class of the model.
+    corrections
+        different labels less one.
+    stale
+        1 where one was reported later than the horizon.
+    delay
+        microseconds from the event to the first report of a value; the largest int64 where unknown.
+    newest
+        last report; the smallest int64 where unknown.
+    """
+
+    known: Bools
+    cell: Ints
+    number: Numbers | None
+    retracted: Bools
+    invalid: Bools
+    corrections: Ints
+    stale: Ints
+    delay: Ints
+    newest: Ints
+
+    def take(self, rows: Ints) -> "WinningLabels":
+        """Labels of chosen rows."""
+        columns = {name: getattr(self, name)[rows] for name in WinningLabels.__slots__ if name != "number"}
+        return WinningLabels(number=None if self.number is None else self.number.take(rows), **columns)
+
+
+def winning_labels(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints) -> WinningLabels:
+    """Of several labels the highest revision, then the latest report, then the smallest value.
+
+    Parameters
+    ----------
+    until
+        int64 of each pane: labels reported later are not known.
+    """
+    roles = [name for name in _OF_LABELS if name in table.column_names]
+    held = np.flatnonzero(_holds_label(table, roles)[rows.member])
+    here, group = table.select(roles).take(pa.array(rows.member[held])), rows.group[held]
+    regression = counting.reading.task is Task.REGRESSION
+    value = numbers(here["label"]) if regression else categories(here["label"])
+    reported, revision = np.zeros((2, len(held)), dtype=np.int64)
+    if "revision" in roles:
+        revision = numbers(here["revision"]).rank()
+    if dated := "reported_at" in roles:
+        parsed = times(here, "reported_at", counting.reading)
+        reported = np.where(parsed.known, parsed.us, rows.event_time[group])
+    is_known = reported <= until[rows.pane[group]]
+    at = np.flatnonzero(is_known) if dated else np.arange(len(held))
+    keys = [-revision[at], -reported[at], value.rank()[at]]
+    best, _ = smallest(group[at], keys)
+    labels = _values_of(value.take(at[best]), group[at[best]], counting, len(rows.rows))
+    reports = _Reports(group[at], reported[at], ~_missing(value)[at], keys)
+    return _with_reports(labels, reports, rows, counting.reading, dated=dated)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reports:
+    """Every row that holds a label: its winner, when it was reported, whether it holds a value, its keys."""
+
+    group: Ints
+    reported: Ints
+    valued: Bools
+    keys: list[Ints]
+
+
+def _missing(value: Numbers | Categories) -> Bools:
+    return value.missing if isinstance(value, Numbers) else value.codes < 0
+
+
+def _holds_label(table: pa.Table, roles: list[str]) -> Bools:
+    """Rows that hold a label: a join without one gives nulls; a NULL label that was reported retracts."""
+    holds: Bools = np.zeros(table.num_rows, dtype=bool)
+    for role in roles:
+        holds |= np.asarray(table[role].is_valid().combine_chunks())
+    return holds
+
+
+def no_labels(n: int) -> WinningLabels:
+    """Labels of n records of which none has one."""
+    no, zero = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
+    return WinningLabels(no, zero, None, no, no, zero, zero, np.full(n, NEVER), np.full(n, _NONE))
+
+
+def _values_of(value: Numbers | Categories, has: Ints, counting: Counting, n: int) -> WinningLabels:
+    """Labels of n rows, of which those numbered `has` have the values."""
+    if counting.label is None:
+        raise ValueError("labels are counted on a grid: the model has none")
+    there = np.zeros(n, dtype=bool)
+    there[has] = True
+    cell = np.full(n, counting.label.regular + 1)
+    cell[has] = cells_of(value, counting.label)
+    if isinstance(value, Categories):
+        cell[has[_no_class(value, cell[has] == counting.label.regular, counting.reading.task)]] += 2
+    number = None
+    if isinstance(value, Numbers):
+        number = Numbers(np.zeros(n), ~there)
+        number.values[has], number.missing[has] = value.values, value.missing
+    missing, invalid = cell == counting.label.regular + 1, cell == counting.label.regular + 2
+    return replace(
+        no_labels(n),
+        known=~missing & ~invalid,
+        cell=cell,
+        number=number,
+        retracted=there & missing,
+        invalid=invalid,
+    )
+
+
+def _no_class(value: Categories, unseen: Bools, task: Task) -> Bools:
+    """Labels that are no class: of two classes every unseen one, of several an unseen NaN."""
+    if task is Task.BINARY or not unseen.any():
+        return unseen
+    return unseen & np.isin(value.codes, [at for at, level in enumerate(value.levels) if is_nan(level)])
+
+
+def _with_reports(
+    labels: WinningLabels, reports: _Reports, rows: WinningRows, reading: Reading, *, dated: bool
+) -> WinningLabels:
+    """Labels with what follows from all of their reports."""
+    n = len(rows.rows)
+    corrections = np.maximum(distinct(reports.group, reports.keys, n) - 1, 0)
+    if not dated:
+        return replace(labels, corrections=corrections)
+    first, newest = np.full(n, NEVER), np.full(n, _NONE)
+    np.minimum.at(first, reports.group[reports.valued], reports.reported[reports.valued])
+    np.maximum.at(newest, reports.group, reports.reported)
+    delay = np.where(first == NEVER, NEVER, first - rows.event_time)
+    late = (newest != _NONE) & (newest - rows.event_time > reading.horizon)
+    return replace(labels, corrections=corrections, stale=late.astype(np.int64), delay=delay, newest=newest)

@@ -1,0 +1,114 @@
+"""What goes in and comes out: features and scores that moved, by how much; the quality of the data."""
+
+from collections.abc import Iterator
+
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import Direction, Family
+from monitor.measures.rows import MeasurementRow
+from monitor.measures.shift.stability_index import band_of
+from monitor.measures.worded import bounds_of, difference_of, value_of
+from monitor.sentences.known import Known, few, named
+from monitor.sentences.reasons import why
+from monitor.sentences.windows import window_of
+
+INDEX = "stability_index"
+_FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": "unseen"}
+
+
+def inputs(known: Known) -> Iterator[str]:
+    """Sentences on which features moved most, and by how much."""
+    rows = known.features(INDEX)
+    judged = [row for row in rows if row.measurement.value is not None]
+    if not judged:
+        reason = str(rows[0].measurement.reason) if rows else "no_reference"
+        yield f"Whether features moved is not known: {why(reason)}"
+        return
+    moved = sorted(filter(lambda row: _beyond(known, row), judged), key=lambda row: -_index(row))
+    large = [row for row in moved if band_of(_index(row)) != "none"]
+    where = window_of(judged[0])
+    if not moved:
+        yield f"{where}: none of {len(judged)} features moved beyond chance"
+    else:
+        size = f"{len(large)} of them by 0.1 or more" if large else "all of them by less than 0.1"
+        yield f"{where}: {len(moved)} of {len(judged)} features moved beyond chance, {size}"
+        yield f"Most, by {INDEX}: {few([_moved(row) for row in moved])}"
+    if len(judged) < len(rows):
+        blind = [named(row.subject) for row in rows if row.measurement.value is None]
+        yield f"Nothing is known of {few(blind)}"
+
+
+def scores(known: Known) -> Iterator[str]:
+    """Sentences on whether scores, predictions and labels moved, and by how much."""
+    found = {
+        name: known.newest(INDEX, "settled" if subject == "label" else "", subject)
+        for subject, name in (("score", "scores"), ("prediction", "predictions"), ("label", "labels"))
+    }
+    rows = {name: row for name, row in found.items() if row is not None}
+    judged = {name: row for name, row in rows.items() if row.measurement.value is not None}
+    for beyond, words in ((True, "moved beyond chance"), (False, "moved no more than by chance")):
+        told = [
+            f"{name} {_figures(known, row)}" for name, row in judged.items() if _beyond(known, row) is beyond
+        ]
+        if told:
+            yield f"{words.capitalize()}, by {INDEX}: {', '.join(told)}"
+    for name, row in rows.items():
+        if row.measurement.value is None:
+            yield f"Whether {name} moved is not known: {why(str(row.measurement.reason))}"
+    if not rows:
+        yield f"Whether scores moved is not known: {why('no_reference')}"
+
+
+def quality(known: Known) -> Iterator[str]:
+    """Sentences on missing, invalid and unseen values, and on odd rows of the log."""
+    worse = []
+    compared = 0
+    for measure, word in _FAULTS.items():
+        for row in known.features(measure, "reference"):
+            interval = row.measurement.interval
+            compared += row.measurement.value is not None
+            if interval is not None and interval.lower > 0:
+                step = f"{difference_of(measure, row.measurement.value)}"
+                bounds = bounds_of(measure, interval, differs=True)
+                text = f"{named(row.subject)} {step} {bounds} {word}"
+                worse.append((row.measurement.value or 0.0, text))
+    if worse:
+        most = [text for _, text in sorted(worse, key=lambda pair: -pair[0])]
+        yield f"Surely more faulty values than the reference: {few(most)}"
+    elif compared:
+        yield "No feature has surely more missing, invalid or unseen values than the reference"
+    else:
+        yield "Missing, invalid and unseen values are not compared with the reference yet"
+    odd = list(_odd(known))
+    yield f"In the log: {few(odd, 4)}" if odd else "The log has no odd rows"
+
+
+def _odd(known: Known) -> Iterator[str]:
+    """Counts of the log that should be 0 and are not."""
+    for name, measure in BY_NAME.items():
+        if measure.family is not Family.LOG or measure.direction is not Direction.LOWER:
+            continue
+        value = known.value(name) if measure.unit.value == "records" else None
+        if value:
+            yield f"{name.replace('_', ' ')} {value_of(name, value)}"
+
+
+def _moved(row: MeasurementRow) -> str:
+    return f"{named(row.subject)} {value_of(INDEX, _index(row))} ({band_of(_index(row))})"
+
+
+def _figures(known: Known, row: MeasurementRow) -> str:
+    """Index, its band, and the value that chance exceeds in one window of twenty."""
+    critical = known.beside(row, f"{INDEX}_critical")
+    limit = None if critical is None else critical.measurement.value
+    chance = "" if limit is None else f", by chance up to {value_of(INDEX, limit)}"
+    return f"{value_of(INDEX, _index(row))} ({band_of(_index(row))}{chance})"
+
+
+def _beyond(known: Known, row: MeasurementRow) -> bool:
+    critical = known.beside(row, f"{INDEX}_critical")
+    limit = None if critical is None else critical.measurement.value
+    return limit is not None and _index(row) > limit
+
+
+def _index(row: MeasurementRow) -> float:
+    return row.measurement.value or 0.0

@@ -1,0 +1,134 @@
+"""What is known of a whole model: its measurements by name, the newest of each, its main window first."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from monitor.core.text import readable
+from monitor.measures.rows import CUMULATIVE, MeasurementRow
+
+FEATURE = "feature:"
+NOWCAST = "nowcast"  # truth of rows that tell beforehand what labels will say
+_LONGEST = 40  # characters of a name in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What is said under one title.
+
+    Parameters
+    ----------
+    title
+        one word.
+    sentences
+        each ends in a full stop.
+    """
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Measurements of a whole model.
+
+    Parameters
+    ----------
+    rows
+        of any window and stratum; versions and segments are left out.
+    window
+        name of the window that rules judge: it is spoken of where it has been measured.
+    main
+        measure of performance that stands for the others.
+    """
+
+    rows: Sequence[MeasurementRow]
+    window: str
+    main: str
+    _whole: dict[tuple[str, str, str], list[MeasurementRow]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        whole: dict[tuple[str, str, str], list[MeasurementRow]] = {}
+        for row in self.rows:
+            if row.of_whole and row.window != CUMULATIVE:
+                whole.setdefault((row.measure, str(row.truth), row.against), []).append(row)
+        object.__setattr__(self, "_whole", whole)
+
+    def newest(
+        self, measure: str, truth: str = "", subject: str = "", against: str = ""
+    ) -> MeasurementRow | None:
+        """Newest row of a measure, one of the main window before others; None: there is none."""
+        rows = [row for row in self._whole.get((measure, truth, against), ()) if row.subject == subject]
+        return max(rows, key=self._rank, default=None)
+
+    def beside(self, row: MeasurementRow, measure: str, against: str = "") -> MeasurementRow | None:
+        """Another measure of the same window, truth and subject; None: there is none."""
+        rows = self._whole.get((measure, str(row.truth), against), ())
+        place = (row.window, row.window_end, row.subject)
+        return next((one for one in rows if (one.window, one.window_end, one.subject) == place), None)
+
+    def features(self, measure: str, against: str = "") -> list[MeasurementRow]:
+        """Rows of a measure of all features, of the newest main window that has some, in their order."""
+        return self.subjects(measure, "", FEATURE, against)
+
+    def subjects(self, measure: str, truth: str, kind: str, against: str = "") -> list[MeasurementRow]:
+        """Rows of a measure of all subjects of a kind: the empty one stands for any but the model itself."""
+        rows = [
+            row
+            for row in self._whole.get((measure, truth, against), ())
+            if row.subject and row.subject.startswith(kind)
+        ]
+        newest = max(rows, key=self._rank, default=None)
+        return [row for row in rows if newest is not None and _window(row) == _window(newest)]
+
+    def figures(self, measure: str) -> list[MeasurementRow]:
+        """All rows of a measure without truth, as they came."""
+        return [row for row in self._whole.get((measure, "", ""), ()) if not row.subject]
+
+    def value(self, measure: str, truth: str = "", subject: str = "") -> float | None:
+        """Value of the newest row of a measure; None: there is none."""
+        row = self.newest(measure, truth, subject)
+        return None if row is None else row.measurement.value
+
+    def _rank(self, row: MeasurementRow) -> tuple[bool, bool, int]:
+        return (row.measurement.value is not None, row.window == self.window, row.window_end)
+
+
+def named(text: str) -> str:
+    r"""Name that the data brought, as a sentence may hold it: readable, without its kind, not too long.
+
+    >>> named("feature:age"), named("a\x1b[2J"), len(named(100 * "x"))
+    ('age', 'a\\x1b[2J', 40)
+    """
+    name = readable(text.removeprefix(FEATURE))
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
+def few(names: Iterable[str], most: int = 3) -> str:
+    """Names in words, the first few of them.
+
+    >>> few(["a"]), few(["a", "b"]), few("abcde")
+    ('a', 'a and b', 'a, b, c and 2 more')
+    """
+    listed = list(names)
+    rest = len(listed) - most
+    if rest > 0:
+        return f"{', '.join(listed[:most])} and {rest} more"
+    return " and ".join(filter(None, (", ".join(listed[:-1]), *listed[-1:])))
+
+
+def sentence(text: str) -> str:
+    """Text with a full stop, as a sentence ends.
+
+    >>> sentence("give [models.reference]"), sentence("Done.")
+    ('give [models.reference].', 'Done.')
+    """
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _window(row: MeasurementRow) -> tuple[str, int]:
+    return (row.window, row.window_end)
+
+
+def sections(parts: Iterable[tuple[str, Iterator[str]]]) -> list[Section]:
+    """Sections that have something to say."""
+    return [Section(title, told) for title, lines in parts if (told := tuple(map(sentence, lines)))]

@@ -1,0 +1,79 @@
+"""What is known of labels: how late they are, how many records have one, when the next window settles."""
+
+from collections.abc import Iterator
+
+from monitor.core.clock import SECOND
+from monitor.core.measurement import Measurement
+from monitor.core.text import duration, readable
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.worded import value_of
+from monitor.sentences.known import Known, few, named, sentence
+from monitor.sentences.reasons import why
+from monitor.sentences.windows import at, window_of
+
+_BECAUSE = ("because",)
+
+
+def labels(known: Known) -> Iterator[str]:
+    """Sentences on delay, coverage and settling."""
+    row = known.newest("label_delay_median", Truth.SETTLED.value) or known.newest(
+        "label_delay_median", Truth.PROVISIONAL.value
+    )
+    late = None if row is None else known.beside(row, "label_delay_p90")
+    if row is not None and row.measurement.value is not None:
+        of_ten = "" if late is None or late.measurement.value is None else _ninth(late)
+        median = value_of(row.measure, row.measurement.value)
+        yield f"Half of the labels come within {median}{of_ten}"
+    yield from _coverage(known)
+    age = known.value("settling_age")
+    if age is not None:
+        yield f"A window settles {duration(age)} after its end"
+    yield when_settles(known)
+
+
+def when_settles(known: Known) -> str:
+    """When the next window is expected to settle, and why; or that it is not known, and what would help."""
+    rows = known.figures("next_settling")
+    due = [row for row in rows if row.measurement.value is not None]
+    if due:
+        row = min(due, key=lambda row: (row.window != known.window, row.measurement.value or 0.0))
+        moment = at(round(row.measurement.value or 0.0) * SECOND)
+        name = f"of {row.window} " if row.window else ""
+        return sentence(f"The next window {name}is expected to settle at {moment}{_because(row.measurement)}")
+    if rows:
+        row = next((row for row in rows if row.window == known.window), rows[0])
+        reason = _because(row.measurement) or f": {why(str(row.measurement.reason))}"
+        return sentence(f"When the next window settles is not known{reason}")
+    return "When the next window settles is not known yet."
+
+
+def _coverage(known: Known) -> Iterator[str]:
+    parts: dict[str, str] = {}
+    for truth in (Truth.SETTLED, Truth.PROVISIONAL):
+        row = known.newest("coverage", truth.value)
+        if row is not None and row.measurement.value is not None:
+            parts.setdefault(window_of(row), f"{value_of('coverage', row.measurement.value)} ({truth})")
+    if parts:
+        told = ", ".join(f"{window} {share}" for window, share in parts.items())
+        yield f"Records with a label: {told}"
+    classes = known.subjects("coverage", Truth.SETTLED, "")
+    classes = classes or known.subjects("coverage", Truth.PROVISIONAL, "")
+    if classes:
+        yield f"By predicted class: {few(map(_of_class, classes))}"
+
+
+def _of_class(row: MeasurementRow) -> str:
+    name = row.subject.partition(":")[2] or row.subject
+    return f"{named(name)} {value_of(row.measure, row.measurement.value)}"
+
+
+def _ninth(late: MeasurementRow) -> str:
+    return f", nine of ten within {value_of(late.measure, late.measurement.value)}"
+
+
+def _because(result: Measurement) -> str:
+    """The sentence that a measurement brings along, after a colon; or nothing."""
+    detail = result.detail
+    if detail is None or detail.columns != _BECAUSE or not detail.rows:
+        return ""
+    return f": {readable(str(detail.rows[0][0]))}"

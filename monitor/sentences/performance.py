@@ -1,0 +1,111 @@
+"""What is known of performance: settled, nowcast, against the reference and against a constant answer."""
+
+from collections.abc import Iterator
+
+from monitor.core.measurement import Measurement
+from monitor.measures.against import difference
+from monitor.measures.catalogue.comparison import CONTRIBUTION
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.worded import compared, surely, value_of, with_interval
+from monitor.sentences.known import NOWCAST, Known, named
+from monitor.sentences.labels import when_settles
+from monitor.sentences.reasons import why
+from monitor.sentences.windows import window_of
+
+_REFERENCE = "reference"
+_GUESS = "estimated_"
+
+
+def performance(known: Known, *, labels: bool) -> Iterator[str]:
+    """Sentences on settled and on nowcast performance.
+
+    Parameters
+    ----------
+    labels
+        whether labels are configured.
+    """
+    if not labels:
+        yield "Performance is not known: no labels are configured"
+        yield from _estimated(known)
+        return
+    settled, nowcast = (known.newest(known.main, truth) for truth in (Truth.SETTLED.value, NOWCAST))
+    if settled is None:
+        yield f"No window has settled yet. {when_settles(known)}"
+    else:
+        yield f"Settled, {window_of(settled)}: {_told(known, settled)}"
+    if nowcast is not None:
+        yield f"Nowcast, {window_of(nowcast)}: {_told(known, nowcast)}"
+    elif settled is None:
+        yield "Nothing has been nowcast either"
+        yield from _estimated(known)
+
+
+def constant(known: Known) -> Iterator[str]:
+    """A sentence on whether the model does better than one answer for all records.
+
+    The interval of the difference is made of both intervals, as if they were of other records: where both
+    are right about the same records it is too wide, never too narrow.
+    """
+    for truth, word in ((Truth.SETTLED.value, "Settled"), (NOWCAST, "Nowcast")):
+        right, often = (known.newest(name, truth) for name in ("accuracy", "majority_accuracy"))
+        if right is not None and often is not None and _have_values(right, often):
+            always = known.beside(right, "majority_accuracy") or often
+            step = difference(right.measurement, always.measurement)
+            yield (
+                f"{word}: accuracy {with_interval('accuracy', right.measurement)}, "
+                f"the commonest answer alone {value_of('accuracy', always.measurement.value)}: "
+                f"{surely('accuracy', step)}"
+            )
+            return
+        share = known.newest("r2_score", truth)
+        if share is not None and share.measurement.value is not None:
+            yield (
+                f"{word}: r2_score {with_interval('r2_score', share.measurement)}, "
+                f"the mean alone 0: {surely('r2_score', share.measurement)}"
+            )
+            return
+
+
+def is_known(known: Known) -> bool:
+    """Whether performance has a value: settled or nowcast."""
+    return any(known.value(known.main, truth) is not None for truth in (Truth.SETTLED.value, NOWCAST))
+
+
+def _told(known: Known, row: MeasurementRow) -> str:
+    """Value, and how it differs from the reference."""
+    if row.measurement.value is None:
+        return f"{row.measure} is not known: {why(str(row.measurement.reason))}"
+    value = f"{row.measure} {with_interval(row.measure, row.measurement)}"
+    against = known.beside(row, row.measure, _REFERENCE)
+    if against is None:
+        return f"{value}; not compared: {why('no_reference')}"
+    step = against.measurement
+    if step.value is None:
+        return f"{value}; not compared: {why(str(step.reason))}"
+    return f"{value}, {compared(against, row.measurement)}: {_sure(row.measure, step)}{_where(known, row)}"
+
+
+def _where(known: Known, row: MeasurementRow) -> str:
+    """Segment that contributes most to a fall; empty where there is none."""
+    worst = known.beside(row, CONTRIBUTION, _REFERENCE)
+    detail = None if worst is None else worst.measurement.detail
+    return "" if detail is None or not detail.rows else f", most of it in {named(str(detail.rows[0][0]))}"
+
+
+def _sure(measure: str, step: Measurement) -> str:
+    word = surely(measure, step)
+    return "without an interval nothing is sure" if word == "unknown" else word
+
+
+def _estimated(known: Known) -> Iterator[str]:
+    """What the scores' own probabilities lead one to expect, where nothing better is known."""
+    row = known.newest(f"{_GUESS}{known.main}")
+    if row is not None and row.measurement.value is not None:
+        yield (
+            f"By its own scores alone, {window_of(row)}: {row.measure} "
+            f"{with_interval(row.measure, row.measurement)}; a drift of the labels is not in it"
+        )
+
+
+def _have_values(*rows: MeasurementRow) -> bool:
+    return all(row.measurement.value is not None for row in rows)

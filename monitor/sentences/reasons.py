@@ -1,0 +1,28 @@
+"""Why there is no value, and what would help: a sentence for each reason."""
+
+_RUNBOOK = ': see "Why is there no value?" in the runbook'
+_REASONS = {
+    "no_records": "the window has no records: look whether the log is written",
+    "no_labels": "no label has come for the window: wait for labels, or look at their feed",
+    "no_reference": "there is nothing to compare with: give [models.reference]",
+    "too_few": "too few records or labels: wait, or take a longer window",
+    "one_class": "only one class has been seen: wait for labels of the others, or take a longer window",
+    "undefined": "the formula has no value for these records: see docs/measures.md",
+    "out_of_range": "values lie outside of what the formula takes: see docs/measures.md",
+    "not_counted": "what it needs was not counted, as weeks before the log began: wait until it is longer",
+    "not_settled": "labels are still coming: wait until the window settles",
+    "not_configured": "its options are not configured: see docs/measures.md",
+    "no_interval": "its measure has no interval: leave bound out of the rule",
+    "no_limit": "what its limit is a multiple of is not known: give [models.reference] or a number",
+    "selective_labels": "only some answers get labels, and the reference has all: give labels.only_for",
+    "too_early": "too few of its labels are in, or labels were not watched for long enough: wait for more",
+}
+
+
+def why(reason: str) -> str:
+    """Reason in words, and what would help; one that is not listed here is quoted.
+
+    >>> why("no_reference")
+    'there is nothing to compare with: give [models.reference]'
+    """
+    return _REASONS.get(reason, f'the reason is "{reason}"{_RUNBOOK}')

@@ -1,0 +1,20 @@
+"""Windows and moments in words."""
+
+from monitor.core.clock import to_iso
+from monitor.measures.rows import MeasurementRow
+
+
+def at(us: int) -> str:
+    """Moment in words, UTC; of a midnight its day alone.
+
+    >>> at(0), at(60_000_000)
+    ('1970-01-01', '1970-01-01 00:01')
+    """
+    text = to_iso(us)
+    day, _, time = text.rstrip("Z").partition("T")
+    return day if time == "00:00:00" else f"{day} {time[:5]}"
+
+
+def window_of(row: MeasurementRow) -> str:
+    """Window of a row: its name and its end."""
+    return f"{row.window} to {at(row.window_end)}" if row.window else "the log"

@@ -1,0 +1,95 @@
+"""What the rows that were looked at tell of the outputs: words, the threshold, who gets labels. Pure."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from monitor.advice.inspect import Inspection
+from monitor.advice.outputs import CHANCE, Flip, area, by_class, come_for, flip_of, meanings
+from monitor.core.typing import Ints
+from monitor.records.reading import Reading
+from monitor.setup.guess import Roles
+
+_MOST, _TIMES_AS_OLD = 0.9, 2  # of the labels; a log so many times as old as these are late
+
+
+def with_outputs(roles: Roles, looked: Inspection, reading: Reading, began: int | None) -> Roles:
+    """What was guessed, with what predictions and labels tell together.
+
+    Parameters
+    ----------
+    looked, reading
+        what was seen by the first guess, and how that was read.
+    began
+        first day of the log; None: it has few days.
+    """
+    records, joined = looked.records, looked.joined
+    if records is None or roles.task == "regression":
+        return roles
+    ranked = roles if joined is None else _by_ranks(roles, joined, reading)
+    if "prediction" in roles.predictions:
+        roles = _in_words(ranked, records, joined, reading, sure=ranked.classes != roles.classes)
+    else:
+        roles = ranked
+    if "prediction" in records.column_names:  # by a threshold that is only guessed nothing is told
+        found = come_for(records, joined, reading)
+        if found is not None and _is_old(looked.delays, began, looked.newest):
+            roles = replace(roles, only_for=(found.words, str(found)))
+    return roles
+
+
+def _by_ranks(roles: Roles, joined: pa.Table, reading: Reading) -> Roles:
+    """The positive class is that with the higher scores, if they are surely so."""
+    found = area(joined, reading) if roles.task == "binary" else None
+    if found is None or found[1] >= CHANCE:
+        return roles
+    negative, positive = reading.classes
+    why = f"its scores are higher: ROC AUC {1 - found[0]:.2f} in {joined.num_rows:,} labels"
+    return replace(roles, classes=(negative, positive), why_classes=why)
+
+
+def _in_words(
+    roles: Roles, records: pa.Table, joined: pa.Table | None, reading: Reading, *, sure: bool
+) -> Roles:
+    """Words that mean the classes, and the threshold at which the one becomes the other.
+
+    Parameters
+    ----------
+    sure
+        labels have told which class has the higher scores.
+    """
+    meaning, flip = meanings(records, joined, reading), flip_of(records, reading)
+    own = meaning or {name: name for name in reading.classes}
+    if flip is not None and not meaning and not {flip.below, flip.above} & set(reading.classes):
+        own = meaning = {flip.above: roles.classes[0], flip.below: roles.classes[1]}
+        why = "a guess, by the score: too few labels tell"
+    else:
+        n = 0 if joined is None else joined.num_rows
+        why = f"by {n:,} labels that have a prediction"
+    if meaning:
+        roles = replace(roles, names=(by_class(meaning), why))
+    if flip is None or not {flip.below, flip.above} <= own.keys():
+        return roles
+    of_high_scores = own[flip.above], own[flip.below]
+    if of_high_scores == roles.classes:
+        return _flipped(roles, flip)
+    if sure:  # scores and words contradict each other: the column says what was predicted
+        return roles
+    return _flipped(replace(roles, classes=of_high_scores, why_classes="predicted of high scores"), flip)
+
+
+def _flipped(roles: Roles, flip: Flip) -> Roles:
+    """A threshold instead of the column."""
+    column = roles.predictions["prediction"].column
+    why = f"{column} is {flip.below} below and {flip.above} from there on, in all of {flip.n:,} rows"
+    others = {role: guess for role, guess in roles.predictions.items() if role != "prediction"}
+    return replace(roles, predictions=others, threshold=(flip.threshold, why), written=column)
+
+
+def _is_old(delays: Ints, began: int | None, newest: int | None) -> bool:
+    """Whether the log is old enough to tell labels that do not come from those that come later."""
+    if began is None or newest is None:
+        return False
+    late = int(np.quantile(delays, _MOST)) if len(delays) else 0
+    return newest - began >= _TIMES_AS_OLD * late

@@ -1,0 +1,129 @@
+"""How models stand, for people: a line a model, or one model on one screen; JSON."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.standing import Need, Standing, ranked
+from monitor.core.text import json_text, readable
+from monitor.sentences.known import Section, named
+from monitor.show.words import iso
+
+NARROWEST, WIDEST = 80, 120
+MOST_LINES = 25  # of one model
+_TITLE = 13
+_FIXED = "\N{NO-BREAK SPACE}"
+_TOGETHER = re.compile(r"\[[^][ ]+ [^][ ]+\]|[\d>] (%|points)|[<>] \d|\d[dhm] \d|\d{4}-\d\d-\d\d \d\d:")
+_COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magenta", Need.NOTHING: "green"}
+_WORDS = {Need.NEEDED: "somebody is needed"}
+_REASONS = 8  # lines of the head
+_LEAST = {"": _REASONS, "performance": 4, "inputs": 2, "labels": 2, "rules": 2}  # lines, of others one
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A line, and the colour that it has on a terminal; empty: none."""
+
+    text: str
+    colour: str = ""
+
+
+def as_lines(models: Sequence[Standing], width: int) -> list[Styled]:
+    """One model on one screen; of several a line each, those that somebody is needed for first.
+
+    Parameters
+    ----------
+    width
+        of the terminal in characters; lines are at least 80 and at most 120 wide.
+    """
+    width = min(max(width, NARROWEST), WIDEST)
+    if len(models) == 1:
+        return list(_screen(models[0], width))
+    lines = heads(models, width)
+    return [*lines, Styled("One model on one screen: monitor status --model NAME")] if lines else []
+
+
+def heads(models: Sequence[Standing], width: int) -> list[Styled]:
+    """A line a model: its name, who is needed, why."""
+    width = min(max(width, NARROWEST), WIDEST)
+    sizes = [(len(named(one.model)), len(one.need)) for one in models]
+    columns = tuple(map(max, zip(*sizes, strict=True)))
+    return [_head(one, columns, width) for one in ranked(models)]
+
+
+def as_plain(models: Sequence[Standing]) -> str:
+    """JSON list of models, in the order in which somebody is needed."""
+    return json_text(
+        [
+            {
+                "model": one.model,
+                "verdict": one.need.value,
+                "because": list(one.because),
+                "as_of": iso(one.as_of),
+                "sections": {section.title: list(section.sentences) for section in one.sections},
+            }
+            for one in ranked(models)
+        ],
+        indent=1,
+    )
+
+
+def _head(one: Standing, columns: tuple[int, ...], width: int) -> Styled:
+    names, needs = columns
+    more = len(one.because) - 1
+    end = f" (+{more} more)" if more > 0 else ""
+    text = f"{named(one.model):{names}}  {one.need:{needs}}  {readable(one.because[0])}"
+    return Styled(_cut(text, width, end), _COLOURS[one.need])
+
+
+def _screen(one: Standing, width: int) -> Iterator[Styled]:
+    """Head, and a paragraph a section: cut so that all of it is on one screen."""
+    verdict = _WORDS.get(one.need, one.need.value)
+    yield Styled(f"{named(one.model)}: {verdict}", _COLOURS[one.need])
+    parts = {"": _reasons(one.because, width)}
+    parts |= {section.title: _paragraph(section, width) for section in one.sections}
+    sizes = _fitted({title: len(lines) for title, lines in parts.items()}, MOST_LINES - 1)
+    for title, lines in parts.items():
+        left = len(lines) > sizes[title]
+        yield from map(Styled, lines[: sizes[title] - left])
+        if left:
+            yield Styled(_cut(lines[sizes[title] - 1], width, " … --format json"))
+
+
+def _reasons(because: Sequence[str], width: int) -> list[str]:
+    """Reasons in full where there is room; else a line each, the first few, and how many more there are."""
+    lines = [line for reason in because for line in _wrapped(reason, width, "  ", "    ")]
+    if len(lines) <= _REASONS:
+        return lines
+    few = len(because) - (_REASONS - 1 if len(because) > _REASONS else _REASONS)
+    told = [_cut(f"  {readable(reason)}", width) for reason in because[: len(because) - max(few, 0)]]
+    return [*told, *([f"  … {few} more: --format json"] if few > 0 else [])]
+
+
+def _fitted(sizes: Mapping[str, int], most: int) -> dict[str, int]:
+    """Lines that each part may have: those furthest above their least lose some first."""
+    fitted = dict(sizes)
+    while sum(fitted.values()) > most:
+        longest = max(fitted, key=lambda title: fitted[title] - _LEAST.get(title, 1))
+        fitted[longest] -= 1
+    return fitted
+
+
+def _paragraph(section: Section, width: int) -> list[str]:
+    return _wrapped(" ".join(section.sentences), width, f"{section.title:{_TITLE}}", _TITLE * " ")
+
+
+def _wrapped(text: str, width: int, first: str, others: str) -> list[str]:
+    """Lines of a text; a number stays together with its unit, and an interval with itself."""
+    whole = _TOGETHER.sub(lambda part: part[0].replace(" ", _FIXED), readable(text))
+    lines = textwrap.wrap(
+        whole, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False
+    )
+    return [line.replace(_FIXED, " ") for line in lines]
+
+
+def _cut(text: str, width: int, end: str = "") -> str:
+    """Text that is cut where it is too long, and what always stands at its end."""
+    room = width - len(end)
+    return f"{text if len(text) <= room else f'{text[: room - 1].rstrip()}…'}{end}"

@@ -1,0 +1,119 @@
+"""When will the next window settle, and why then? Or why that cannot be known. Times are microseconds."""
+
+from dataclasses import dataclass
+
+from monitor.core.clock import DAY, HOUR, to_iso
+from monitor.windows.ends import Window
+from monitor.windows.settling import (
+    HEARD_OF_AFTER,
+    Ages,
+    LabelledPanes,
+    SettlingRule,
+    coverage_of,
+    heard_enough,
+    heard_for,
+)
+
+BECAUSE = ("because",)  # columns of the detail behind such a moment
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """When a window is expected to settle.
+
+    Parameters
+    ----------
+    at
+        moment; None: it cannot be known.
+    because
+        why then, or why it cannot be known: half a sentence, to be read after "because".
+    """
+
+    at: int | None
+    because: str
+
+
+def next_end(window: Window, newest: int | None, first: int) -> int:
+    """End of the first window of a kind to settle: after the newest settled one, or after the first count."""
+    newest = window.newest_end(first) if newest is None else newest
+    return window.newest_end(newest + window.length) if window.calendar else newest + window.step
+
+
+def next_settling(
+    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule, usual: float
+) -> Forecast:
+    """When the window [start, end), which has not settled, is expected to do so.
+
+    Delays that are still to be seen can move the moment on.
+
+    Parameters
+    ----------
+    usual
+        see `usual_coverage`.
+    """
+    if not panes.labelled.any():
+        return Forecast(None, "no label has been reported yet")
+    _, end = window
+    expected = by_age(end, ages, rule, heard_for(panes, rule))
+    assert expected.at is not None
+    return expected if expected.at > as_of else _overdue(window, as_of, panes, ages, rule, usual)
+
+
+def by_age(end: int, ages: Ages, rule: SettlingRule, heard: int) -> Forecast:
+    """When a window that ends at `end` is old enough, by the delays alone.
+
+    Parameters
+    ----------
+    heard
+        for how long the feed was heard: see `heard_for`.
+    """
+    if rule.after is not None:
+        return Forecast(
+            end + rule.after, f"windows settle {in_words(rule.after)} after they end (settle_after)"
+        )
+    if not ages.curves:
+        return Forecast(
+            end + rule.horizon,
+            "too few labels tell how late labels come, so windows wait for the horizon of "
+            f"{in_words(rule.horizon)}",
+        )
+    share = f"{rule.share:.0%} of each class's labels come within {in_words(ages.settled)}"
+    enough = heard_enough(ages, rule)
+    if heard >= enough:
+        return Forecast(end + ages.settled, share)
+    return Forecast(
+        max(end + ages.settled, rule.heard - heard + enough),
+        f"so far {share}, and the feed must be heard for {in_words(enough)} to show later ones; "
+        f"it was heard for {in_words(heard)}",
+    )
+
+
+def _overdue(
+    window: tuple[int, int], as_of: int, panes: LabelledPanes, ages: Ages, rule: SettlingRule, usual: float
+) -> Forecast:
+    """It is old enough: labels are missing, or a count."""
+    start, end = window
+    inside = (panes.start >= start) & (panes.start < end)
+    coverage = coverage_of(panes, inside)
+    if coverage >= rule.share * usual and coverage > 0.0:
+        return Forecast(None, "some of its panes wait to be counted, or its last day lacks labels")
+    low = f"{coverage:.0%} of its records have a label, where {usual:.0%} are usual"
+    needed = ages.nearly_all if rule.after is None else int(HEARD_OF_AFTER * rule.after)
+    if end + needed > as_of:
+        return Forecast(end + needed, f"{low}; by then it settles with the warning low_coverage")
+    return Forecast(None, f"{low}, and the feed has reported nothing since {_day(rule.heard)}")
+
+
+def in_words(us: int) -> str:
+    """A duration as people say it: whole hours, or whole days from two days on.
+
+    >>> in_words(36 * HOUR), in_words(58 * DAY - HOUR), in_words(0)
+    ('36 hours', '58 days', '0 hours')
+    """
+    unit, name = (DAY, "day") if us >= 2 * DAY else (HOUR, "hour")
+    many = round(us / unit)
+    return f"{many} {name}{'' if many == 1 else 's'}"
+
+
+def _day(moment: int) -> str:
+    return to_iso(moment).partition("T")[0]

@@ -1,0 +1,225 @@
+"""What predictions, scores and labels tell together, each fault and warning with the line to write."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+from monitor.advice import outputs
+from monitor.records.reading import Reading, Task
+
+READING = Reading(
+    task=Task.BINARY,
+    classes=("PAID", "DEFAULT"),
+    has_score=True,
+    score_range=(0.0, 1.0),
+    names=(("prediction", "decision"),),
+    labelled=True,
+)
+WORDED = replace(READING, words=(("approve", "PAID"), ("decline", "DEFAULT")))
+N = 2_000
+ABOUT = 'table "log": of the rows looked at'
+
+
+def rows(seed: int = 0, *, n: int = N, threshold: float = 0.3) -> dict[str, Any]:
+    """Decisions at a score, and the truth of everybody."""
+    rng = np.random.default_rng(seed)
+    score = rng.beta(1.2, 4.0, n)
+    return {
+        "score": score,
+        "prediction": np.where(score < threshold, "approve", "decline"),
+        "label": np.where(rng.random(n) < score, "DEFAULT", "PAID"),
+    }
+
+
+def table(columns: dict[str, Any], *without: str) -> pa.Table:
+    return pa.table({name: pa.array(values) for name, values in columns.items() if name not in without})
+
+
+RECORDS = table(rows(), "label")
+JOINED = table(rows(1))
+
+
+def of_approved(labelled: float = 0.02) -> pa.Table:
+    """Labels of the approved, and of few others."""
+    columns = rows(2, n=3_000)
+    kept = (columns["prediction"] == "approve") | (np.random.default_rng(3).random(3_000) < labelled)
+    return table({name: values[kept] for name, values in columns.items()})
+
+
+def faults(records: pa.Table = RECORDS, joined: pa.Table | None = JOINED, **changed: Any) -> list[str]:
+    reading = replace(WORDED, **changed)
+    return list(outputs.output_faults(records, joined, reading, ABOUT))
+
+
+def test_sound_outputs_are_silent() -> None:
+    assert faults() == []
+    assert list(outputs.selective_warnings(RECORDS, JOINED, WORDED, "labels:")) == []
+    assert list(outputs.reference_faults(JOINED, WORDED)) == []
+
+
+def test_predictions_of_no_class_are_a_fault_with_the_words_that_labels_tell() -> None:
+    (fault,) = faults(words=())
+
+    assert fault.startswith(
+        f'{ABOUT} none is of a class ("PAID", "DEFAULT") in "decision" (prediction), which holds "approve" '
+    )
+    assert fault.endswith(
+        ": no prediction can be right; write [models.classes] names = "
+        '{ DEFAULT = ["decline"], PAID = ["approve"] }'
+    )
+
+
+def test_without_labels_the_words_are_left_to_fill_in() -> None:
+    (fault,) = faults(joined=None, words=())
+
+    assert fault.endswith('names = { DEFAULT = ["…"], PAID = ["…"] }')
+
+
+def test_some_predictions_of_no_class_are_no_fault() -> None:
+    assert faults(words=(("approve", "PAID"),)) == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "line"), [(1000.0, "score_range = [0, 800]"), (-5.0, "score_range = [-4, 0]")]
+)
+def test_scores_that_all_lie_out_of_range_are_a_fault(factor: float, line: str) -> None:
+    records = RECORDS.set_column(0, "score", pa.array((np.asarray(RECORDS["score"]) + 0.01) * factor * 0.8))
+
+    (fault,) = faults(records)
+
+    assert " all have a score outside score_range [0, 1] (they go from " in fault
+    assert fault.endswith(f"so none counts: write [models.predictions] {line}")
+
+
+def test_some_scores_out_of_range_are_no_fault() -> None:
+    score = np.asarray(RECORDS["score"]) * 100
+
+    assert faults(RECORDS.set_column(0, "score", pa.array(score))) == []
+
+
+def test_labels_for_predictions_that_nobody_makes_are_a_fault() -> None:
+    (fault,) = faults(joined=of_approved(), only_for=("aprove",))
+
+    assert fault.startswith(
+        f'{ABOUT} none has a prediction of labels.only_for ("aprove"), so no label counts; they are "appr'
+    )
+    assert fault.endswith('write [models.labels] only_for = ["approve"]')
+    assert faults(only_for=("PAID",)) == []
+
+
+def test_labels_of_some_predictions_only_are_warned_of_unless_it_is_configured() -> None:
+    (warning,) = outputs.selective_warnings(RECORDS, of_approved(), WORDED, "labels:")
+
+    assert warning.startswith('labels: labels come for some predictions only: "approve" are 9')
+    assert warning.endswith('write [models.labels] only_for = ["approve"]')
+    told = replace(WORDED, only_for=("PAID",))
+    assert list(outputs.selective_warnings(RECORDS, of_approved(), told, "labels:")) == []
+
+
+def test_where_predictions_are_made_of_scores_classes_are_named() -> None:
+    made = replace(READING, threshold=0.3)
+    records, joined = RECORDS.drop_columns(["prediction"]), of_approved().drop_columns(["prediction"])
+
+    (warning,) = outputs.selective_warnings(records, joined, made, "labels:")
+
+    assert warning.endswith('write [models.labels] only_for = ["PAID"]')
+
+
+@pytest.mark.parametrize("share", [0.6, 1.0])
+def test_labels_less_than_twice_as_often_are_no_choice(share: float) -> None:
+    assert outputs.come_for(RECORDS, of_approved(share), WORDED) is None
+
+
+def test_few_labels_tell_of_no_choice() -> None:
+    assert outputs.come_for(RECORDS, of_approved().slice(0, 40), WORDED) is None
+    assert outputs.come_for(RECORDS.slice(0, 60), of_approved().slice(0, 50), WORDED) is None
+
+
+def test_a_reference_with_a_swapped_positive_class_is_a_fault() -> None:
+    (fault,) = outputs.reference_faults(JOINED, replace(READING, classes=("DEFAULT", "PAID")))
+
+    columns = rows(1)
+    area = roc_auc_score(columns["label"] == "PAID", columns["score"])
+    assert fault == (
+        f'the reference\'s scores are lower for the positive class "PAID": ROC AUC {area:.3f}, surely below '
+        '0.5; write [models.classes] positive = "DEFAULT" and negative = "PAID", or give a score that is '
+        'high for "PAID"'
+    )
+
+
+def test_a_reference_that_only_chance_puts_below_one_half_is_no_fault() -> None:
+    rng = np.random.default_rng(5)
+    table = pa.table({"score": rng.random(400), "label": rng.choice(["PAID", "DEFAULT"], 400)})
+    found = outputs.area(table, READING)
+
+    assert found is not None
+    assert list(outputs.reference_faults(table, READING)) == []
+    assert (
+        list(outputs.reference_faults(JOINED.slice(0, 20), replace(READING, classes=("DEFAULT", "PAID"))))
+        == []
+    )
+
+
+def test_words_mean_the_class_that_goes_with_them() -> None:
+    expected = {"approve": "PAID", "decline": "DEFAULT"}
+
+    assert outputs.meanings(RECORDS, JOINED, READING) == expected
+    assert outputs.meanings(RECORDS, of_approved(), READING) == expected
+    assert outputs.meanings(RECORDS, of_approved(0.0), READING) == expected  # by the one that has labels
+    assert outputs.meanings(RECORDS, JOINED.slice(0, 10), READING) == {}
+    assert outputs.meanings(RECORDS, JOINED, replace(READING, classes=("approve", "decline"))) == {}
+
+
+def test_several_words_mean_the_class_of_most_of_their_labels() -> None:
+    reading = replace(READING, task=Task.MULTICLASS, classes=("cat", "dog", "owl"))
+    words = ["gato", "perro", "buho"] * 40
+    labels = ["cat", "dog", "owl"] * 35 + ["dog"] * 15
+    records = pa.table({"prediction": words})
+
+    found = outputs.meanings(records, pa.table({"prediction": words, "label": labels}), reading)
+
+    assert found == {"gato": "cat", "perro": "dog", "buho": "owl"}
+    muddled = pa.table({"prediction": words, "label": ["cat"] * 120})
+    assert outputs.meanings(records, muddled, reading) == {}
+
+
+@pytest.mark.parametrize(("threshold", "written"), [(0.3, 0.3), (0.125, 0.125), (0.31, 0.31)])
+def test_the_score_at_which_predictions_flip_is_a_short_number(threshold: float, written: float) -> None:
+    columns = rows(7, n=20_000, threshold=threshold)
+
+    flip = outputs.flip_of(table(columns), READING)
+
+    assert flip is not None
+    assert (flip.below, flip.above, flip.n) == ("approve", "decline", 20_000)
+    assert flip.threshold == pytest.approx(written, abs=1e-3)
+    assert (np.where(columns["score"] >= flip.threshold, "decline", "approve") == columns["prediction"]).all()
+
+
+def test_a_single_exception_is_no_threshold() -> None:
+    columns = rows()
+    columns["prediction"][columns["score"].argmax()] = "approve"
+
+    assert outputs.flip_of(table(columns), READING) is None
+
+
+def test_the_area_is_that_of_mann_and_whitney() -> None:
+    columns = rows(9)
+    positive = columns["label"] == "DEFAULT"
+
+    found = outputs.area(table(columns), READING)
+
+    test = stats.mannwhitneyu(columns["score"][positive], columns["score"][~positive], alternative="less")
+    assert found is not None
+    assert found[0] == pytest.approx(roc_auc_score(positive, columns["score"]))
+    assert found[1] == test.pvalue
+
+
+def test_names_of_any_text_are_written_as_toml() -> None:
+    assert outputs.names_table({'a "b"': ["x\ny"], "1": ["${X}"]}) == (
+        '{ 1 = ["$${X}"], "a \\"b\\"" = ["x\\ny"] }'
+    )

@@ -1,0 +1,81 @@
+"""What `check` says will be watched: every rule now, later or never, and when windows settle first."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from serving import Bench, model, predictions, sqlite_bench
+
+from monitor.core.clock import DAY, from_iso
+
+START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
+OPTIONS = 'every = "1h"\nwindows = ["1d"]\nhorizon = "20d"\nresamples = 20\ndefault_alerts = true\n'
+NEVER = """
+[[models.alerts]]
+name = "worth"
+measure = "profit"
+below = 10
+"""
+
+
+def bench_of(directory: Path, options: str = "", rules: str = NEVER) -> Bench:
+    """Three days of a log, all of it labelled within hours."""
+    configured = model(options=OPTIONS + options) + rules
+    return sqlite_bench(directory, predictions(300, START, END), configured, labelled=END + DAY)
+
+
+def test_every_rule_is_judged_now_later_or_never(tmp_path: Path) -> None:
+    bench = bench_of(tmp_path)
+
+    (found,) = json.loads(bench.monitor("check", "--format", "json").stdout)["models"]
+
+    assert "log_stopped" in found["rules_now"]
+    assert found["rules_later"]["performance"].startswith("once a window 1d has settled, about ")
+    assert found["rules_later"]["volume"] == "once the log reaches back 15 days"
+    assert found["rules_never"] == {"worth": "nothing says what a record is worth: give [models.profit]"}
+    assert not {*found["rules_now"]} & {*found["rules_later"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "settles"),
+    [
+        (
+            'settle_after = "5d"',
+            "a window settles about 5 days after its end, one that ends now about 2024-03-08",
+        ),
+        ("", "a window settles about a day after its end, one that ends now about 2024-03-04"),
+    ],
+)
+def test_the_first_settling_is_that_of_the_delays_or_what_is_configured(
+    tmp_path: Path, options: str, settles: str
+) -> None:
+    text = bench_of(tmp_path, options).monitor("check").stdout
+
+    assert f'model "late": first settling: {settles}\n' in text
+
+
+def test_that_settling_is_not_known_is_said_with_what_helps(tmp_path: Path) -> None:
+    bench = sqlite_bench(tmp_path, predictions(300, START, END), model(options=OPTIONS))
+
+    text = bench.monitor("check").stdout
+
+    assert "first settling: not known: too few delays of labels are seen yet; wait for labels" in text
+
+
+def test_the_end_says_what_is_watched_and_what_is_to_be_expected(tmp_path: Path) -> None:
+    *_, watched, now, later, never, _, expected, summary = (
+        bench_of(tmp_path).monitor("check").stdout.splitlines()
+    )
+
+    assert watched == (
+        'model "late": watched: 1 numeric and 1 categorical features, scores, predictions, labels; '
+        "windows 1d; a cycle each 1h"
+    )
+    assert now.startswith('model "late": rules judged from the first cycle on: ')
+    assert later.startswith('model "late": rules judged later: ')
+    assert never.startswith('model "late": rules that can never be judged: worth (')
+    assert re.fullmatch(
+        r'model "late": expected: about \d+ rows a day, about \d+ of max_series 2,000', expected
+    )
+    assert summary.endswith("1 model, no faults, 1 warning")

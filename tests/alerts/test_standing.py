@@ -1,0 +1,322 @@
+"""Who is needed for a model, and why; what cannot be told never looks like health."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+from row_examples import firing, row_of
+
+from monitor.alerts.lifecycle import State
+from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Series, Severity
+from monitor.alerts.standing import Need, Seen, Standing, exit_code, ranked, standing
+from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.clock import DAY, HOUR
+from monitor.core.measurement import Detail, Interval, Measurement, Reason
+from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.rows import MeasurementRow, Truth
+
+NOW = 400 * DAY
+NOWCAST = cast("Truth", "nowcast")
+FALL = Rule(
+    name="performance",
+    measure="roc_auc",
+    condition=Condition(below=Limit(-0.05, Base.EARLIER), bound=Bound.UPPER),
+    severity=Severity.CRITICAL,
+    window="7d",
+    truth="settled",
+    against="reference",
+)
+SHIFT = Rule(
+    name="feature_shift",
+    measure="stability_index",
+    condition=Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(0.1)),
+    subject="feature:*",
+    window="7d",
+)
+RULES = (FALL, SHIFT)
+
+
+def measured(value: float, half: float = 0.01, **others: Any) -> Measurement:
+    return Measurement(value=value, n=900, interval=Interval(value - half, value + half), **others)
+
+
+def performance_of(truth: Truth, step: float, end: int = NOW - 9 * DAY) -> list[MeasurementRow]:
+    """An AUC of 0.75 less than the reference by a step, and its difference."""
+    then = Detail(FIGURES, ((0.75, 0.74, 0.76, 9_000),))
+    return [
+        row_of("roc_auc", measured(0.75 + step), truth=truth, window_end=end),
+        row_of("roc_auc", measured(step, detail=then), truth=truth, window_end=end, against="reference"),
+        row_of("accuracy", measured(0.9), truth=truth, window_end=end),
+        row_of("majority_accuracy", measured(0.7), truth=truth, window_end=end),
+    ]
+
+
+def shift_of(feature: str, index: float) -> list[MeasurementRow]:
+    place = {"subject": f"feature:{feature}", "window_end": NOW - DAY}
+    return [
+        row_of("stability_index", Measurement(index, n=900), **place),
+        row_of("stability_index_critical", Measurement(0.002, n=900), **place),
+    ]
+
+
+SETTLED = performance_of(Truth.SETTLED, -0.001)
+HEALTHY = Seen(
+    model="late",
+    now=NOW,
+    as_of=NOW - HOUR,
+    every=HOUR,
+    window="7d",
+    main="roc_auc",
+    labels=True,
+    reference=True,
+    rows=[*SETTLED, *shift_of("age", 0.001), *shift_of("temp", 0.42)],
+    alerts=(),
+    rules=RULES,
+    never={},
+    accepted={},
+)
+BREACH = Verdict(outcome=Outcome.BREACH, window_end=NOW - DAY, value=0.42, n=900, limit=0.002)
+FIRING = firing(Series("feature_shift", "", "", "7d", "feature:temp"), BREACH, NOW - DAY)
+
+
+def said(seen: Seen, title: str) -> str:
+    return " ".join(
+        one for section in standing(seen).sections if section.title == title for one in section.sentences
+    )
+
+
+def of(**changed: Any) -> Standing:
+    return standing(replace(HEALTHY, **changed))
+
+
+def test_a_model_whose_rules_are_all_judged_and_clear_needs_nobody() -> None:
+    found = of(rows=[*SETTLED, *shift_of("age", 0.001)])
+
+    assert (found.need, exit_code([found])) == (Need.NOTHING, 0)
+    assert found.because == ("Every rule is judged, and none is in breach.",)
+
+
+def test_a_quiet_model_says_what_is_not_watched_and_what_is_no_alarm() -> None:
+    info = replace(FIRING, severity=Severity.INFO)
+    unlabelled = of(labels=False, rules=(SHIFT,))
+
+    assert of(alerts=[(info, "")]).because == (
+        "Every rule is judged; what is in breach is pending, or for information alone.",
+    )
+    assert unlabelled.need is Need.NOTHING
+    assert unlabelled.because[1] == "Performance is not watched: no labels are configured."
+
+
+@pytest.mark.parametrize(
+    ("alert", "seen_by", "need"),
+    [
+        (FIRING, "", Need.NEEDED),
+        (FIRING, "ada: on it", Need.IN_HAND),
+        (replace(FIRING, severity=Severity.INFO), "", Need.NOTHING),
+        (replace(FIRING, state=State.PENDING), "", Need.NOTHING),
+    ],
+)
+def test_who_is_needed_follows_from_what_fires_and_who_has_it(alert: Any, seen_by: str, need: Need) -> None:
+    assert of(alerts=[(alert, seen_by)]).need is need
+
+
+def test_one_alert_that_nobody_has_needs_somebody_although_others_are_in_hand() -> None:
+    found = of(alerts=[(FIRING, "ada: on it"), (replace(FIRING, since=NOW), "")])
+
+    assert (found.need, len(found.because), exit_code([found])) == (Need.NEEDED, 1, 3)
+    assert found.because[0].startswith("feature_shift (temp): stability_index 0.420 (significant), limit ")
+
+
+@pytest.mark.parametrize(("late", "stale"), [(3 * HOUR, False), (3 * HOUR + 2 * 60_000_000, True)])
+def test_a_model_without_cycles_for_three_ticks_is_stale(late: int, *, stale: bool) -> None:
+    found = of(as_of=NOW - late)
+
+    assert (found.need is Need.NEEDED) == stale
+    assert ("No cycle has succeeded" in found.because[0]) == stale
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"as_of": None, "rows": ()}, "No cycle has run yet: start the daemon"),
+        ({"rows": ()}, "Nothing has been measured yet"),
+        ({"reference": False}, "give [models.reference]"),
+        ({"rules": ()}, "No rule is configured"),
+        ({"rows": [*shift_of("age", 0.001)]}, "Performance is not known: nothing has settled"),
+        ({"rows": SETTLED}, "feature_shift is not judged: what it judges of the window 7d is not there yet"),
+        ({"never": {"feature_shift": "ask for less"}}, "feature_shift can never be judged: ask for less"),
+    ],
+)
+def test_what_cannot_be_told_is_said_with_what_would_help(changed: dict[str, Any], told: str) -> None:
+    found = of(**changed)
+
+    assert (found.need, exit_code([found])) == (Need.CANNOT_TELL, 4)
+    assert any(told in reason for reason in found.because)
+
+
+@pytest.mark.parametrize("reason", [*Reason, "selective_labels", "too_early", "a reason of tomorrow"])
+def test_each_reason_for_which_a_rule_is_unknown_is_told_in_words(reason: str) -> None:
+    absent = Measurement.absent(cast("Reason", reason), n=0)
+    rows = [
+        replace(row, measurement=absent) if row.against and row.truth is Truth.SETTLED else row
+        for row in HEALTHY.rows
+    ]
+    found = of(rows=rows)
+
+    assert found.need is Need.CANNOT_TELL
+    (told,) = found.because
+    assert told.startswith("performance is not judged: ")
+    assert reason not in told or reason == "a reason of tomorrow"
+
+
+def test_of_the_past_only_what_is_kept_is_judged_and_the_rest_is_named() -> None:
+    stopped = Rule(name="log_stopped", measure="log_age", condition=Condition(above=Limit(1.0)))
+    seen = replace(HEALTHY, rules=(*RULES, stopped))
+    past = replace(seen, past=True)
+
+    (told,) = standing(seen).because
+    assert told.startswith("log_stopped is not judged: its figure of the log is not there yet: wait for")
+    assert standing(past).need is Need.NOTHING
+    assert said(past, "rules") == "2 of 3 rules are judged. Of log_stopped nothing is kept of then."
+
+
+def test_rules_that_are_unknown_for_one_reason_are_told_in_one_sentence() -> None:
+    rules = [replace(FALL, name=name) for name in ("one", "two", "three", "four", "five")]
+    found = of(rows=[*performance_of(NOWCAST, 0.0), *shift_of("age", 0.001)], rules=rules)
+
+    assert found.because == (
+        "one, two, three, four and 1 more are not judged: no window 7d has settled yet: wait until one has.",
+    )
+
+
+def test_what_cannot_be_told_is_told_where_somebody_is_needed_too() -> None:
+    seen = replace(HEALTHY, rows=SETTLED, alerts=[(FIRING, "")])
+
+    assert standing(seen).need is Need.NEEDED
+    assert "1 of 2 rules are judged. feature_shift is not judged" in said(seen, "rules")
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [(-0.02, "surely worse"), (0.02, "surely better"), (-0.001, "no difference beyond chance")],
+)
+@pytest.mark.parametrize(("truth", "word"), [(Truth.SETTLED, "Settled"), (NOWCAST, "Nowcast")])
+def test_performance_is_compared_by_the_interval_of_the_difference(
+    truth: Truth, word: str, step: float, words: str
+) -> None:
+    text = said(replace(HEALTHY, rows=performance_of(truth, step)), "performance")
+
+    assert f"{word}, 7d to 1971-01-27: roc_auc {0.75 + step:.3f} [" in text
+    assert "], reference 0.750, difference " in text
+    assert f"]: {words}." in text
+
+
+def test_the_segment_that_a_fall_comes_from_is_named() -> None:
+    segments = Detail(SEGMENTS, (("region=North", -0.02, 0.6, 0.7, 0.5, 0.5),))
+    rows = performance_of(Truth.SETTLED, -0.05)
+    worst = row_of("segment_contribution", Measurement(-0.02, n=9, detail=segments), truth=Truth.SETTLED)
+    rows.append(replace(worst, window_end=rows[0].window_end, against="reference"))
+
+    assert "]: surely worse, most of it in region=North." in said(replace(HEALTHY, rows=rows), "performance")
+
+
+def test_coverage_is_told_by_predicted_class() -> None:
+    place: dict[str, Any] = {"truth": Truth.SETTLED, "window_end": NOW}
+    rows = [
+        row_of("coverage", measured(0.4), **place),
+        row_of("coverage", measured(0.72), subject="class:paid", **place),
+        row_of("coverage", measured(0.03), subject="class:default", **place),
+    ]
+    text = said(replace(HEALTHY, rows=rows), "labels")
+
+    assert "Records with a label: 7d to 1971-02-05 40.0 % (settled). " in text
+    assert "By predicted class: paid 72.0 % and default 3.0 %." in text
+
+
+def test_settled_and_nowcast_stand_side_by_side() -> None:
+    rows = [*SETTLED, *performance_of(NOWCAST, -0.05, NOW - 2 * DAY)]
+    text = said(replace(HEALTHY, rows=rows), "performance")
+
+    assert text.index("Settled, 7d to 1971-01-27") < text.index("Nowcast, 7d to 1971-02-03")
+    assert text.endswith("surely worse.")
+
+
+def test_a_nowcast_alone_is_performance_that_is_known() -> None:
+    found = of(rules=(SHIFT,), rows=[*performance_of(NOWCAST, 0.0), *shift_of("age", 0.001)])
+
+    assert found.need is Need.NOTHING
+
+
+def test_a_nowcast_that_is_too_early_says_so() -> None:
+    early = row_of(
+        "roc_auc", Measurement.absent(cast("Reason", "too_early"), n=0), truth=NOWCAST, window_end=NOW
+    )
+    text = said(replace(HEALTHY, rows=[*SETTLED, early]), "performance")
+
+    assert "Nowcast, 7d to 1971-02-05: roc_auc is not known: too few of its labels are in" in text
+
+
+def test_the_constant_answer_is_what_the_model_must_beat() -> None:
+    better, no_better = (performance_of(Truth.SETTLED, 0.0) for _ in range(2))
+    no_better[2] = replace(no_better[2], measurement=measured(0.702))
+
+    assert said(replace(HEALTHY, rows=better), "constant").endswith("alone 70.0 %: surely better.")
+    assert said(replace(HEALTHY, rows=no_better), "constant").endswith("no difference beyond chance.")
+
+
+def test_the_features_that_moved_most_are_named_with_their_index_and_band() -> None:
+    rows = [*SETTLED, *shift_of("a", 0.001), *shift_of("b", 0.42), *shift_of("c", 0.12), *shift_of("d", 0.02)]
+    text = said(replace(HEALTHY, rows=rows), "inputs")
+
+    assert "3 of 4 features moved beyond chance, 2 of them by 0.1 or more" in text
+    assert "Most, by stability_index: b 0.420 (significant), c 0.120 (minor) and d 0.020 (none)." in text
+
+
+def figure(measure: str, value: float | None, because: str, window: str = "7d") -> MeasurementRow:
+    detail = Detail(("because",), ((because,),))
+    given = (
+        Measurement(value=None, n=0, reason=Reason.NOT_SETTLED, detail=detail)
+        if value is None
+        else Measurement(value, n=0, detail=detail)
+    )
+    return row_of(measure, given, window=window, window_end=NOW)
+
+
+def test_the_next_settling_is_told_with_its_reason() -> None:
+    rows = [
+        *HEALTHY.rows,
+        figure("next_settling", 86_400.0 * 402, "95 % of the labels are in by then"),
+        figure("next_settling", 86_400.0 * 401, "sooner", "1d"),
+        figure("settling_age", 86_400.0 * 9, ""),
+    ]
+    text = said(replace(HEALTHY, rows=rows), "labels")
+
+    assert "A window settles 9d 0h after its end." in text
+    assert "The next window of 7d is expected to settle at 1971-02-07: 95 % of the labels are in" in text
+
+
+def test_why_the_next_settling_is_not_known_is_told() -> None:
+    rows = [*shift_of("age", 0.001), figure("next_settling", None, "no delay has been seen in full")]
+
+    assert (
+        "When the next window settles is not known: no delay has been seen in full."
+        in of(rows=rows, labels=True).because
+    )
+
+
+def test_models_are_ranked_by_who_is_needed_then_by_severity_then_the_newest() -> None:
+    critical = replace(FIRING, severity=Severity.CRITICAL)
+    models = [
+        of(model="fine", rows=[*SETTLED, *shift_of("age", 0.001)]),
+        of(model="blind", reference=False),
+        of(model="held", alerts=[(FIRING, "ada: on it")]),
+        of(model="warned", alerts=[(FIRING, "")]),
+        of(model="warned later", alerts=[(replace(FIRING, since=NOW), "")]),
+        of(model="stale", as_of=NOW - 9 * DAY),
+        of(model="falling", alerts=[(critical, "")]),
+    ]
+
+    names = [one.model for one in ranked(models)]
+
+    assert names == ["falling", "stale", "warned later", "warned", "held", "blind", "fine"]
+    assert [exit_code(models[:end]) for end in range(5)] == [0, 0, 4, 4, 3]

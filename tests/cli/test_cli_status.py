@@ -1,0 +1,95 @@
+"""`monitor status`, and what scripts are told by exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from serving import Bench, Monitor, model, predictions, sqlite_bench
+
+from monitor.core.clock import DAY, from_iso, to_iso
+
+START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
+OPTIONS = 'every = "1d"\nwindows = ["1d"]\nhorizon = "4d"\nsettle_after = "1d"\nresamples = 20'
+RULE = """
+[[models.alerts]]
+name = "busy"
+measure = "records"
+above = {above}
+severity = "critical"
+"""
+NOW = ("--as-of", to_iso(END))
+ASKED = ("--model", "late", "--rule", "busy", "--by", "ada", "--why", "a campaign")
+
+
+def bench_of(directory: Path, above: int) -> Bench:
+    """Two days of 50 records without labels; one rule, and the default ones, none of them settled."""
+    bench = sqlite_bench(
+        directory, predictions(100, START, END), model(options=OPTIONS) + RULE.format(above=above)
+    )
+    bench.cycle(END)
+    return bench
+
+
+@pytest.fixture
+def monitor(tmp_path: Path) -> Monitor:
+    """`monitor` on a model whose rule is in breach."""
+    return bench_of(tmp_path, 10).monitor
+
+
+def test_a_model_is_one_screen_with_its_verdict_first(monitor: Monitor) -> None:
+    done = monitor("status", *NOW)
+    lines = done.stdout.splitlines()
+
+    assert (done.exit_code, lines[0]) == (0, "late: somebody is needed")
+    assert lines[1].startswith("  busy: records 50, limit 10, n 50, since 2024-03-03.")
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_script_is_told_by_the_exit_code(monitor: Monitor, tmp_path: Path) -> None:
+    assert monitor("status", "--exit-code", *NOW).exit_code == 3
+    assert monitor("alerts", "--exit-code", *NOW).exit_code == 3
+    assert monitor("alerts", "ack", *ASKED).exit_code == 0
+    assert monitor("status", "--exit-code", *NOW).exit_code == 0
+    (plain,) = json.loads(monitor("status", "--format", "json", *NOW).stdout)
+    assert (plain["model"], plain["verdict"]) == ("late", "in hand")
+    assert plain["because"][0].endswith("ada: a campaign.")
+
+    other = tmp_path / "other"
+    other.mkdir()
+    blind = bench_of(other, 1_000).monitor
+    assert blind("status", "--exit-code", *NOW).exit_code == 4
+    assert blind("alerts", "--exit-code", *NOW).exit_code == 4
+    assert blind("alerts", *NOW).stdout.startswith("late  cannot tell  Performance is not known")
+
+
+def test_a_model_that_is_not_there_is_a_wrong_question(monitor: Monitor) -> None:
+    done = monitor("status", "--exit-code", "--model", "lat")
+
+    assert done.exit_code == 2
+    assert 'did you mean "late"?' in done.stderr
+
+
+def test_a_model_without_a_cycle_today_is_stale(monitor: Monitor) -> None:
+    late = ("--as-of", to_iso(END + 4 * DAY))
+
+    assert "No cycle has succeeded for 4d 0h" in monitor("status", *late).stdout
+
+
+def test_status_reads_the_store_alone(tmp_path: Path) -> None:
+    bench = bench_of(tmp_path, 10)
+    before = bench.monitor("status", *NOW).stdout
+
+    bench.database.run("DROP TABLE predictions", "DROP TABLE labels", "DROP TABLE reference")
+
+    assert bench.monitor("status", *NOW).stdout == before
+
+
+def test_what_was_known_then_is_told_of_then(tmp_path: Path) -> None:
+    bench = bench_of(tmp_path, 10)
+    bench.cycle(END + 3 * DAY)
+
+    then = bench.monitor("status", *NOW).stdout
+
+    assert "busy: records 50, limit 10, n 50, since 2024-03-03" in then
+    assert "As of 2024-03-03 UTC" in then

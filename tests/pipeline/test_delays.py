@@ -1,0 +1,84 @@
+"""Delays of all panes, added up as panes come, change and go: always those of a count from scratch."""
+
+import numpy as np
+import pytest
+
+from monitor.core.clock import DAY, HOUR, SECOND
+from monitor.core.typing import Ints
+from monitor.pipeline.delays import DelayCounts
+from monitor.records.counting import DELAY_EDGES
+from monitor.states.counters import Block, Counters, Layout
+
+EDGES = np.asarray(DELAY_EDGES)
+CELLS = len(DELAY_EDGES) + 1
+LAYOUT = Layout((Block("tally", (3,), "a"), Block("delays", (2, CELLS), "b"), Block("after", (3,), "c")))
+
+
+def whole(rng: np.random.Generator, longest: int) -> Counters:
+    """Some delays of both classes up to a number of seconds, between other blocks."""
+    dense = np.ones(LAYOUT.size, dtype=np.int64)
+    seconds = rng.integers(0, longest, rng.integers(0, 30))
+    cell = np.searchsorted(EDGES, seconds, side="right") + CELLS * rng.integers(0, 2, len(seconds))
+    dense[LAYOUT.slice("delays")] = np.bincount(cell, minlength=2 * CELLS)
+    return Counters.of(LAYOUT, dense)
+
+
+def from_scratch(panes: dict[int, Counters], starts: Ints, ages: Ints) -> tuple[Ints, Ints]:
+    count, shown = np.zeros((2, 2, CELLS), dtype=np.int64)
+    for start, age in zip(starts.tolist(), ages.tolist(), strict=True):
+        last = int(np.searchsorted(EDGES, age / SECOND, side="right")) - 1
+        if start in panes:
+            seen = panes[start].block("delays").copy()
+            seen[:, last + 1 :] = 0
+            count += seen
+            shown[:, max(last, 0)] += seen.sum(axis=1)
+    return count, shown
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_delays_that_panes_can_show_are_those_of_a_count_from_scratch(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    starts = np.arange(0, 3 * DAY, HOUR)
+    delays = DelayCounts(2, HOUR, 2 * DAY)
+    panes: dict[int, Counters] = {}
+    for _ in range(200):
+        start = int(rng.choice(starts))
+        match rng.integers(4):
+            case 0:
+                delays.drop(start)
+                panes.pop(start, None)
+            case 1:
+                delays.put(start, None)
+                panes.pop(start, None)
+            case _:
+                panes[start] = whole(rng, 100_000)
+                delays.put(start, panes[start])
+    ages = rng.integers(-HOUR, 2 * DAY, len(starts))
+
+    found = delays.shown(starts, ages)
+
+    count, shown = from_scratch(panes, starts, ages)
+    assert np.array_equal(found.count, count)
+    assert np.array_equal(found.shown, shown)
+    again = delays.shown(starts, ages)
+    assert np.array_equal(again.count, count), "asking changes nothing"
+
+
+def test_delays_are_added_up_by_step_and_lag_and_taken_off_again() -> None:
+    delays = DelayCounts(2, HOUR, 64 * DAY)
+    one, other = (np.zeros(LAYOUT.size, dtype=np.int64) for _ in range(2))
+    cell = int(np.searchsorted(EDGES, 3 * DAY / SECOND, side="right"))
+    one[LAYOUT.offsets["delays"] + cell] = 5
+    other[LAYOUT.offsets["delays"] + CELLS + 0] = 2
+    for start, dense in ((2 * HOUR, one), (4 * DAY, other), (4 * DAY, other)):
+        delays.put(start, Counters.of(LAYOUT, dense))
+
+    first, count = delays.looked_back(10 * DAY)
+
+    assert (first, count.shape[:2], delays.step) == (0, (2, 5), DAY)
+    assert {tuple(at): count[tuple(at)] for at in np.argwhere(count).tolist()} == {(0, 0, 3): 5, (1, 4, 0): 2}
+    assert delays.longest_silence(10 * DAY) == DAY  # reports on the days 3 and 4
+    assert delays.looked_back(4 * DAY)[1].shape[1] == 1
+    delays.drop(2 * HOUR)
+    delays.drop(4 * DAY)
+    assert delays.looked_back(10 * DAY)[1].shape[1] == 0

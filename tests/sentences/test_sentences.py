@@ -1,0 +1,150 @@
+"""What measurements say, in sentences."""
+
+from typing import Any
+
+import pytest
+from row_examples import row_of
+
+from monitor.core.measurement import Interval, Measurement, Reason
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.sentences.inputs import inputs, quality, scores
+from monitor.sentences.known import Known
+from monitor.sentences.labels import labels
+from monitor.sentences.performance import constant, performance
+
+PLACE: dict[str, Any] = {"window_end": 0}
+SETTLED: dict[str, Any] = {"window_end": 0, "truth": Truth.SETTLED}
+
+
+def known(*rows: MeasurementRow, main: str = "roc_auc") -> Known:
+    return Known(rows, "7d", main)
+
+
+def value(measure: str, number: float | Reason, subject: str = "", **others: Any) -> MeasurementRow:
+    measured = (
+        Measurement.absent(number, n=0)
+        if isinstance(number, Reason)
+        else Measurement(number, n=900, interval=Interval(number - 0.01, number + 0.01))
+    )
+    return row_of(measure, measured, subject=subject, **(PLACE | others))
+
+
+def test_scores_that_moved_stand_before_those_that_did_not_and_those_that_are_unknown() -> None:
+    told = list(
+        scores(
+            known(
+                value("stability_index", 0.3, "score"),
+                value("stability_index_critical", 0.01, "score"),
+                value("stability_index", 0.001, "prediction"),
+                value("stability_index_critical", 0.01, "prediction"),
+                value("stability_index", Reason.TOO_FEW, "label", truth=Truth.SETTLED),
+            )
+        )
+    )
+
+    assert told == [
+        "Moved beyond chance, by stability_index: scores 0.300 (significant, by chance up to 0.010)",
+        "Moved no more than by chance, by stability_index: predictions 0.001 (none, by chance up to 0.010)",
+        "Whether labels moved is not known: too few records or labels: wait, or take a longer window",
+    ]
+
+
+def test_without_a_reference_it_is_said_that_nothing_is_known_of_shifts() -> None:
+    why = "is not known: there is nothing to compare with: give [models.reference]"
+
+    assert list(scores(known())) == [f"Whether scores moved {why}"]
+    assert list(inputs(known())) == [f"Whether features moved {why}"]
+
+
+def test_features_that_nothing_is_known_of_are_named() -> None:
+    rows = [
+        value("stability_index", 0.001, "feature:a"),
+        value("stability_index_critical", 0.01, "feature:a"),
+        value("stability_index", Reason.TOO_FEW, "feature:b"),
+    ]
+
+    assert list(inputs(known(*rows))) == [
+        "7d to 1970-01-01: none of 1 features moved beyond chance",
+        "Nothing is known of b",
+    ]
+
+
+def test_a_regression_must_beat_the_mean() -> None:
+    better, worse = (known(value("r2_score", number, **SETTLED)) for number in (0.4, -0.3))
+
+    assert list(constant(better)) == [
+        "Settled: r2_score 0.400 [0.390, 0.410], the mean alone 0: surely better"
+    ]
+    assert next(iter(constant(worse))).endswith("surely worse")
+    assert list(constant(known())) == []
+
+
+@pytest.mark.parametrize("has_labels", [True, False])
+def test_where_performance_is_not_known_the_estimate_is_told_with_its_limit(*, has_labels: bool) -> None:
+    told = " ".join(performance(known(value("estimated_roc_auc", 0.7)), labels=has_labels))
+
+    assert (
+        "By its own scores alone, 7d to 1970-01-01: estimated_roc_auc 0.700 [0.690, 0.710]; a drift" in told
+    )
+    assert ("no labels are configured" in told) != has_labels
+    assert ("Nothing has been nowcast either" in told) == has_labels
+
+
+def test_a_value_without_what_it_is_compared_with_says_why() -> None:
+    now = value("roc_auc", 0.7, **SETTLED)
+    no_reference = value("roc_auc", Reason.NO_REFERENCE, against="reference", **SETTLED)
+    bare = row_of("roc_auc", Measurement(-0.1, n=9), against="reference", **SETTLED)
+
+    for rows in ([now], [now, no_reference]):
+        told = next(iter(performance(known(*rows), labels=True)))
+        assert told.endswith(
+            "[0.690, 0.710]; not compared: there is nothing to compare with: give [models.reference]"
+        )
+    told = next(iter(performance(known(now, bare), labels=True)))
+    assert told.endswith("reference 0.800, difference −0.100: without an interval nothing is sure")
+
+
+def test_delays_and_coverage_of_labels_are_told() -> None:
+    rows = [
+        value("label_delay_median", 7_200.0, **SETTLED),
+        value("label_delay_p90", 86_400.0, **SETTLED),
+        value("coverage", 0.9, **SETTLED),
+        value("coverage", 0.3, window="1d", truth=Truth.PROVISIONAL),
+        value("next_settling", Reason.NOT_SETTLED),
+    ]
+
+    assert list(labels(known(*rows))) == [
+        "Half of the labels come within 2h 0m, nine of ten within 1d 0h",
+        "Records with a label: 7d to 1970-01-01 90.0 % (settled), 1d to 1970-01-01 30.0 % (provisional)",
+        "When the next window settles is not known: labels are still coming: wait until the window settles.",
+    ]
+
+
+def test_faulty_values_and_odd_rows_are_named_with_their_number() -> None:
+    rows = [
+        value("missing_rate", 0.2, "feature:a", against="reference"),
+        value("unseen_rate", 0.5, "feature:b", against="reference"),
+        value("missing_rate", 0.0, "feature:c", against="reference"),
+        value("orphan_labels", 716.0, window=""),
+        value("repeated_ids", 0.0, window=""),
+    ]
+
+    assert list(quality(known(*rows))) == [
+        (
+            "Surely more faulty values than the reference: b +50.0 points [+49.0, +51.0] unseen and "
+            "a +20.0 points [+19.0, +21.0] missing"
+        ),
+        "In the log: orphan labels 716",
+    ]
+    assert next(iter(quality(known(rows[2])))).startswith("No feature has surely more missing")
+
+
+def test_the_main_window_is_told_before_a_newer_one_and_strata_are_left_out() -> None:
+    rows = [
+        value("roc_auc", 0.7, **SETTLED),
+        value("roc_auc", 0.6, window="1d", truth=Truth.SETTLED, window_end=9),
+        value("roc_auc", 0.5, segment="region=North", **SETTLED),
+    ]
+
+    assert known(*rows).value("roc_auc", "settled") == 0.7
+    assert known(rows[2]).value("roc_auc", "settled") is None

@@ -1,0 +1,99 @@
+"""The layout of `monitor status`: one screen, 80 columns, whatever the names."""
+
+import json
+from dataclasses import replace
+from unicodedata import category
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from monitor.alerts.standing import Need, Standing
+from monitor.sentences.known import Section
+from monitor.show.status import MOST_LINES, as_lines, as_plain, heads
+
+TITLES = ("performance", "constant", "inputs", "scores", "labels", "data", "rules", "next")
+TEXTS = st.text(min_size=1, max_size=400).map(lambda text: f"It is {text}.")
+STANDINGS = st.builds(
+    Standing,
+    model=st.text(min_size=1, max_size=80),
+    as_of=st.none(),
+    need=st.sampled_from(Need),
+    because=st.lists(TEXTS, min_size=1, max_size=8).map(tuple),
+    rank=st.just((0, 0)),
+    sections=st.lists(TEXTS, min_size=1, max_size=5).map(
+        lambda texts: tuple(Section(title, tuple(texts)) for title in TITLES)
+    ),
+)
+FINE = Standing(
+    model="late",
+    as_of=0,
+    need=Need.NOTHING,
+    because=("Every rule is judged, and none is in breach.",),
+    rank=(2, 0),
+    sections=(Section("performance", ("Settled: roc_auc 0.697 [0.678, 0.716].",)),),
+)
+
+
+@given(STANDINGS, st.integers(20, 300))
+def test_a_model_is_on_one_screen_whatever_its_names(standing: Standing, width: int) -> None:
+    lines = as_lines([standing], width)
+
+    assert len(lines) <= MOST_LINES
+    assert max(len(line.text) for line in lines) <= min(max(width, 80), 120)
+    assert not any(category(char).startswith("C") for line in lines for char in line.text)
+    assert {title for title in TITLES for line in lines if line.text.startswith(title)} == set(TITLES)
+
+
+@given(st.lists(STANDINGS, min_size=2, max_size=5), st.integers(20, 300))
+def test_several_models_are_a_line_each(standings: list[Standing], width: int) -> None:
+    lines = heads(standings, width)
+
+    assert len(lines) == len(standings)
+    assert max(len(line.text) for line in lines) <= min(max(width, 80), 120)
+
+
+def test_an_interval_stays_in_one_line() -> None:
+    for width in range(80, 121):
+        text = (
+            "roc_auc " * (width % 9) + "0.697 [0.678, 0.716], difference −0.001 [−0.021, +0.019], 31.2 % of 4"
+        )
+        section = Section("performance", (f"{text}.",))
+        lines = [line.text for line in as_lines([replace(FINE, sections=(section,))], width)]
+
+        assert sum("[0.678, 0.716]" in line for line in lines) == 1
+        assert sum("[−0.021, +0.019]" in line for line in lines) == 1
+        assert sum("31.2 %" in line for line in lines) == 1
+
+
+def test_what_is_cut_is_said_to_be_cut() -> None:
+    long = replace(FINE, because=tuple(f"Reason {at}: {'x ' * 60}." for at in range(20)))
+
+    wordy = replace(FINE, sections=(Section("performance", ("x " * 2_000 + ".",)),))
+
+    assert as_lines([long], 80)[8].text == "  … 13 more: --format json"
+    assert as_lines([wordy], 80)[-1].text.endswith(" … --format json")
+    assert heads([long], 80)[0].text.endswith("… (+19 more)")
+
+
+def test_json_holds_the_verdict_and_every_sentence() -> None:
+    (plain,) = json.loads(as_plain([FINE]))
+
+    assert plain == {
+        "model": "late",
+        "verdict": "nothing to do",
+        "because": ["Every rule is judged, and none is in breach."],
+        "as_of": "1970-01-01T00:00:00Z",
+        "sections": {"performance": ["Settled: roc_auc 0.697 [0.678, 0.716]."]},
+    }
+
+
+def test_of_several_models_it_is_said_how_one_is_shown() -> None:
+    needed = replace(FINE, model="falling", need=Need.NEEDED, because=("performance: it fell.",))
+
+    lines = [line.text for line in as_lines([FINE, needed], 80)]
+
+    assert lines == [
+        "falling  needed         performance: it fell.",
+        "late     nothing to do  Every rule is judged, and none is in breach.",
+        "One model on one screen: monitor status --model NAME",
+    ]

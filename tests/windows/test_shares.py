@@ -1,0 +1,79 @@
+"""Shares of labels that are in: averaged over spans, as sure as their curves, and looked back at."""
+
+import numpy as np
+import pytest
+
+from monitor.core.typing import Floats
+from monitor.windows.settling import Curve
+from monitor.windows.shares import ReportedSteps, Shares, looked_back
+
+EDGES: Floats = np.asarray([1.0, 2.0, 4.0, 8.0, 16.0])
+CURVE = Curve(np.asarray([0.1, 0.3, 0.6, 1.0]), np.asarray([0.4, 0.2, 0.1, 0.0]))
+LATER = Curve(np.asarray([0.0, 0.1, 0.2, 1.0]), np.asarray([np.inf, 0.3, 0.2, 0.0]))
+
+
+def shares(age: list[float], width: float, *curves: Curve) -> Shares:
+    return Shares.of(curves or (CURVE,), EDGES, np.asarray(age), np.full(len(age), width))
+
+
+def test_a_share_is_the_mean_of_the_curve_over_the_span() -> None:
+    at = np.linspace(0, 20, 2_000_001)
+    curve = np.interp(at, [0.0, *EDGES[:4]], [0.1, *CURVE.completeness])
+
+    found = shares([0.0, 1.5, 3.0, 7.0, 9.0], 3.0).share[:, 0]
+
+    oracle = [curve[(at >= age) & (at <= age + 3.0)].mean() for age in (0.0, 1.5, 3.0, 7.0, 9.0)]
+    assert found == pytest.approx(oracle, abs=1e-5)
+
+
+def test_of_records_that_are_still_to_come_no_label_is_in() -> None:
+    assert shares([-5.0], 3.0).share[0, 0] == 0.0
+    assert shares([-1.0], 2.0).share[0, 0] == pytest.approx(0.05)  # of half of them a tenth
+
+
+def test_spans_count_where_each_class_has_enough() -> None:
+    found = shares([1.0, 5.0, 8.0], 1.0, CURVE, LATER)
+
+    assert found.are_in(0.2).tolist() == [False, True, True]
+    assert np.isfinite(found.variance).all()
+
+
+def test_the_curves_error_is_common_to_spans_the_variance_of_the_older_one_shared() -> None:
+    found = shares([1.0, 3.0, 5.0], 0.5)
+    records = np.asarray([[30.0], [50.0], [20.0]])
+    weight = (records / records.sum())[:, 0]
+
+    together = np.minimum.outer(found.variance[:, 0], found.variance[:, 0])
+    assert found.total_variance(records)[0] == pytest.approx(weight @ together @ weight)
+
+
+def reported(rng: np.random.Generator, batch: int, steps: int = 120, lags: int = 65) -> ReportedSteps:
+    """Two classes with delays of 4 steps in the mean, reported with the next of the batches."""
+    count = np.zeros((2, steps, lags), dtype=np.int64)
+    for kind in range(2):
+        at = rng.integers(0, steps, 20_000)
+        when = at + rng.geometric(0.25, 20_000) - 1
+        when = -(-(when + 1) // batch) * batch - 1
+        np.add.at(count[kind], (at, when - at), 1)
+    share = count.sum(axis=1).cumsum(axis=1) / count.sum(axis=(1, 2))[:, None]
+    known = np.arange(steps) < steps - 40
+    return ReportedSteps(count, share.T, known)
+
+
+def test_looking_back_finds_what_batches_add_and_next_to_nothing_where_delays_are_independent() -> None:
+    rng = np.random.default_rng(1)
+
+    alone = looked_back(reported(rng, 1), range(14), 0.2)
+    batches = looked_back(reported(rng, 7), range(14), 0.2)
+
+    assert np.sqrt(alone.diagonal()).max() < 0.02
+    assert np.sqrt(batches.diagonal()).min() > 0.05
+    assert batches[0, 1] > 0.8 * np.sqrt(batches[0, 0] * batches[1, 1])  # both classes wait for one batch
+
+
+def test_looking_back_needs_some_moments_and_something_to_tell() -> None:
+    looked = reported(np.random.default_rng(2), 7)
+    few = ReportedSteps(looked.count, looked.share, np.arange(120) < 13)
+
+    assert not looked_back(few, range(14), 0.2).any()
+    assert not looked_back(looked, range(50, 60), 0.2).any()
