@@ -3,7 +3,7 @@
 All of it can be had again from the store and the log. After any failure the application drops it whole.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar, cast
 
@@ -15,6 +15,7 @@ from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
 from monitor.pipeline.sequential.ledger import Ledger
 from monitor.pipeline.windows.calibration_maps import CalibrationMaps
+from monitor.specs.rows import WindowState
 from monitor.states.strata import Strata, Stratum
 
 _KEPT = 16  # calibration maps of settled windows, and estimates, in memory
@@ -72,6 +73,18 @@ class LastCycle:
     def settled_ends(self) -> dict[str, int]:
         """End of the newest settled window by its name."""
         return {name: window.end for name, window in self.settled.items()}
+
+
+def with_kept(
+    settled: Mapping[str, NewestSettled], windows: Iterable[WindowState]
+) -> dict[str, NewestSettled]:
+    """Newest settled windows by name, kept ones among them: all that a tick which shows nothing leaves."""
+    found = dict(settled)
+    for window in windows:
+        newest = found.get(window.window)
+        if window.settled_as_of is not None and (newest is None or newest.end < window.end):
+            found[window.window] = NewestSettled(window.end, window.warning)
+    return found
 
 
 class Caches:

@@ -14,7 +14,7 @@ from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.alerting import accepted_changes, alerted, noticed
 from monitor.pipeline.audit import Audited, audit, differences_wrong, pruned
-from monitor.pipeline.caches import Caches, LastCycle
+from monitor.pipeline.caches import Caches, LastCycle, with_kept
 from monitor.pipeline.changes.dirty import Changes, find_changes
 from monitor.pipeline.changes.longer_horizon import drop_other_widths, reach_back
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, overdue, renew, settling
@@ -273,7 +273,7 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
     wrong = differences_wrong(model, audited, as_of)
     last = replace(
         before,
-        settled=measured.newest_settled,
+        settled=measured.newest_settled if cycle.tick.shown else with_kept(before.settled, measured.windows),
         audit=audited.rows,
         late=late_rows(as_of, changes, before.late),
         first_seen={**before.first_seen, **{event.subject: event.at for event in seen_first}},

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from monitor.measures.rows import Truth
 from monitor.pipeline.audit import DECIDED, WRONG
-from monitor.pipeline.caches import LastCycle, NewestSettled
+from monitor.pipeline.caches import LastCycle, NewestSettled, with_kept
 from monitor.pipeline.model import Model
 from monitor.pipeline.sequential.entries import ledgers_of
 from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, SETTLING_AGE, WAITING
@@ -26,14 +26,10 @@ def read_last(model: Model, as_of: int) -> LastCycle:
         if row.truth is Truth.SETTLED:
             warned = [one.warning for one in Settled if one.warning in row.warning.split(", ")]
             settled[row.window] = NewestSettled(row.window_end, "".join(warned))
-    for window in store.windows(model.name, model.oldest_pane(as_of)):
-        # newer than the current rows, which a replay does not write at each tick
-        newest = settled.get(window.window)
-        if window.settled_as_of is not None and (newest is None or newest.end < window.end):
-            settled[window.window] = NewestSettled(window.end, window.warning)
+    kept = store.windows(model.name, model.oldest_pane(as_of))
     figures = [row for row in rows if row.window == "" and row.version is None]
     return LastCycle(
-        settled=settled,
+        settled=with_kept(settled, kept),  # newer than current rows, which not each tick of a replay writes
         audit=tuple(row for row in figures if row.measure not in (*LATE, *WAITING, *AGES, SETTLING_AGE)),
         late=tuple(row for name in LATE for row in figures if row.measure == name),
         first_seen={event.subject: event.at for event in store.events(model.name, FIRST_SEEN)},
