@@ -1,5 +1,6 @@
 """Delays of the labels of all panes: added up once, moved as panes are."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,36 +46,47 @@ class DelayCounts:
         self._sum: Ints = np.zeros(classes * _CELLS, dtype=np.int64)
         self._panes: dict[int, _OfPane] = {}
 
-    def put(self, start: int, whole: Counters | None) -> None:
-        """Delays of a pane, in place of those it had; None: it has no records."""
-        self.drop(start)
-        if whole is None:
+    def put(self, panes: Mapping[int, Counters | None]) -> None:
+        """Delays of panes by their start, in place of those they had; None: it has no records."""
+        self.drop(panes)
+        new: dict[int, tuple[Ints, Ints]] = {}
+        for start, whole in panes.items():
+            if whole is not None:
+                where = whole.layout.slice("delays")
+                first, last = np.searchsorted(whole.index, (where.start, where.stop)).tolist()
+                if first < last:
+                    new[start] = whole.index[first:last] - where.start, whole.value[first:last]
+        if not new:
             return
-        where = whole.layout.slice("delays")
-        first, last = np.searchsorted(whole.index, [where.start, where.stop])
-        index, value = whole.index[first:last] - where.start, whole.value[first:last]
-        if len(index):
-            self._sum[index] += value
-            totals = np.bincount(index // _CELLS, weights=value, minlength=self._classes).astype(np.int64)
-            self._panes[start] = _OfPane(index, value, totals, int((index % _CELLS).max()))
-            self._add(start, index, value)
-
-    def drop(self, start: int) -> None:
-        """Forget a pane."""
-        if (gone := self._panes.pop(start, None)) is not None:
-            self._sum[gone.index] -= gone.value
-            self._add(start, gone.index, -gone.value)
-
-    def _add(self, start: int, index: Ints, value: Ints) -> None:
-        """Add a pane's delays to its step: its records are taken to lie in its middle."""
-        step = start // self.step
-        table = self._steps.setdefault(step, np.zeros((self._classes, LAGS + 1), dtype=np.int64))
+        number, index, value = _joined(new.values())
         kind, cell = np.divmod(index, _CELLS)
-        into = start - step * self.step + self._pane / 2
-        lag = np.minimum((into + _MIDDLES[cell]) // self.step, LAGS).astype(np.int64)
-        np.add.at(table, (kind, lag), value)
-        if not table.any():
-            del self._steps[step]
+        totals, highest = np.zeros((len(new), self._classes), dtype=np.int64), np.zeros(len(new), np.int64)
+        np.add.at(totals, (number, kind), value)
+        np.maximum.at(highest, number, cell)
+        for at, (start, (held, values)) in enumerate(new.items()):
+            self._panes[start] = _OfPane(held, values, totals[at], int(highest[at]))
+        self._add(np.fromiter(new, np.int64)[number], index, value)
+
+    def drop(self, starts: Iterable[int]) -> None:
+        """Forget panes."""
+        gone = {start: self._panes.pop(start) for start in starts if start in self._panes}
+        if gone:
+            number, index, value = _joined((pane.index, pane.value) for pane in gone.values())
+            self._add(np.fromiter(gone, np.int64)[number], index, -value)
+
+    def _add(self, start: Ints, index: Ints, value: Ints) -> None:
+        """Add delays of panes, to their steps too: a pane's records are taken to lie in its middle."""
+        np.add.at(self._sum, index, value)
+        step, into = np.divmod(start, self.step)
+        kind, cell = np.divmod(index, _CELLS)
+        lag = np.minimum((into + self._pane / 2 + _MIDDLES[cell]) // self.step, LAGS).astype(np.int64)
+        steps, at = np.unique(step, return_inverse=True)
+        tables = np.zeros((len(steps), self._classes, LAGS + 1), dtype=np.int64)
+        np.add.at(tables, (at, kind, lag), value)
+        for number, table in zip(steps.tolist(), tables, strict=True):
+            self._steps[number] = self._steps.get(number, 0) + table
+            if not self._steps[number].any():
+                del self._steps[number]
 
     def looked_back(self, until: int) -> tuple[int, Ints]:
         """First step, and labels by class, step (without gaps) and lag, shape (classes, steps, 65).
@@ -131,3 +143,10 @@ class DelayCounts:
         for kind, total in enumerate(totals.T):
             np.add.at(shown[kind], np.maximum(last, 0), total)
         return Delays(count.reshape(self._classes, _CELLS), shown)
+
+
+def _joined(pieces: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints, Ints]:
+    """Number of the piece of each count, its position, the count."""
+    index, value = zip(*pieces, strict=True)
+    number = np.repeat(np.arange(len(index)), [len(each) for each in index])
+    return number, np.concatenate(index), np.concatenate(value)

@@ -72,8 +72,7 @@ class Panes:
             parts.facts, parts.columns = {fact.start: fact for fact in facts}, columns_of(facts)
             parts.outdated = {fact.start for fact in facts if fact.layout != parts.kept_as}
             current = [fact.start for fact in facts if fact.start not in parts.outdated]
-            for pane in self._store.load_panes(self._model, part, current, self._counting).values():
-                self._keep(part, pane)
+            self._keep(part, self._store.load_panes(self._model, part, current, self._counting).values())
         self._loaded = True
 
     def outdated(self, *parts: Part) -> list[int]:
@@ -116,8 +115,8 @@ class Panes:
         self._store.save_panes(
             self._model, part, panes, layout=layout, mapping=mapping, as_of=as_of, token=token
         )
+        self._keep(part, panes)
         for pane in panes:
-            self._keep(part, pane)
             parts.facts[pane.start] = PaneFacts(
                 start=pane.start,
                 part=part,
@@ -155,8 +154,8 @@ class Panes:
             facts = [parts.facts[part.start] for part in moved]
             self._store.move_panes(self._model, moved, facts, as_of=as_of, token=token)
             days = self._moved_days([pair for _, pair in sound])
+            self._keep(Part.LABELS, moved)
             for part, fact in zip(moved, facts, strict=True):
-                self._keep(Part.LABELS, part)
                 parts.facts[part.start] = replace(
                     fact,
                     labelled_as_of=as_of,
@@ -292,22 +291,24 @@ class Panes:
         older = (moved > counted) & (starts + self._counting.reading.pane <= end)
         return [parts.facts[start] for start in starts[older].tolist()]
 
-    def _keep(self, part: Part, pane: PanePart) -> None:
+    def _keep(self, part: Part, panes: Collection[PanePart]) -> None:
         parts = self._parts[part]
-        parts.strata[pane.start] = pane.strata
-        parts.days.pop(floor_to(pane.start, DAY), None)
-        for version in {stratum.version for stratum in pane.strata if stratum.version is not None}:
-            self._versions[version] = min(pane.start, self._versions.get(version, pane.start))
+        for pane in panes:
+            parts.strata[pane.start] = pane.strata
+            parts.days.pop(floor_to(pane.start, DAY), None)
+            for version in {stratum.version for stratum in pane.strata if stratum.version is not None}:
+                self._versions[version] = min(pane.start, self._versions.get(version, pane.start))
         if part is Part.LABELS and "delays" in parts.layout.by_name:
-            self._delays.put(pane.start, pane.strata.get(WHOLE))
+            self._delays.put({pane.start: pane.strata.get(WHOLE) for pane in panes})
 
     def _forget(self, since: int) -> None:
         for parts in self._parts.values():
             old = int(np.searchsorted(parts.columns[0], since))
-            for start in parts.columns[0, :old].tolist():
+            gone = parts.columns[0, :old].tolist()
+            for start in gone:
                 parts.facts.pop(start, None)
                 parts.strata.pop(start, None)
-                self._delays.drop(start)
+            self._delays.drop(gone)
             parts.columns = parts.columns[:, old:]
             parts.outdated = {start for start in parts.outdated if start >= since}
             parts.days = {day: strata for day, strata in parts.days.items() if day >= since}

@@ -45,14 +45,15 @@ def test_delays_that_panes_can_show_are_those_of_a_count_from_scratch(seed: int)
         start = int(rng.choice(starts))
         match rng.integers(4):
             case 0:
-                delays.drop(start)
+                delays.drop([start])
                 panes.pop(start, None)
             case 1:
-                delays.put(start, None)
+                delays.put({start: None})
                 panes.pop(start, None)
             case _:
-                panes[start] = whole(rng, 100_000)
-                delays.put(start, panes[start])
+                new = {int(at): whole(rng, 100_000) for at in rng.choice(starts, rng.integers(1, 9))}
+                panes |= new
+                delays.put(new)
     ages = rng.integers(-HOUR, 2 * DAY, len(starts))
 
     found = delays.shown(starts, ages)
@@ -71,7 +72,7 @@ def test_delays_are_added_up_by_step_and_lag_and_taken_off_again() -> None:
     one[LAYOUT.offsets["delays"] + cell] = 5
     other[LAYOUT.offsets["delays"] + CELLS + 0] = 2
     for start, dense in ((2 * HOUR, one), (4 * DAY, other), (4 * DAY, other)):
-        delays.put(start, Counters.of(LAYOUT, dense))
+        delays.put({start: Counters.of(LAYOUT, dense)})
 
     first, count = delays.looked_back(10 * DAY)
 
@@ -79,6 +80,5 @@ def test_delays_are_added_up_by_step_and_lag_and_taken_off_again() -> None:
     assert {tuple(at): count[tuple(at)] for at in np.argwhere(count).tolist()} == {(0, 0, 3): 5, (1, 4, 0): 2}
     assert delays.longest_silence(10 * DAY) == DAY  # reports on the days 3 and 4
     assert delays.looked_back(4 * DAY)[1].shape[1] == 1
-    delays.drop(2 * HOUR)
-    delays.drop(4 * DAY)
+    delays.drop([2 * HOUR, 4 * DAY])
     assert delays.looked_back(10 * DAY)[1].shape[1] == 0

@@ -70,13 +70,18 @@ def test_an_unknown_format_is_refused() -> None:
 
 
 @given(st.data())
-def test_a_damaged_blob_is_refused(data: st.DataObject) -> None:
-    blob = bytearray(encode([pane(0)])[0])
+def test_a_damaged_blob_is_refused_or_means_the_same(data: st.DataObject) -> None:
+    """Some bits say nothing, as those of codes that are not used."""
+    whole = encode([pane(0)])[0]
+    blob = bytearray(whole)
     at = data.draw(st.integers(3, len(blob) - 1))
     blob[at] ^= data.draw(st.integers(1, 255))
 
-    with pytest.raises(CodecError):
-        decode(bytes(blob), COUNTING.records)
+    try:
+        found = decode(bytes(blob), COUNTING.records)
+    except CodecError:
+        return
+    assert found == decode(whole, COUNTING.records)
 
 
 @given(st.integers(1, 200))
