@@ -126,7 +126,7 @@ def standing(seen: Seen) -> Standing:
         need=need,
         because=tuple(map(sentence, because)),
         rank=_rank(seen, firing, stale=bool(stale)),
-        sections=tuple(_sections(seen, known, unjudged, () if need is Need.CANNOT_TELL else blind)),
+        sections=tuple(_sections(seen, known, () if need is Need.CANNOT_TELL else unjudged, len(unjudged))),
     )
 
 
@@ -210,6 +210,11 @@ def _blind(seen: Seen, known: Known, unjudged: Sequence[Unjudged]) -> Iterator[s
     if seen.labels and not performance.is_known(known):
         yield "Performance is not known: nothing has settled, and nothing was nowcast"
         yield labels.when_settles(known)
+    yield from _not_judged(unjudged)
+
+
+def _not_judged(unjudged: Sequence[Unjudged]) -> Iterator[str]:
+    """A sentence for each reason why rules are not judged."""
     groups: dict[tuple[str, bool], list[str]] = {}
     for rule in unjudged:
         groups.setdefault((rule.why, rule.ever), []).append(rule.rule)
@@ -261,36 +266,31 @@ def _why(verdicts: Iterable[Verdict]) -> str:
     return why(max(dict.fromkeys(reasons), key=reasons.count))
 
 
-def _sections(
-    seen: Seen, known: Known, unjudged: Sequence[Unjudged], blind: Sequence[str]
-) -> Iterator[Section]:
+def _sections(seen: Seen, known: Known, told: Sequence[Unjudged], unjudged: int) -> Iterator[Section]:
     if seen.as_of is None or not known.rows:
         return
     yield from sections(
         (
             ("performance", performance.performance(known, labels=seen.labels)),
-            ("constant", performance.constant(known)),
             ("inputs", inputs.inputs(known)),
-            ("scores", inputs.scores(known)),
             ("labels", labels.labels(known) if seen.labels else iter(())),
             ("data", inputs.quality(known)),
-            ("rules", _rules(seen, unjudged, blind)),
+            ("rules", _rules(seen, told, unjudged)),
             ("next", _next(seen)),
         )
     )
 
 
-def _rules(seen: Seen, unjudged: Sequence[Unjudged], blind: Sequence[str]) -> Iterator[str]:
-    """How many rules are judged, what waits; what cannot be told, where the head does not tell it."""
-    told = _told_of(seen)
-    judged = len(told) - len(unjudged)
+def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]:
+    """How many rules are judged, what waits; which are not, where the head does not tell it."""
+    known = _told_of(seen)
     pending = sorted({alert.series.rule for alert, _ in seen.alerts if alert.state is State.PENDING})
-    yield f"{judged} of {len(seen.rules)} rules are judged"
-    if len(told) < len(seen.rules):
-        yield f"Of {few([rule.name for rule in seen.rules if rule not in told])} nothing is kept of then"
+    yield f"{len(known) - unjudged} of {len(seen.rules)} rules are judged"
+    if len(known) < len(seen.rules):
+        yield f"Of {few([rule.name for rule in seen.rules if rule not in known])} nothing is kept of then"
     if pending:
         yield f"In breach, but not for long enough to fire: {few(pending)}"
-    yield from blind
+    yield from _not_judged(told)
 
 
 def _next(seen: Seen) -> Iterator[str]:

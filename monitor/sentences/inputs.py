@@ -16,7 +16,12 @@ _FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": 
 
 
 def inputs(known: Known) -> Iterator[str]:
-    """Sentences on which features moved most, and by how much."""
+    """Sentences on which features, scores, predictions and labels moved, and by how much."""
+    yield from _features(known)
+    yield from _outputs(known)
+
+
+def _features(known: Known) -> Iterator[str]:
     rows = known.features(INDEX)
     judged = [row for row in rows if row.measurement.value is not None]
     if not judged:
@@ -29,33 +34,30 @@ def inputs(known: Known) -> Iterator[str]:
     if not moved:
         yield f"{where}: none of {len(judged)} features moved beyond chance"
     else:
-        size = f"{len(large)} of them by 0.1 or more" if large else "all of them by less than 0.1"
-        yield f"{where}: {len(moved)} of {len(judged)} features moved beyond chance, {size}"
-        yield f"Most, by {INDEX}: {few([_moved(row) for row in moved])}"
+        size = f", {len(large)} by 0.1 or more" if 0 < len(large) < len(moved) else ""
+        most = few([_moved(row) for row in moved])
+        yield f"{where}: {len(moved)} of {len(judged)} features moved beyond chance{size}, by {INDEX}: {most}"
     if len(judged) < len(rows):
         blind = [named(row.subject) for row in rows if row.measurement.value is None]
         yield f"Nothing is known of {few(blind)}"
 
 
-def scores(known: Known) -> Iterator[str]:
-    """Sentences on whether scores, predictions and labels moved, and by how much."""
+def _outputs(known: Known) -> Iterator[str]:
     found = {
         name: known.newest(INDEX, "settled" if subject == "label" else "", subject)
         for subject, name in (("score", "scores"), ("prediction", "predictions"), ("label", "labels"))
     }
     rows = {name: row for name, row in found.items() if row is not None}
     judged = {name: row for name, row in rows.items() if row.measurement.value is not None}
-    for beyond, words in ((True, "moved beyond chance"), (False, "moved no more than by chance")):
-        told = [
-            f"{name} {_figures(known, row)}" for name, row in judged.items() if _beyond(known, row) is beyond
-        ]
-        if told:
-            yield f"{words.capitalize()}, by {INDEX}: {', '.join(told)}"
+    told = [f"{name} {_figures(known, row)}" for name, row in judged.items() if _beyond(known, row)]
+    still = [name for name, row in judged.items() if not _beyond(known, row)]
+    if told:
+        yield f"Outputs moved beyond chance: {', '.join(told)}"
+    if still:
+        yield f"No more than by chance: {few(still)}"
     for name, row in rows.items():
         if row.measurement.value is None:
             yield f"Whether {name} moved is not known: {why(str(row.measurement.reason))}"
-    if not rows:
-        yield f"Whether scores moved is not known: {why('no_reference')}"
 
 
 def quality(known: Known) -> Iterator[str]:
@@ -75,7 +77,7 @@ def quality(known: Known) -> Iterator[str]:
         most = [text for _, text in sorted(worse, key=lambda pair: -pair[0])]
         yield f"Surely more faulty values than the reference: {few(most)}"
     elif compared:
-        yield "No feature has surely more missing, invalid or unseen values than the reference"
+        yield "No more missing, invalid or unseen values than in the reference, beyond chance"
     else:
         yield "Missing, invalid and unseen values are not compared with the reference yet"
     odd = list(_odd(known))
@@ -100,7 +102,7 @@ def _figures(known: Known, row: MeasurementRow) -> str:
     """Index, its band, and the value that chance exceeds in one window of twenty."""
     critical = known.beside(row, f"{INDEX}_critical")
     limit = None if critical is None else critical.measurement.value
-    chance = "" if limit is None else f", by chance up to {value_of(INDEX, limit)}"
+    chance = "" if limit is None else f"; chance gives up to {value_of(INDEX, limit)}"
     return f"{value_of(INDEX, _index(row))} ({band_of(_index(row))}{chance})"
 
 

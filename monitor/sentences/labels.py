@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Measurement
-from monitor.core.text import duration, readable
+from monitor.core.text import readable
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import value_of
 from monitor.sentences.known import Known, few, named, sentence
@@ -23,28 +23,44 @@ def labels(known: Known) -> Iterator[str]:
     if row is not None and row.measurement.value is not None:
         of_ten = "" if late is None or late.measurement.value is None else _ninth(late)
         median = value_of(row.measure, row.measurement.value)
-        yield f"Half of the labels come within {median}{of_ten}"
+        yield f"Half of them come within {median}{of_ten}"
     yield from _coverage(known)
-    age = known.value("settling_age")
-    if age is not None:
-        yield f"A window settles {duration(age)} after its end"
     yield when_settles(known)
+
+
+def none_settled(known: Known) -> str:
+    """That no window has settled, and when the first one is expected to."""
+    row = _next(known)
+    if row is None:
+        return "No window has settled yet"
+    if row.measurement.value is None:
+        return "No window has settled yet, and when one will is not known"
+    name = f" of {row.window}" if row.window else ""
+    return f"No window has settled yet; the first{name} is expected to at {_moment(row)}"
 
 
 def when_settles(known: Known) -> str:
     """When the next window is expected to settle, and why; or that it is not known, and what would help."""
-    rows = known.figures("next_settling")
-    due = [row for row in rows if row.measurement.value is not None]
-    if due:
-        row = min(due, key=lambda row: (row.window != known.window, row.measurement.value or 0.0))
-        moment = at(round(row.measurement.value or 0.0) * SECOND)
-        name = f"of {row.window} " if row.window else ""
-        return sentence(f"The next window {name}is expected to settle at {moment}{_because(row.measurement)}")
-    if rows:
-        row = next((row for row in rows if row.window == known.window), rows[0])
+    row = _next(known)
+    if row is None:
+        return "When the next window settles is not known yet."
+    if row.measurement.value is None:
         reason = _because(row.measurement) or f": {why(str(row.measurement.reason))}"
         return sentence(f"When the next window settles is not known{reason}")
-    return "When the next window settles is not known yet."
+    name = f"of {row.window} " if row.window else ""
+    return sentence(f"The next window {name}settles at {_moment(row)}{_because(row.measurement)}")
+
+
+def _next(known: Known) -> MeasurementRow | None:
+    """The main window's next settling, or the first of others that is known."""
+    rows = known.figures("next_settling")
+    due = [row for row in rows if row.measurement.value is not None]
+    ranked = sorted(due or rows, key=lambda row: (row.window != known.window, row.measurement.value or 0.0))
+    return ranked[0] if ranked else None
+
+
+def _moment(row: MeasurementRow) -> str:
+    return at(round(row.measurement.value or 0.0) * SECOND)
 
 
 def _coverage(known: Known) -> Iterator[str]:
@@ -55,7 +71,7 @@ def _coverage(known: Known) -> Iterator[str]:
             parts.setdefault(window_of(row), f"{value_of('coverage', row.measurement.value)} ({truth})")
     if parts:
         told = ", ".join(f"{window} {share}" for window, share in parts.items())
-        yield f"Records with a label: {told}"
+        yield f"Labelled: {told}"
     classes = known.subjects("coverage", Truth.SETTLED, "")
     classes = classes or known.subjects("coverage", Truth.PROVISIONAL, "")
     if classes:

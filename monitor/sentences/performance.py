@@ -8,7 +8,7 @@ from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import compared, surely, value_of, with_interval
 from monitor.sentences.known import NOWCAST, Known, named
-from monitor.sentences.labels import when_settles
+from monitor.sentences.labels import none_settled
 from monitor.sentences.reasons import why
 from monitor.sentences.windows import window_of
 
@@ -30,17 +30,17 @@ def performance(known: Known, *, labels: bool) -> Iterator[str]:
         return
     settled, nowcast = (known.newest(known.main, truth) for truth in (Truth.SETTLED.value, NOWCAST))
     if settled is None:
-        yield f"No window has settled yet. {when_settles(known)}"
+        yield none_settled(known)
     else:
         yield f"Settled, {window_of(settled)}: {_told(known, settled)}"
     if nowcast is not None:
         yield f"Nowcast, {window_of(nowcast)}: {_told(known, nowcast)}"
-    elif settled is None:
-        yield "Nothing has been nowcast either"
+    if settled is None and not is_known(known):
         yield from _estimated(known)
+    yield from _constant(known)
 
 
-def constant(known: Known) -> Iterator[str]:
+def _constant(known: Known) -> Iterator[str]:
     """A sentence on whether the model does better than one answer for all records.
 
     The interval of the difference is made of both intervals, as if they were of other records: where both
@@ -52,9 +52,8 @@ def constant(known: Known) -> Iterator[str]:
             always = known.beside(right, "majority_accuracy") or often
             step = difference(right.measurement, always.measurement)
             yield (
-                f"{word}: accuracy {with_interval('accuracy', right.measurement)}, "
-                f"the commonest answer alone {value_of('accuracy', always.measurement.value)}: "
-                f"{surely('accuracy', step)}"
+                f"{word}: accuracy {value_of('accuracy', right.measurement.value)}, one answer for all "
+                f"{value_of('accuracy', always.measurement.value)}: {surely('accuracy', step)}"
             )
             return
         share = known.newest("r2_score", truth)
@@ -75,14 +74,13 @@ def _told(known: Known, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference."""
     if row.measurement.value is None:
         return f"{row.measure} is not known: {why(str(row.measurement.reason))}"
-    value = f"{row.measure} {with_interval(row.measure, row.measurement)}"
     against = known.beside(row, row.measure, _REFERENCE)
-    if against is None:
-        return f"{value}; not compared: {why('no_reference')}"
-    step = against.measurement
-    if step.value is None:
-        return f"{value}; not compared: {why(str(step.reason))}"
-    return f"{value}, {compared(against, row.measurement)}: {_sure(row.measure, step)}{_where(known, row)}"
+    if against is None or against.measurement.value is None:
+        reason = "no_reference" if against is None else str(against.measurement.reason)
+        return f"{row.measure} {with_interval(row.measure, row.measurement)}; not compared: {why(reason)}"
+    value = f"{row.measure} {value_of(row.measure, row.measurement.value)}"
+    sure = _sure(row.measure, against.measurement)
+    return f"{value}, {compared(against, row.measurement)}: {sure}{_where(known, row)}"
 
 
 def _where(known: Known, row: MeasurementRow) -> str:

@@ -15,7 +15,7 @@ _REASONS = {
     "no_interval": "its measure has no interval: leave bound out of the rule",
     "no_limit": "what its limit is a multiple of is not known: give [models.reference] or a number",
     "selective_labels": "only some answers get labels, and the reference has all: give labels.only_for",
-    "too_early": "too few of its labels are in, or labels were not watched for long enough: wait for more",
+    "too_early": "too few labels are in, or they were watched for too short a time: wait",
 }
 
 

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.standing import Need, Standing, ranked
@@ -18,7 +18,7 @@ _TOGETHER = re.compile(r"\[[^][ ]+ [^][ ]+\]|[\d>] (%|points)|[<>] \d|\d[dhm] \d
 _COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magenta", Need.NOTHING: "green"}
 _WORDS = {Need.NEEDED: "somebody is needed"}
 _REASONS = 8  # lines of the head
-_LEAST = {"": _REASONS, "performance": 4, "inputs": 2, "labels": 2, "rules": 2}  # lines, of others one
+_MORE = "More: --format json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,12 @@ def _screen(one: Standing, width: int) -> Iterator[Styled]:
     """Head, and a paragraph a section: cut so that all of it is on one screen."""
     verdict = _WORDS.get(one.need, one.need.value)
     yield Styled(f"{named(one.model)}: {verdict}", _COLOURS[one.need])
-    parts = {"": _reasons(one.because, width)}
-    parts |= {section.title: _paragraph(section, width) for section in one.sections}
-    sizes = _fitted({title: len(lines) for title, lines in parts.items()}, MOST_LINES - 1)
-    for title, lines in parts.items():
-        left = len(lines) > sizes[title]
-        yield from map(Styled, lines[: sizes[title] - left])
-        if left:
-            yield Styled(_cut(lines[sizes[title] - 1], width, " … --format json"))
+    head = _reasons(one.because, width)
+    yield from map(Styled, head)
+    sections, whole = _fitted(one.sections, width, MOST_LINES - 1 - len(head))
+    yield from (Styled(line) for section in sections for line in _paragraph(section, width))
+    if not whole:
+        yield Styled(_MORE)
 
 
 def _reasons(because: Sequence[str], width: int) -> list[str]:
@@ -101,13 +99,28 @@ def _reasons(because: Sequence[str], width: int) -> list[str]:
     return [*told, *([f"  … {few} more: --format json"] if few > 0 else [])]
 
 
-def _fitted(sizes: Mapping[str, int], most: int) -> dict[str, int]:
-    """Lines that each part may have: those furthest above their least lose some first."""
-    fitted = dict(sizes)
-    while sum(fitted.values()) > most:
-        longest = max(fitted, key=lambda title: fitted[title] - _LEAST.get(title, 1))
-        fitted[longest] -= 1
-    return fitted
+def _fitted(sections: Sequence[Section], width: int, most: int) -> tuple[list[Section], bool]:
+    """Sections without the last sentences of the longest, performance last, so that they fit; whether all do.
+
+    A sentence is told whole or not at all, but for one that fills a screen by itself.
+    """
+    fitted = list(sections)
+    while True:
+        lines = [len(_paragraph(one, width)) for one in fitted]
+        if sum(lines) <= most - (fitted != [*sections]):
+            return fitted, fitted == [*sections]
+        spare = [
+            (len(one.sentences) > 1, one.title != "performance", length)
+            for one, length in zip(fitted, lines, strict=True)
+        ]
+        longest = spare.index(max(spare))
+        fitted[longest] = _shortened(fitted[longest], width)
+
+
+def _shortened(section: Section, width: int) -> Section:
+    """A section without its last sentence; if it has but one, that one is cut to a line."""
+    kept = section.sentences[:-1] or (_cut(section.sentences[0], width - _TITLE),)
+    return Section(section.title, kept)
 
 
 def _paragraph(section: Section, width: int) -> list[str]:

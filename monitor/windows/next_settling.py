@@ -77,7 +77,8 @@ def by_age(end: int, ages: Ages, rule: SettlingRule, heard: int) -> Forecast:
             "too few labels tell how late labels come, so windows wait for the horizon of "
             f"{in_words(rule.horizon)}",
         )
-    share = f"{rule.share:.0%} of each class's labels come within {in_words(ages.settled)}"
+    labels = "each class's labels" if len(ages.curves) > 1 else "the labels"
+    share = f"{100 * rule.share:.0f} % of {labels} come within {in_words(ages.settled)}"
     enough = heard_enough(ages, rule)
     if heard >= enough:
         return Forecast(end + ages.settled, share)
@@ -97,7 +98,7 @@ def _overdue(
     coverage = coverage_of(panes, inside)
     if coverage >= rule.share * usual and coverage > 0.0:
         return Forecast(None, "some of its panes wait to be counted, or its last day lacks labels")
-    low = f"{coverage:.0%} of its records have a label, where {usual:.0%} are usual"
+    low = f"{100 * coverage:.0f} % of its records have a label, where {100 * usual:.0f} % are usual"
     needed = ages.nearly_all if rule.after is None else int(HEARD_OF_AFTER * rule.after)
     if end + needed > as_of:
         return Forecast(end + needed, f"{low}; by then it settles with the warning low_coverage")

@@ -206,8 +206,7 @@ def test_performance_is_compared_by_the_interval_of_the_difference(
 ) -> None:
     text = said(replace(HEALTHY, rows=performance_of(truth, step)), "performance")
 
-    assert f"{word}, 7d to 1971-01-27: roc_auc {0.75 + step:.3f} [" in text
-    assert "], reference 0.750, difference " in text
+    assert f"{word}, 7d to 1971-01-27: roc_auc {0.75 + step:.3f}, reference 0.750, difference " in text
     assert f"]: {words}." in text
 
 
@@ -229,7 +228,7 @@ def test_coverage_is_told_by_predicted_class() -> None:
     ]
     text = said(replace(HEALTHY, rows=rows), "labels")
 
-    assert "Records with a label: 7d to 1971-02-05 40.0 % (settled). " in text
+    assert "Labelled: 7d to 1971-02-05 40.0 % (settled). " in text
     assert "By predicted class: paid 72.0 % and default 3.0 %." in text
 
 
@@ -238,7 +237,7 @@ def test_settled_and_nowcast_stand_side_by_side() -> None:
     text = said(replace(HEALTHY, rows=rows), "performance")
 
     assert text.index("Settled, 7d to 1971-01-27") < text.index("Nowcast, 7d to 1971-02-03")
-    assert text.endswith("surely worse.")
+    assert "]: surely worse. " in text
 
 
 def test_a_nowcast_alone_is_performance_that_is_known() -> None:
@@ -253,23 +252,27 @@ def test_a_nowcast_that_is_too_early_says_so() -> None:
     )
     text = said(replace(HEALTHY, rows=[*SETTLED, early]), "performance")
 
-    assert "Nowcast, 7d to 1971-02-05: roc_auc is not known: too few of its labels are in" in text
+    assert "Nowcast, 7d to 1971-02-05: roc_auc is not known: too few labels are in" in text
 
 
 def test_the_constant_answer_is_what_the_model_must_beat() -> None:
     better, no_better = (performance_of(Truth.SETTLED, 0.0) for _ in range(2))
     no_better[2] = replace(no_better[2], measurement=measured(0.702))
 
-    assert said(replace(HEALTHY, rows=better), "constant").endswith("alone 70.0 %: surely better.")
-    assert said(replace(HEALTHY, rows=no_better), "constant").endswith("no difference beyond chance.")
+    told = "Settled: accuracy {}, one answer for all 70.0 %: {}."
+    for rows, words in (
+        (better, told.format("90.0 %", "surely better")),
+        (no_better, told.format("70.2 %", "no difference beyond chance")),
+    ):
+        assert said(replace(HEALTHY, rows=rows), "performance").endswith(words)
 
 
 def test_the_features_that_moved_most_are_named_with_their_index_and_band() -> None:
     rows = [*SETTLED, *shift_of("a", 0.001), *shift_of("b", 0.42), *shift_of("c", 0.12), *shift_of("d", 0.02)]
     text = said(replace(HEALTHY, rows=rows), "inputs")
 
-    assert "3 of 4 features moved beyond chance, 2 of them by 0.1 or more" in text
-    assert "Most, by stability_index: b 0.420 (significant), c 0.120 (minor) and d 0.020 (none)." in text
+    assert "3 of 4 features moved beyond chance, 2 by 0.1 or more, by stability_index: " in text
+    assert ": b 0.420 (significant), c 0.120 (minor) and d 0.020 (none)." in text
 
 
 def figure(measure: str, value: float | None, because: str, window: str = "7d") -> MeasurementRow:
@@ -287,12 +290,21 @@ def test_the_next_settling_is_told_with_its_reason() -> None:
         *HEALTHY.rows,
         figure("next_settling", 86_400.0 * 402, "95 % of the labels are in by then"),
         figure("next_settling", 86_400.0 * 401, "sooner", "1d"),
-        figure("settling_age", 86_400.0 * 9, ""),
     ]
     text = said(replace(HEALTHY, rows=rows), "labels")
 
-    assert "A window settles 9d 0h after its end." in text
-    assert "The next window of 7d is expected to settle at 1971-02-07: 95 % of the labels are in" in text
+    assert "The next window of 7d settles at 1971-02-07: 95 % of the labels are in" in text
+
+
+def test_of_a_young_log_it_is_said_when_the_first_window_settles() -> None:
+    rows = [*shift_of("age", 0.001), figure("next_settling", 86_400.0 * 402, "they come slowly")]
+    unknown = [*shift_of("age", 0.001), figure("next_settling", None, "no delay has been seen in full")]
+    told = "No window has settled yet"
+
+    assert f"{told}; the first of 7d is expected to at 1971-02-07." in said(
+        replace(HEALTHY, rows=rows), "performance"
+    )
+    assert f"{told}, and when one will is not known." in said(replace(HEALTHY, rows=unknown), "performance")
 
 
 def test_why_the_next_settling_is_not_known_is_told() -> None:

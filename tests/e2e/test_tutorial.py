@@ -18,7 +18,6 @@ PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BEFORE, DAEMON = PAGE.split("## The daemon")
 NOW = "2026-11-22T03:00"  # of the page
 BLOCK = re.compile(r"^```(toml|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PROGRESS = re.compile(r"^.* a second, .* left\n", re.MULTILINE)  # where a machine takes half a minute
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 PROGRESS = re.compile(r"^.*: \d+ of \d+, .* left\n", re.MULTILINE)  # of a command that takes half a minute
 LINE = re.compile(r"\[monitor\.daemon\] (.*=.*)$", re.MULTILINE)

@@ -306,7 +306,7 @@ def test_cycles_say_at_what_age_windows_settle_and_when_the_next_one_does(fresh_
     assert told[0] == ("too_few", False)
     assert told[-1] == (None, True)
     assert 30 * HOUR <= (age.value or 0) * SECOND <= 36 * HOUR
-    assert because == f"95% of each class's labels come within {round((age.value or 0) / 3_600)} hours"
+    assert because == f"95 % of each class's labels come within {round((age.value or 0) / 3_600)} hours"
 
 
 def test_while_the_feed_stands_still_cycles_say_that_it_cannot_be_known(fresh_store: SqlStore) -> None:

@@ -7,10 +7,10 @@ from row_examples import row_of
 
 from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.sentences.inputs import inputs, quality, scores
+from monitor.sentences.inputs import inputs, quality
 from monitor.sentences.known import Known
 from monitor.sentences.labels import labels
-from monitor.sentences.performance import constant, performance
+from monitor.sentences.performance import performance
 
 PLACE: dict[str, Any] = {"window_end": 0}
 SETTLED: dict[str, Any] = {"window_end": 0, "truth": Truth.SETTLED}
@@ -31,7 +31,7 @@ def value(measure: str, number: float | Reason, subject: str = "", **others: Any
 
 def test_scores_that_moved_stand_before_those_that_did_not_and_those_that_are_unknown() -> None:
     told = list(
-        scores(
+        inputs(
             known(
                 value("stability_index", 0.3, "score"),
                 value("stability_index_critical", 0.01, "score"),
@@ -42,18 +42,17 @@ def test_scores_that_moved_stand_before_those_that_did_not_and_those_that_are_un
         )
     )
 
-    assert told == [
-        "Moved beyond chance, by stability_index: scores 0.300 (significant, by chance up to 0.010)",
-        "Moved no more than by chance, by stability_index: predictions 0.001 (none, by chance up to 0.010)",
+    assert told[1:] == [
+        "Outputs moved beyond chance: scores 0.300 (significant; chance gives up to 0.010)",
+        "No more than by chance: predictions",
         "Whether labels moved is not known: too few records or labels: wait, or take a longer window",
     ]
 
 
 def test_without_a_reference_it_is_said_that_nothing_is_known_of_shifts() -> None:
-    why = "is not known: there is nothing to compare with: give [models.reference]"
-
-    assert list(scores(known())) == [f"Whether scores moved {why}"]
-    assert list(inputs(known())) == [f"Whether features moved {why}"]
+    assert list(inputs(known())) == [
+        "Whether features moved is not known: there is nothing to compare with: give [models.reference]"
+    ]
 
 
 def test_features_that_nothing_is_known_of_are_named() -> None:
@@ -72,11 +71,11 @@ def test_features_that_nothing_is_known_of_are_named() -> None:
 def test_a_regression_must_beat_the_mean() -> None:
     better, worse = (known(value("r2_score", number, **SETTLED)) for number in (0.4, -0.3))
 
-    assert list(constant(better)) == [
-        "Settled: r2_score 0.400 [0.390, 0.410], the mean alone 0: surely better"
-    ]
-    assert next(iter(constant(worse))).endswith("surely worse")
-    assert list(constant(known())) == []
+    told = [list(performance(one, labels=True))[-1] for one in (better, worse, known())]
+
+    assert told[0] == "Settled: r2_score 0.400 [0.390, 0.410], the mean alone 0: surely better"
+    assert told[1].endswith("the mean alone 0: surely worse")
+    assert told[2] == "No window has settled yet"
 
 
 @pytest.mark.parametrize("has_labels", [True, False])
@@ -87,7 +86,7 @@ def test_where_performance_is_not_known_the_estimate_is_told_with_its_limit(*, h
         "By its own scores alone, 7d to 1970-01-01: estimated_roc_auc 0.700 [0.690, 0.710]; a drift" in told
     )
     assert ("no labels are configured" in told) != has_labels
-    assert ("Nothing has been nowcast either" in told) == has_labels
+    assert ("No window has settled yet" in told) == has_labels
 
 
 def test_a_value_without_what_it_is_compared_with_says_why() -> None:
@@ -114,8 +113,8 @@ def test_delays_and_coverage_of_labels_are_told() -> None:
     ]
 
     assert list(labels(known(*rows))) == [
-        "Half of the labels come within 2h 0m, nine of ten within 1d 0h",
-        "Records with a label: 7d to 1970-01-01 90.0 % (settled), 1d to 1970-01-01 30.0 % (provisional)",
+        "Half of them come within 2h 0m, nine of ten within 1d 0h",
+        "Labelled: 7d to 1970-01-01 90.0 % (settled), 1d to 1970-01-01 30.0 % (provisional)",
         "When the next window settles is not known: labels are still coming: wait until the window settles.",
     ]
 
@@ -136,7 +135,7 @@ def test_faulty_values_and_odd_rows_are_named_with_their_number() -> None:
         ),
         "In the log: orphan labels 716",
     ]
-    assert next(iter(quality(known(rows[2])))).startswith("No feature has surely more missing")
+    assert next(iter(quality(known(rows[2])))).startswith("No more missing, invalid or unseen")
 
 
 def test_the_main_window_is_told_before_a_newer_one_and_strata_are_left_out() -> None:

@@ -11,7 +11,7 @@ from monitor.alerts.standing import Need, Standing
 from monitor.sentences.known import Section
 from monitor.show.status import MOST_LINES, as_lines, as_plain, heads
 
-TITLES = ("performance", "constant", "inputs", "scores", "labels", "data", "rules", "next")
+TITLES = ("performance", "inputs", "labels", "data", "rules", "next")
 TEXTS = st.text(min_size=1, max_size=400).map(lambda text: f"It is {text}.")
 STANDINGS = st.builds(
     Standing,
@@ -68,11 +68,24 @@ def test_an_interval_stays_in_one_line() -> None:
 def test_what_is_cut_is_said_to_be_cut() -> None:
     long = replace(FINE, because=tuple(f"Reason {at}: {'x ' * 60}." for at in range(20)))
 
-    wordy = replace(FINE, sections=(Section("performance", ("x " * 2_000 + ".",)),))
+    wordy = replace(FINE, sections=(Section("performance", ("x " * 2_000 + ".", "Short.")),))
 
     assert as_lines([long], 80)[8].text == "  … 13 more: --format json"
-    assert as_lines([wordy], 80)[-1].text.endswith(" … --format json")
+    assert as_lines([wordy], 80)[-2].text.endswith("x…")
+    assert as_lines([wordy], 80)[-1].text == "More: --format json"
     assert heads([long], 80)[0].text.endswith("… (+19 more)")
+
+
+def test_a_sentence_is_told_whole_or_not_at_all_and_those_on_performance_stay() -> None:
+    told = tuple(f"{at} is {'what is told here ' * 4}indeed." for at in range(6))
+    sections = tuple(Section(title, told) for title in ("performance", "inputs", "labels"))
+    lines = [line.text for line in as_lines([replace(FINE, sections=sections)], 80)]
+
+    assert sum("indeed." in line for line in lines) < 18
+    assert " ".join(lines).count(" is what") == sum(line.count("indeed.") for line in lines)
+    performance = " ".join(lines).partition("inputs")[0]
+    assert performance.count("indeed.") == 6
+    assert lines[-1] == "More: --format json"
 
 
 def test_json_holds_the_verdict_and_every_sentence() -> None:

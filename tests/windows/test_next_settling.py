@@ -32,7 +32,7 @@ def of(
 def test_a_window_settles_at_the_age_that_the_delays_tell() -> None:
     found = of(panes_of(80))
 
-    assert found == Forecast(NOW + 8 * DAY, "95% of each class's labels come within 38 days")
+    assert found == Forecast(NOW + 8 * DAY, "95 % of each class's labels come within 38 days")
 
 
 def test_in_a_young_log_the_feed_must_have_been_heard_for_long_enough() -> None:
@@ -40,7 +40,7 @@ def test_in_a_young_log_the_feed_must_have_been_heard_for_long_enough() -> None:
 
     assert found.at == NOW + 17 * DAY
     assert found.because == (
-        "so far 95% of each class's labels come within 38 days, and the feed must be heard for 57 days "
+        "so far 95 % of each class's labels come within 38 days, and the feed must be heard for 57 days "
         "to show later ones; it was heard for 40 days"
     )
     short = replace(RULE, horizon=45 * DAY)
@@ -75,7 +75,7 @@ def test_a_window_that_lacks_labels_settles_with_a_warning_if_the_feed_goes_on()
 
     assert found.at == NOW + DAY
     assert found.because == (
-        "20% of its records have a label, where 74% are usual; "
+        "20 % of its records have a label, where 74 % are usual; "
         "by then it settles with the warning low_coverage"
     )
 
@@ -88,7 +88,7 @@ def test_while_the_feed_stands_still_it_cannot_be_known() -> None:
 
     assert found.at is None
     assert found.because == (
-        "20% of its records have a label, where 76% are usual, "
+        "20 % of its records have a label, where 76 % are usual, "
         "and the feed has reported nothing since 1972-08-14"
     )
 
