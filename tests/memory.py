@@ -39,7 +39,8 @@ class MemorySource:
         labels = self.labels
         if since is not None and "reported_at" in labels.column_names:
             labels = labels.filter(pc.greater_equal(labels["reported_at"], since))
-        joined = _between(self.predictions.select(["id", "event_time"]), "event_time", bounds).join(
+        names = [name for name in ("id", "event_time", "logged_at") if name in self.predictions.column_names]
+        joined = _between(self.predictions.select(names), "event_time", bounds).join(
             labels, "id", join_type="inner"
         )
         yield from _halves(joined, "reported_at")
@@ -134,7 +135,9 @@ def _logged(table: pa.Table) -> pa.ChunkedArray:
 
 def _halves(table: pa.Table, seen: str) -> Batches:
     """Two batches: what is added up must not depend on them."""
-    table = table.select([name for name in ("event_time", seen) if name in table.column_names])
+    table = table.select(
+        [name for name in dict.fromkeys(("event_time", "logged_at", seen)) if name in table.column_names]
+    )
     middle = table.num_rows // 2
     yield from (table.slice(0, middle), table.slice(middle))
 

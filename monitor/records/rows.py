@@ -217,15 +217,18 @@ class Dated:
     ----------
     seen
         when each row, or its label, became visible; the event time where that is not known.
+    logged
+        when each row became visible: a label may be reported before its record is logged.
     """
 
     event: Times
     seen: Ints
+    logged: Ints
 
     def within(self, bounds: tuple[int, int], as_of: int) -> Bools:
         """Rows with event times in the half-open bounds that are visible as of a moment."""
         inside = (self.event.us >= bounds[0]) & (self.event.us < bounds[1])
-        return self.event.known & inside & (self.seen <= as_of)
+        return self.event.known & inside & (self.seen <= as_of) & (self.logged <= as_of)
 
 
 def dated(batches: Batches, role: str, reading: Reading) -> Iterator[Dated]:
@@ -244,7 +247,9 @@ def dated(batches: Batches, role: str, reading: Reading) -> Iterator[Dated]:
             for column, parsed, seen in zip(("event_time", role), (event, other), formats, strict=True):
                 seen.update(parsed.formats)
                 require_main_format(seen, reading.column(column))
-            yield Dated(event, np.where(other.known, other.us, event.us))
+            moment = np.where(other.known, other.us, event.us)
+            logged = moment if role == "logged_at" else logged_times(table, event, reading)[0]
+            yield Dated(event, moment, logged)
 
 
 def outputs_of(table: pa.Table, rows: Ints) -> pa.Table:

@@ -353,3 +353,25 @@ def test_a_difference_is_written_in_place_of_the_very_pane_that_it_was_added_to(
     assert at_noon(store) == facts
     store.move_panes("late", [replace(part, labelled=7)], [facts], as_of=NOON + DAY)
     assert at_noon(store) == replace(facts, labelled=7, labelled_as_of=NOON + DAY)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first search", "later search"])
+def test_a_label_of_a_record_that_is_not_logged_yet_is_not_heard_of(
+    first: bool,  # noqa: FBT001 -- of a parametrized test
+    fresh_store: SqlStore,
+) -> None:
+    """A daemon that looked then could not join it: one that replays the log must not either."""
+    event = NOON + np.arange(60) * MINUTE
+    logged = np.where(np.arange(60) == 4, NOON + 9 * HOUR, event)
+    late = predictions_of(event, logged=logged)
+    told = labels_of([("p3", NOON + HOUR, 0, "1"), ("p4", NOON + 2 * HOUR, 0, "1")])
+    daemon = monitored_of(
+        MemorySource(late, told), fresh_store, reference=False, windows=(), every=HOUR, settle_after=DAY
+    )
+    if not first:
+        daemon.cycle(NOON + HOUR)
+
+    daemon.cycle(NOON + 3 * HOUR)
+    assert fresh_store.state("late").reported_cursor == NOON + HOUR
+    daemon.cycle(NOON + 9 * HOUR)
+    assert at_noon(fresh_store).labelled == 2

@@ -1,11 +1,16 @@
 """A horizon that becomes longer: what it reaches now is counted at once, and never again."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from memory import MemorySource
 from serving import Bench, model, predictions, sqlite_bench
+from synthetic import labels_of, monitored_of, predictions_of
 
 from monitor.core.clock import DAY, HOUR, from_iso
+from monitor.store.adapter import SqlStore
 
 START, END = from_iso("2024-03-01"), from_iso("2024-04-10")
 OPTIONS = """
@@ -53,3 +58,25 @@ def test_a_horizon_that_reaches_before_the_log_reads_no_row_again(bench: Bench) 
 
     assert longest.reports["late"].rows_read <= 2 * 20 + 10  # the two days before
     assert again.reports["late"].rows_read <= 10
+
+
+def test_an_old_row_that_is_logged_while_a_process_starts_changes_no_history(
+    new_store: Callable[[], SqlStore],
+) -> None:
+    """It is counted as in a process that goes on: the horizon reaches no further than it did."""
+    event = START + DAY + np.arange(48) * HOUR
+    early = np.append(event, START + DAY - HOUR)
+    logged = np.append(event, START + 2 * DAY + HOUR)
+    source = MemorySource(predictions_of(early, logged=logged), labels_of([("p0", START + 2 * DAY, 0, "1")]))
+    states = []
+    for restarted in (False, True):
+        store = new_store()
+        process = monitored_of(source, store, reference=False, windows=(), every=HOUR)
+        process.cycle(START + 2 * DAY)
+        if restarted:
+            process = monitored_of(source, store, reference=False, windows=(), every=HOUR)
+        process.cycle(START + 2 * DAY + 2 * HOUR)
+        states.append(store.state("late"))
+
+    assert states[0] == states[1]
+    assert states[0].oldest == START + DAY

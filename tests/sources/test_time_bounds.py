@@ -101,6 +101,28 @@ def test_pieces_hold_together_what_their_range_holds_each_value_once(
     assert sum(held) == matches(column.condition(lo, hi), found)
 
 
+@given(
+    st.sampled_from(["s", "ms", "us"]),
+    st.integers(0, 3_000_000),
+    st.integers(1, 3_000_000),
+    st.integers(-2_000_000, 8_000_000),
+    st.sampled_from([0.0, 0.25, 0.5, -0.25]),
+)
+def test_a_condition_holds_every_number_of_its_range(
+    unit: str, lo: int, width: int, at: int, fraction: float
+) -> None:
+    factor = {"s": 1_000_000, "ms": 1_000, "us": 1}[unit]
+    number = at // factor + fraction
+    with closing(sqlite3.connect(":memory:")) as memory:
+        condition = Comparable("t", Shape.EPOCH, unit=unit).condition(lo, lo + width)
+        held = memory.execute(f"SELECT 1 FROM (SELECT {number!r} AS t) WHERE {condition}").fetchall()
+
+    if lo <= round(number * factor) < lo + width:
+        assert held
+    if fraction == 0.0 and number * factor < lo:
+        assert not held, "what is older by a unit, as the newest of the search before, is not read again"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -226,7 +248,7 @@ def test_zones_of_texts_are_told_apart() -> None:
 def test_what_is_not_understood_is_read_whole_and_what_is_not_there_not_at_all() -> None:
     assert Comparable("t", Shape.UNKNOWN).condition(0, 1) == "1 = 1"
     assert Comparable("t", Shape.NOTHING).condition(0, 1) == "1 = 0"
-    assert Comparable("t", Shape.EPOCH, unit="s").condition(SECOND, 2 * SECOND) == "(t >= 0 AND t < 3)"
+    assert Comparable("t", Shape.EPOCH, unit="s").condition(SECOND, 2 * SECOND) == "(t > 0 AND t < 3)"
 
 
 def test_the_offset_of_a_zone_is_that_of_its_day() -> None:

@@ -19,7 +19,7 @@ from monitor.pipeline.panes import Panes
 from monitor.records.checksum import checksum_of_moments
 from monitor.records.labels.count_labels import count_labels_twice
 from monitor.records.pane import Part
-from monitor.records.rows import Batches, dated, times
+from monitor.records.rows import Batches, dated, logged_times, times
 from monitor.specs.protocols import OTHER_TIMES, Lease, Range
 from monitor.specs.reads import changed_labels_range
 from monitor.specs.rows import ModelState, WaitingPane
@@ -155,7 +155,9 @@ class Differences:
         if OTHER_TIMES in table.column_names:
             odd = np.asarray(table[OTHER_TIMES].drop_null())
             self.other.update((odd // reading.pane * reading.pane).tolist())
+        logged, _ = logged_times(table, event, reading)
         inside = event.known & (event.us >= span.bounds[0]) & (event.us < span.bounds[1])
+        inside &= logged <= span.until  # labels of records that are still to come are found with them
         starts, at = np.unique(event.us[inside] // reading.pane * reading.pane, return_inverse=True)
         newest, ready = self._stood(starts)
         dated_at = reported.known[inside]
@@ -173,7 +175,8 @@ class Differences:
         rows = np.flatnonzero(inside)[chosen[at]]
         self._count(table.take(pa.array(rows)), starts[chosen], newest[chosen], piece[1] - 1)
         reported_now = ~reported.known | ((reported.us >= piece[0]) & (reported.us < piece[1]))
-        return table.select(["event_time", "reported_at"]).filter(pa.array(reported_now))
+        roles = [role for role in ("event_time", "logged_at", "reported_at") if role in table.column_names]
+        return table.select(roles).filter(pa.array(reported_now))
 
     def _stood(self, starts: Ints) -> tuple[Ints, Bools]:
         """Newest report that each pane holds, and whether a difference may be added to it."""

@@ -46,8 +46,8 @@ def reach_back(model: Model, panes: Panes, changes: Changes, as_of: int) -> Chan
     if counted_from is None or counted_from <= cut:
         return changes
     rows = changed_rows(model, (cut, counted_from), as_of)
-    if not rows.changed:
-        return changes
+    if all(changes.rows.get(start) == count for start, count in rows.changed.items()):
+        return changes  # nothing, or what has just been logged
     # As if the history began now, with this horizon.
     state = replace(changes.state, oldest=oldest_of(model, rows.oldest, cut, as_of), first_as_of=as_of)
     waiting = [WaitingPane(start=start, part=Part.RECORDS, since=as_of) for start in sorted(rows.changed)]

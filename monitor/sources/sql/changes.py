@@ -84,7 +84,7 @@ def read_changed_records(session: Session, engine: Engine, model: ModelSpec, wan
 
 
 def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, wanted: Wanted) -> Batches:
-    """`event_time` of predictions and `reported_at` of their labels reported since then (and some more)."""
+    """Times of predictions, and `reported_at` of their labels reported since then (and some more)."""
     if model.labels is None:
         raise SourceError("no labels are configured")
     looked = look(session, engine, model.predictions, "p")
@@ -93,7 +93,8 @@ def read_changed_labels(session: Session, engine: Engine, model: ModelSpec, want
     near = event.condition(*wanted.bounds) if labels is looked else None
     reported = _time(session, labels, model, "reported_at", near)
     wanted = replace(wanted, odd=False)
-    outputs = [_output(looked, model, model.predictions, "event_time")]
+    roles = [role for role in ("event_time", "logged_at") if model.predictions.column(role)]
+    outputs = [_output(looked, model, model.predictions, role) for role in roles]
     if labels is looked:
         source, there = looked.item, _labelled(looked, model.labels)
     else:

@@ -63,7 +63,12 @@ class Comparable:
         return f"{self.sql} >= {interval[0]} AND {self.sql} < {interval[1]}"
 
     def condition(self, lo: int, hi: int) -> str:
-        """Condition of one range of time, widened."""
+        """Condition of one range of time, widened; of whole numbers its beginning is exact.
+
+        So a search for what is newer does not find the newest again, which may be a whole batch.
+        """
+        if self.shape is Shape.EPOCH and lo < hi:
+            return self._after(lo, self._widened([(lo, hi)])[0][1])
         return "1 = 1" if self.shape is Shape.UNKNOWN else self.any_of(self.intervals([(lo, hi)]))
 
     def part(self, span: Range, piece: Range) -> str:
@@ -75,10 +80,22 @@ class Comparable:
         if self.shape is Shape.UNKNOWN:
             return "1 = 1"
         for first, last in self._widened([span]):
-            lo = first if piece[0] <= span[0] else self._cut(piece[0], first, last)
-            hi = last if piece[1] >= span[1] else self._cut(piece[1], first, last)
+            unit = FACTORS[self.unit]
+            least = first if self.shape is not Shape.EPOCH else ((span[0] - 1) // unit + 1) * unit
+            lo = first if piece[0] <= span[0] else self._cut(piece[0], least, last)
+            hi = last if piece[1] >= span[1] else self._cut(piece[1], least, last)
+            if self.shape is Shape.EPOCH and piece[0] <= span[0]:
+                return self._after(span[0], hi)
             return self.any_of(self._literals([(lo, hi)] if lo < hi else []))
         return "1 = 0"
+
+    def _after(self, lo: int, end: int) -> str:
+        """Condition of numbers from a moment on, before the end of a unit.
+
+        A fraction is rounded to a microsecond, so that one from lo on is greater than lo - 1.
+        """
+        unit = FACTORS[self.unit]
+        return f"({self.sql} > {(lo - 1) // unit} AND {self.sql} < {end // unit})"
 
     def odd_near(self, span: Range) -> str | None:
         """Condition of rows beside a range of time that are no times, where there may be any.
