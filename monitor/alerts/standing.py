@@ -9,6 +9,7 @@ from monitor.alerts.phrases import figures
 from monitor.alerts.rules import Accepted, Rule, Series, Severity
 from monitor.alerts.verdicts import Outcome, Verdict, index, judge, needed
 from monitor.core.clock import SECOND
+from monitor.core.measurement import Reason
 from monitor.core.text import duration, readable
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.sentences import inputs, labels, performance
@@ -105,7 +106,7 @@ class Standing:
 def standing(seen: Seen) -> Standing:
     """How a model stands: who is needed, why, and what is known."""
     known = Known(seen.rows, seen.window, seen.main)
-    unjudged = list(_unjudged(seen))
+    unjudged = list(_unjudged(seen, known))
     firing = sorted(_firing(seen), key=lambda pair: _urgency(pair[0]))
     open_ = [alert for alert, seen_by in firing if not seen_by]
     stale = [] if (late := _stale(seen)) is None else [late]
@@ -223,7 +224,7 @@ def _not_judged(unjudged: Sequence[Unjudged]) -> Iterator[str]:
         yield f"{few(names, 4)} {'can never be' if ever else f'{be} not'} judged: {reason}"
 
 
-def _unjudged(seen: Seen) -> Iterator[Unjudged]:
+def _unjudged(seen: Seen, known: Known) -> Iterator[Unjudged]:
     """Rules of which nothing is known by the newest measurements."""
     rows = index(seen.rows, needed(seen.rules))
     for rule in _told_of(seen):
@@ -234,7 +235,7 @@ def _unjudged(seen: Seen) -> Iterator[Unjudged]:
         if not verdicts:
             yield Unjudged(rule.name, _no_row(rule))
         elif all(verdict.outcome is Outcome.UNKNOWN for verdict in verdicts.values()):
-            yield Unjudged(rule.name, _why(verdicts.values()))
+            yield Unjudged(rule.name, _why(verdicts.values(), known))
 
 
 def _told_of(seen: Seen) -> list[Rule]:
@@ -261,9 +262,10 @@ def _no_row(rule: Rule) -> str:
     return f"what it judges of the window {rule.window} is not there yet: wait until the window has ended"
 
 
-def _why(verdicts: Iterable[Verdict]) -> str:
+def _why(verdicts: Iterable[Verdict], known: Known) -> str:
     reasons = [verdict.reason for verdict in verdicts]
-    return why(max(dict.fromkeys(reasons), key=reasons.count))
+    reason = max(dict.fromkeys(reasons), key=reasons.count)
+    return labels.when_settles(known) if reason == Reason.NOT_SETTLED else why(reason)
 
 
 def _sections(seen: Seen, known: Known, told: Sequence[Unjudged], unjudged: int) -> Iterator[Section]:

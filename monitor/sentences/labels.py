@@ -42,8 +42,11 @@ def none_settled(known: Known) -> str:
 def when_settles(known: Known) -> str:
     """When the next window is expected to settle, and why; or that it is not known, and what would help."""
     row = _next(known)
-    if row is None:
-        return "When the next window settles is not known yet."
+    return "When the next window settles is not known yet." if row is None else settles(row)
+
+
+def settles(row: MeasurementRow) -> str:
+    """When a window is expected to settle, and why, of its row of `next_settling`."""
     if row.measurement.value is None:
         reason = _because(row.measurement) or f": {why(str(row.measurement.reason))}"
         return sentence(f"When the next window settles is not known{reason}")

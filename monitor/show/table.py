@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.core.clock import to_iso
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Measurement, Reason
 from monitor.core.text import duration, readable
 from monitor.measures.against import SEGMENTS
 from monitor.measures.catalogue import BY_NAME
@@ -15,10 +15,12 @@ from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift.stability_index import band_of
 from monitor.measures.worded import bounds_of, compared, differs, value_of
 from monitor.sentences.inputs import INDEX
+from monitor.sentences.labels import settles
 from monitor.show.plain import Shown, ordered
 from monitor.show.words import aligned
 from monitor.windows.next_settling import BECAUSE
 
+NEXT_SETTLING = "next_settling"
 NOTHING_YET = "nothing has been measured yet"
 _NEGLIGIBLE = 1e-9
 _LEADING = {"feature:": "stability_index", "class:": "base_rate"}  # by which a few are chosen
@@ -43,12 +45,13 @@ ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row, and the same measure of the same window against other moments."""
+    """A row, the same measure of the same window against other moments, when the next such window settles."""
 
     model: str
     as_of: int
     row: MeasurementRow
     others: Sequence[MeasurementRow] = ()
+    due: MeasurementRow | None = None
 
     @property
     def heading(self) -> str:
@@ -76,13 +79,16 @@ def lines_of(rows: Iterable[Shown]) -> list[Line]:
     """Rows in order, each heading once; what is against another moment stands with what it compares."""
     compared: dict[tuple[object, ...], list[MeasurementRow]] = {}
     lines: list[Line] = []
-    for model, as_of, row in ordered(rows):
+    shown = list(ordered(rows))
+    due = {(model, row.window): row for model, _, row in shown if row.measure == NEXT_SETTLING}
+    for model, as_of, row in shown:
         place = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
         key = (*place, row.measure, row.subject)
         if row.against and key in compared:
             compared[key].append(row)
         else:
-            lines.append(Line(model, as_of, row, compared.setdefault(key, [])))
+            others = compared.setdefault(key, [])
+            lines.append(Line(model, as_of, row, others, due.get((model, row.window))))
     headings: dict[str, int] = {}
     return sorted(lines, key=lambda line: headings.setdefault(line.heading, len(headings)))
 
@@ -231,6 +237,8 @@ def _remarks(line: Line) -> Iterator[str]:
         yield f"± {duration(result.resolution) if seconds else f'{result.resolution:.2g}'} by its cells"
     if (detail := result.detail) is not None and detail.columns == BECAUSE:
         yield f"because {detail.rows[0][0]}"
+    elif result.reason is Reason.NOT_SETTLED and line.due is not None:
+        yield settles(line.due).rstrip(".")
     alone = "" if differs(row.measure, row.against) else "against "
     own = [f"{alone}{_against(row)}"] if row.against else []
     yield "; ".join([*own, *(_against(other, result) for other in line.others)])

@@ -316,6 +316,19 @@ def test_why_the_next_settling_is_not_known_is_told() -> None:
     )
 
 
+def test_a_rule_that_waits_for_a_settled_window_is_told_when_that_is_expected() -> None:
+    guess = replace(FALL, name="guess", measure="estimated_roc_auc", truth="", against="")
+    rows = [
+        *HEALTHY.rows,
+        row_of("estimated_roc_auc", Measurement.absent(Reason.NOT_SETTLED, n=0), window_end=NOW),
+        figure("next_settling", 86_400.0 * 402, "they come slowly"),
+    ]
+
+    assert of(rows=rows, rules=(*RULES, guess)).because == (
+        "guess is not judged: The next window of 7d settles at 1971-02-07: they come slowly.",
+    )
+
+
 def test_models_are_ranked_by_who_is_needed_then_by_severity_then_the_newest() -> None:
     critical = replace(FIRING, severity=Severity.CRITICAL)
     models = [

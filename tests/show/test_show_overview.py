@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from row_examples import row_of
 
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.rows import Truth
 from monitor.show.plain import Shown
 from monitor.show.table import as_table
@@ -62,6 +62,24 @@ def test_a_provisional_value_that_has_a_nowcast_is_left_to_all() -> None:
     assert sorted(line[1] for line in few if line[0] == "accuracy") == ["87.0", "89.0"]
     assert [line[1] for line in few if line[0] == "coverage"] == ["50.0"]
     assert sorted(line[1] for line in every if line[0] == "accuracy") == ["87.0", "89.0", "91.0"]
+
+
+def test_a_value_that_waits_for_a_settled_window_says_when_the_next_one_settles() -> None:
+    why = Detail(("because",), (("95 % come within 9 days",),))
+    rows = [
+        absent("estimated_roc_auc", Measurement.absent(Reason.NOT_SETTLED, n=0)),
+        absent("next_settling", Measurement(86_400.0 * 402, n=0, detail=why)),
+    ]
+
+    (line,) = [line for line in as_table(rows).splitlines() if "(not_settled)" in line]
+
+    assert line.endswith("The next window of 7d settles at 1971-02-07: 95 % come within 9 days")
+
+
+def absent(measure: str, measurement: Measurement) -> Shown:
+    """What is shown of a measurement of the whole."""
+    model, as_of, row = shown(measure, 0.0)
+    return model, as_of, replace(row, measurement=measurement)
 
 
 def test_everything_is_shown_where_it_is_asked_for() -> None:
