@@ -1,7 +1,6 @@
 """Delays of the labels of all panes: added up once, moved as panes are."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -17,18 +16,8 @@ _MIDDLES: Floats = (np.append(0.0, _EDGES) + np.append(_EDGES, _EDGES[-1])) / 2 
 LAGS = 64  # steps of a horizon in which one looks back
 
 
-@dataclass(frozen=True, slots=True)
-class _OfPane:
-    """Non-zero counts of a pane's block, the total of each class, the highest cell."""
-
-    index: Ints
-    value: Ints
-    totals: Ints
-    highest: int
-
-
 class DelayCounts:
-    """Delays by class and cell, of the whole of each pane. Memory: 16 bytes a non-zero counter.
+    """Delays by class and cell, of the whole of all panes. Memory of a pane: its total of each class.
 
     They are added up by step and lag too: by when their records were, in steps of the horizon's 64th or of a
     pane, and how many steps later they were reported.
@@ -44,35 +33,41 @@ class DelayCounts:
         self.step = -(-max(pane, -(-horizon // LAGS)) // pane) * pane
         self._steps: dict[int, Ints] = {}
         self._sum: Ints = np.zeros(classes * _CELLS, dtype=np.int64)
-        self._panes: dict[int, _OfPane] = {}
+        self._totals: dict[int, Ints] = {}
+        self._highest: dict[int, int] = {}  # cell that a pane's delays lie in, or below
 
-    def put(self, panes: Mapping[int, Counters | None]) -> None:
-        """Delays of panes by their start, in place of those they had; None: it has no records."""
-        self.drop(panes)
-        new: dict[int, tuple[Ints, Ints]] = {}
-        for start, whole in panes.items():
-            if whole is not None:
-                where = whole.layout.slice("delays")
-                first, last = np.searchsorted(whole.index, (where.start, where.stop)).tolist()
-                if first < last:
-                    new[start] = whole.index[first:last] - where.start, whole.value[first:last]
-        if not new:
+    def move(self, panes: Iterable[tuple[int, Counters | None, Counters | None]]) -> None:
+        """Take delays off panes, and add others; None: none.
+
+        Parameters
+        ----------
+        panes
+            start of each, the counters whose delays it loses, and those whose delays it gets.
+        """
+        held = [
+            (start, side, *_delays(counters))
+            for start, *sides in panes
+            for side, counters in zip((-1, 1), sides, strict=True)
+            if counters is not None
+        ]
+        if not held:
             return
-        number, index, value = _joined(new.values())
+        index = np.concatenate([each[2] for each in held])
+        value = np.concatenate([each[3] * each[1] for each in held])
+        lengths = [len(each[2]) for each in held]
+        self._add(np.repeat([each[0] for each in held], lengths), index, value)
         kind, cell = np.divmod(index, _CELLS)
-        totals, highest = np.zeros((len(new), self._classes), dtype=np.int64), np.zeros(len(new), np.int64)
+        totals, highest = np.zeros((len(held), self._classes), dtype=np.int64), np.zeros(len(held), np.int64)
+        number = np.repeat(np.arange(len(held)), lengths)
         np.add.at(totals, (number, kind), value)
         np.maximum.at(highest, number, cell)
-        for at, (start, (held, values)) in enumerate(new.items()):
-            self._panes[start] = _OfPane(held, values, totals[at], int(highest[at]))
-        self._add(np.fromiter(new, np.int64)[number], index, value)
-
-    def drop(self, starts: Iterable[int]) -> None:
-        """Forget panes."""
-        gone = {start: self._panes.pop(start) for start in starts if start in self._panes}
-        if gone:
-            number, index, value = _joined((pane.index, pane.value) for pane in gone.values())
-            self._add(np.fromiter(gone, np.int64)[number], index, -value)
+        for at, (start, *_) in enumerate(held):
+            total = self._totals.get(start, 0) + totals[at]
+            self._totals[start] = total
+            self._highest[start] = max(self._highest.get(start, 0), int(highest[at]))
+        for start in {each[0] for each in held}:
+            if not self._totals[start].any():
+                del self._totals[start], self._highest[start]
 
     def _add(self, start: Ints, index: Ints, value: Ints) -> None:
         """Add delays of panes, to their steps too: a pane's records are taken to lie in its middle."""
@@ -121,7 +116,7 @@ class DelayCounts:
         heard = np.sort([step for step in reported if (step + 1) * self.step <= until])
         return int(np.diff(heard).max(initial=1)) * self.step
 
-    def shown(self, starts: Ints, age: Ints) -> Delays:
+    def shown(self, starts: Ints, age: Ints, whole: Callable[[int], Counters]) -> Delays:
         """Delays that each pane can show. Cost: the panes, and the delays of those that hold longer ones.
 
         Parameters
@@ -130,23 +125,25 @@ class DelayCounts:
             ascending, all panes among them.
         age
             microseconds from the end of each to when it was last heard of.
+        whole
+            counters of a pane.
         """
-        mine, panes = np.fromiter(self._panes, dtype=np.int64), list(self._panes.values())
+        mine = np.fromiter(self._totals, dtype=np.int64)
         last = np.searchsorted(_EDGES, age[np.searchsorted(starts, mine)] / SECOND, side="right") - 1
-        totals = np.asarray([pane.totals for pane in panes]).reshape(-1, self._classes)
+        totals = np.asarray(list(self._totals.values())).reshape(-1, self._classes)
         count, shown = self._sum.copy(), np.zeros((self._classes, _CELLS), dtype=np.int64)
-        for at in np.flatnonzero(np.asarray([pane.highest for pane in panes]) > last):
-            longer = panes[at].index % _CELLS > last[at]
-            index, value = panes[at].index[longer], panes[at].value[longer]
-            count[index] -= value
-            np.subtract.at(totals[at], index // _CELLS, value)
+        for at in np.flatnonzero(np.fromiter(self._highest.values(), np.int64) > last):
+            index, value = _delays(whole(int(mine[at])))
+            longer = index % _CELLS > last[at]
+            count[index[longer]] -= value[longer]
+            np.subtract.at(totals[at], index[longer] // _CELLS, value[longer])
         for kind, total in enumerate(totals.T):
             np.add.at(shown[kind], np.maximum(last, 0), total)
         return Delays(count.reshape(self._classes, _CELLS), shown)
 
 
-def _joined(pieces: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints, Ints]:
-    """Number of the piece of each count, its position, the count."""
-    index, value = zip(*pieces, strict=True)
-    number = np.repeat(np.arange(len(index)), [len(each) for each in index])
-    return number, np.concatenate(index), np.concatenate(value)
+def _delays(counters: Counters) -> tuple[Ints, Ints]:
+    """Positions within the block of delays, and their counts."""
+    where = counters.layout.slice("delays")
+    first, last = np.searchsorted(counters.index, (where.start, where.stop)).tolist()
+    return counters.index[first:last] - where.start, counters.value[first:last]

@@ -1,4 +1,4 @@
-"""Counted panes in memory: a cache of the store, with sums of whole days."""
+"""Counted panes: a cache of the store, packed as there; sums of spans, which move as their panes do."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,34 +9,36 @@ import numpy as np
 from monitor.core.clock import DAY, floor_to
 from monitor.core.typing import Ints
 from monitor.pipeline.delays import DelayCounts
+from monitor.pipeline.packed import Difference, PackedPanes
 from monitor.records.checksum import wrapped
 from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part, moved_parts
 from monitor.specs.protocols import Store
 from monitor.specs.rows import PaneFacts
-from monitor.states.counters import Counters, Layout, moved_all
-from monitor.states.strata import WHOLE, Strata, Stratum
-from monitor.windows.fold import fold
+from monitor.states.counters import Counters, Layout
+from monitor.states.strata import WHOLE, Stratum
 from monitor.windows.settling import Delays, LabelledPanes
 
 _COLUMNS = attrgetter("start", "counted_as_of", "rows", "records", "labelled", "checksum", "labelled_as_of")
 
 
+_AT_ONCE = 200  # panes that are unpacked together
+
+
 @dataclass(slots=True)
 class _Parts:
-    """One part of all panes: facts, counters, sums of days."""
+    """One part of all panes: counters, facts."""
 
     layout: Layout
     kept_as: str
+    packed: PackedPanes
     facts: dict[int, PaneFacts] = field(default_factory=dict)
-    strata: dict[int, Strata] = field(default_factory=dict)
-    days: dict[int, Strata] = field(default_factory=dict)
     columns: Ints = field(default_factory=lambda: columns_of([]))  # of the facts
     outdated: set[int] = field(default_factory=set)  # starts of facts of another layout
 
 
 class Panes:
-    """Parts of a model's panes from a moment on. Memory: 16 bytes a non-zero counter.
+    """Parts of a model's panes from a moment on. Memory: see `PackedPanes`; 600 bytes of facts a part.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class Panes:
     def __init__(self, model: str, counting: Counting, store: Store) -> None:
         self._model, self._counting, self._store = model, counting, store
         self._parts = {
-            part: _Parts(layout, counting.stored_as(layout))
+            part: _Parts(layout, counting.stored_as(layout), _packed(model, part, counting))
             for part, layout in ((Part.RECORDS, counting.records), (Part.LABELS, counting.labels))
         }
         self._delays = DelayCounts(
@@ -72,8 +74,14 @@ class Panes:
             parts.facts, parts.columns = {fact.start: fact for fact in facts}, columns_of(facts)
             parts.outdated = {fact.start for fact in facts if fact.layout != parts.kept_as}
             current = [fact.start for fact in facts if fact.start not in parts.outdated]
-            self._keep(part, self._store.load_panes(self._model, part, current, self._counting).values())
+            for first in range(0, len(current), _AT_ONCE):
+                self._load(part, current[first : first + _AT_ONCE])
         self._loaded = True
+
+    def _load(self, part: Part, starts: Sequence[int]) -> None:
+        packed = self._parts[part].packed
+        packed.put(blobs := self._store.load_blobs(self._model, part, starts, self._counting))
+        self._follow(part, [(start, {}, packed.pane(start)) for start in blobs])
 
     def outdated(self, *parts: Part) -> list[int]:
         """Starts of stored panes of which a part that is counted has another layout.
@@ -112,10 +120,14 @@ class Panes:
         """Save parts that were counted whole, under the lease that the token is of, and keep them."""
         parts = self._parts[part]
         layout = parts.kept_as
-        self._store.save_panes(
+        stood = [parts.packed.pane(pane.start) for pane in panes]
+        blobs = self._store.save_panes(
             self._model, part, panes, layout=layout, mapping=mapping, as_of=as_of, token=token
         )
-        self._keep(part, panes)
+        parts.packed.put({pane.start: blob for pane, blob in zip(panes, blobs, strict=True)})
+        self._follow(
+            part, [(pane.start, before, pane.strata) for pane, before in zip(panes, stood, strict=True)]
+        )
         for pane in panes:
             parts.facts[pane.start] = PaneFacts(
                 start=pane.start,
@@ -152,9 +164,9 @@ class Panes:
         moved = [part for part, _ in sound]
         if write:
             facts = [parts.facts[part.start] for part in moved]
-            self._store.move_panes(self._model, moved, facts, as_of=as_of, token=token)
-            days = self._moved_days([pair for _, pair in sound])
-            self._keep(Part.LABELS, moved)
+            blobs = self._store.move_panes(self._model, moved, facts, as_of=as_of, token=token)
+            parts.packed.put({part.start: blob for part, blob in zip(moved, blobs, strict=True)})
+            self._follow(Part.LABELS, [(now.start, then.strata, now.strata) for _, (then, now) in sound])
             for part, fact in zip(moved, facts, strict=True):
                 parts.facts[part.start] = replace(
                     fact,
@@ -163,7 +175,6 @@ class Panes:
                     labelled=part.labelled,
                     checksum=part.checksum,
                 )
-            parts.days.update(days)
             parts.columns = _replaced(parts.columns, columns_of(parts.facts[part.start] for part in moved))
         return {part.start for part in moved}
 
@@ -172,7 +183,7 @@ class Panes:
         facts = parts.facts[start]
         return PanePart(
             start,
-            parts.strata[start],
+            parts.packed.pane(start),
             facts.rows,
             facts.newest,
             facts.records,
@@ -180,47 +191,30 @@ class Panes:
             facts.checksum,
         )
 
-    def _moved_days(self, pairs: Sequence[tuple[PanePart, PanePart]]) -> dict[int, Strata]:
-        """Sums of days of which panes move, so far as they are kept."""
-        parts = self._parts[Part.LABELS]
-        by_day: dict[int, dict[Stratum, tuple[list[Counters], list[Counters]]]] = {}
-        for before, after in pairs:
-            day = floor_to(after.start, DAY)
-            for stratum, counters in after.strata.items() if day in parts.days else ():
-                taken, added = by_day.setdefault(day, {}).setdefault(stratum, ([], []))
-                taken.append(before.strata[stratum])
-                added.append(counters)
-        places = [(day, stratum) for day, strata in by_day.items() for stratum in strata]
-        moves = [(parts.days[day][stratum], *by_day[day][stratum]) for day, stratum in places]
-        days: dict[int, Strata] = {day: parts.days[day] for day in by_day}
-        for (day, stratum), total in zip(places, moved_all(parts.layout, moves), strict=True):
-            assert total is not None, "what no pane falls below no sum of panes does"
-            days[day] = {**days[day], stratum: total}
-        return days
-
     def facts(self, part: Part) -> Mapping[int, PaneFacts]:
         """Facts by start."""
         return self._parts[part].facts
 
-    def window(self, part: Part, start: int, end: int, *, strata: bool = True) -> dict[Stratum, Counters]:
-        """Sum of the panes of [start, end), by stratum or of the whole alone."""
-        parts = self._parts[part]
-        pane = self._counting.reading.pane
-        first_day = min(-(-start // DAY) * DAY, end)
-        last_day = max(floor_to(end, DAY), first_day)
-        pieces = [self._pane(parts, at) for at in range(start, first_day, pane)]
-        pieces += [self._day(parts, day, pane) for day in range(first_day, last_day, DAY)]
-        pieces += [self._pane(parts, at) for at in range(last_day, end, pane)]
-        return fold(parts.layout, pieces if strata else map(_whole, pieces))
+    def window(
+        self, part: Part, start: int, end: int, *, strata: bool = True, kept: bool = True
+    ) -> dict[Stratum, Counters]:
+        """Sum of the panes of [start, end), by stratum or of the whole alone.
+
+        Cost: the panes and days by which it differs from a sum that was asked for lately, at most all.
+
+        Parameters
+        ----------
+        kept
+            False: nobody asks for it, or for one near it, again.
+        """
+        return dict(self._parts[part].packed.window(start, end, strata=strata, kept=kept))
 
     def block(self, part: Part, name: str, start: int, end: int) -> Ints:
-        """Sum of one block of the whole of all panes of [start, end), whole days alone. Cost: the days."""
-        parts, pane = self._parts[part], self._counting.reading.pane
-        total = np.zeros(parts.layout.by_name[name].shape, dtype=np.int64)
-        for day in range(-(-start // DAY) * DAY, floor_to(end, DAY), DAY):
-            if (whole := self._day(parts, day, pane).get(WHOLE)) is not None:
-                total += whole.block(name)
-        return total
+        """Sum of one block of the whole of all panes of [start, end), whole days alone."""
+        first, last = -(-start // DAY) * DAY, floor_to(end, DAY)
+        whole = self.window(part, first, last, strata=False).get(WHOLE) if first < last else None
+        empty = Counters.empty(self._parts[part].layout)
+        return (whole or empty).block(name)
 
     def seen(self, part: Part, start: int, end: int) -> int:
         """A number that changes with every row counted in [start, end), or every label and late record."""
@@ -277,7 +271,11 @@ class Panes:
         """
         starts, *_, moved = self._parts[Part.LABELS].columns
         counted = np.where(np.isin(starts, _ints(waiting)), np.minimum(moved, heard), heard)
-        return self._delays.shown(starts, counted - starts - self._counting.reading.pane)
+
+        def whole(start: int) -> Counters:
+            return self._parts[Part.LABELS].packed.pane(start)[WHOLE]
+
+        return self._delays.shown(starts, counted - starts - self._counting.reading.pane, whole)
 
     @property
     def delay_counts(self) -> DelayCounts:
@@ -291,42 +289,31 @@ class Panes:
         older = (moved > counted) & (starts + self._counting.reading.pane <= end)
         return [parts.facts[start] for start in starts[older].tolist()]
 
-    def _keep(self, part: Part, panes: Collection[PanePart]) -> None:
+    def _follow(self, part: Part, differences: Sequence[Difference]) -> None:
+        """Let the versions, the sums and the delays follow."""
         parts = self._parts[part]
-        for pane in panes:
-            parts.strata[pane.start] = pane.strata
-            parts.days.pop(floor_to(pane.start, DAY), None)
-            for version in {stratum.version for stratum in pane.strata if stratum.version is not None}:
-                self._versions[version] = min(pane.start, self._versions.get(version, pane.start))
+        for start, _, added in differences:
+            for version in {stratum.version for stratum in added if stratum.version is not None}:
+                self._versions[version] = min(start, self._versions.get(version, start))
+        parts.packed.differ(differences)
         if part is Part.LABELS and "delays" in parts.layout.by_name:
-            self._delays.put({pane.start: pane.strata.get(WHOLE) for pane in panes})
+            self._delays.move([(start, then.get(WHOLE), now.get(WHOLE)) for start, then, now in differences])
 
     def _forget(self, since: int) -> None:
-        for parts in self._parts.values():
+        for part, parts in self._parts.items():
             old = int(np.searchsorted(parts.columns[0], since))
             gone = parts.columns[0, :old].tolist()
+            if part is Part.LABELS and "delays" in parts.layout.by_name:
+                self._delays.move([(start, parts.packed.pane(start).get(WHOLE), None) for start in gone])
+            parts.packed.forget(gone, since)
             for start in gone:
                 parts.facts.pop(start, None)
-                parts.strata.pop(start, None)
-            self._delays.drop(gone)
             parts.columns = parts.columns[:, old:]
             parts.outdated = {start for start in parts.outdated if start >= since}
-            parts.days = {day: strata for day, strata in parts.days.items() if day >= since}
-
-    def _pane(self, parts: _Parts, start: int) -> Strata:
-        return parts.strata.get(start, {})
-
-    def _day(self, parts: _Parts, day: int, pane: int) -> Strata:
-        if day not in parts.days:
-            width = min(pane, DAY)
-            parts.days[day] = fold(
-                parts.layout, (self._pane(parts, at) for at in range(day, day + DAY, width))
-            )
-        return parts.days[day]
 
 
-def _whole(strata: Strata) -> Strata:
-    return {WHOLE: strata[WHOLE]} if WHOLE in strata else {}
+def _packed(model: str, part: Part, counting: Counting) -> PackedPanes:
+    return PackedPanes(f'"{model}", part {part.value}', counting.layout(part), counting.reading.pane)
 
 
 def columns_of(facts: Iterable[PaneFacts]) -> Ints:

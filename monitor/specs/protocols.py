@@ -205,8 +205,8 @@ class Store(Protocol):
         mapping: str = "",
         as_of: int,
         token: int | None = None,
-    ) -> None:
-        """Store parts that were counted whole and take them off the waiting list, in one transaction."""
+    ) -> list[bytes]:
+        """Store parts that were counted whole and take them off the waiting list; what was stored of each."""
         ...
 
     def move_panes(
@@ -217,8 +217,8 @@ class Store(Protocol):
         *,
         as_of: int,
         token: int | None = None,
-    ) -> None:
-        """Store labels parts that a difference has moved, in place of those with these facts.
+    ) -> list[bytes]:
+        """Store labels parts that a difference has moved, in place of those with these facts; as above.
 
         Raises
         ------
@@ -235,6 +235,12 @@ class Store(Protocol):
         self, model: str, part: Part, starts: Sequence[int], counting: Counting
     ) -> dict[int, PanePart]:
         """Stored parts that were counted on the layout of `counting`, by start."""
+        ...
+
+    def load_blobs(
+        self, model: str, part: Part, starts: Sequence[int], counting: Counting
+    ) -> dict[int, bytes]:
+        """The same parts as they are stored: `monitor.records.codec` unpacks them."""
         ...
 
     def windows(self, model: str, since: int) -> list[WindowState]:

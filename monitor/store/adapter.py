@@ -84,10 +84,12 @@ class SqlStore:
         mapping: str = "",
         as_of: int,
         token: int | None = None,
-    ) -> None:
-        """Store counted parts and take them off the waiting list, in one transaction."""
+    ) -> list[bytes]:
+        """Store counted parts and take them off the waiting list, in one transaction; what was stored."""
         with self._fenced(model, token) as connection:
-            save_parts(connection, self.run, model, part, panes, layout=layout, mapping=mapping, as_of=as_of)
+            return save_parts(
+                connection, self.run, model, part, panes, layout=layout, mapping=mapping, as_of=as_of
+            )
 
     def move_panes(
         self,
@@ -97,10 +99,10 @@ class SqlStore:
         *,
         as_of: int,
         token: int | None = None,
-    ) -> None:
+    ) -> list[bytes]:
         """Store labels parts that a difference has moved, all in place of what stood, or none."""
         with self._fenced(model, token) as connection:
-            panes.move_parts(connection, self.run, model, parts, stood, as_of=as_of)
+            return panes.move_parts(connection, self.run, model, parts, stood, as_of=as_of)
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:
         """Delete a model's panes, and what waits: they are of another width."""
@@ -113,6 +115,13 @@ class SqlStore:
         """Stored parts that were counted on the layout of `counting`, by start."""
         with reading(self.engine) as connection:
             return panes.load(connection, self.run, model, part, starts, counting)
+
+    def load_blobs(
+        self, model: str, part: Part, starts: Sequence[int], counting: Counting
+    ) -> dict[int, bytes]:
+        """The same parts as they are stored: counters that nobody has unpacked."""
+        with reading(self.engine) as connection:
+            return panes.load_blobs(connection, self.run, model, part, starts, counting)
 
     def windows(self, model: str, since: int) -> list[WindowState]:
         """States of kept windows that end at or after `since`, by window and end."""

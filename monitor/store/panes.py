@@ -1,6 +1,6 @@
 """Counted parts of panes, and those that changed in the source and are not yet counted again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -84,15 +84,23 @@ def save_parts(
     layout: str,
     mapping: str = "",
     as_of: int,
-) -> None:
-    """Store parts that were counted whole, in place of what is there, and take them off the waiting list."""
+) -> list[bytes]:
+    """Store parts that were counted whole, in place of what is there, and take them off the waiting list.
+
+    Returns
+    -------
+    list of bytes
+        the parts as they are stored.
+    """
     if not parts:
-        return
+        return []
     key = {"run": run, "model": model, "part": part.value}
     counted = {"layout": layout, "mapping": mapping, "counted_as_of": as_of, "labelled_as_of": as_of}
-    put(connection, panes, [key | counted | row for row in _rows(parts)])
+    rows = _rows(parts)
+    put(connection, panes, [key | counted | row for row in rows])
     key = {"of_run": run, "of_model": model, "of_part": part.value}
     connection.execute(_COUNTED, [key | {"of_start": int(pane.start)} for pane in parts])
+    return [row["blob"] for row in rows]
 
 
 def _rows(parts: Sequence[PanePart]) -> list[dict[str, Any]]:
@@ -119,8 +127,13 @@ def move_parts(
     stood: Sequence[PaneFacts],
     *,
     as_of: int,
-) -> None:
+) -> list[bytes]:
     """Store labels parts that a difference has moved, each in place of the very one that it was added to.
+
+    Returns
+    -------
+    list of bytes
+        the parts as they are stored.
 
     Raises
     ------
@@ -128,16 +141,18 @@ def move_parts(
         if one of them is another by now: nothing is written.
     """
     if not parts:
-        return
+        return []
+    new = _rows(parts)
     owner = {"of_run": run, "of_model": model, "as_of": as_of}
     rows = [
         owner
         | {f"new_{name}": value for name, value in row.items()}
         | {"stood_counted": int(facts.counted_as_of), "stood_labelled": int(facts.labelled_as_of)}
-        for row, facts in zip(_rows(parts), stood, strict=True)
+        for row, facts in zip(new, stood, strict=True)
     ]
     if connection.execute(_MOVED, rows).rowcount != len(rows):
         raise StoreError(f'panes of "{model}": another process has counted them meanwhile')
+    return [row["blob"] for row in new]
 
 
 def clear(connection: Connection, run: str, model: str) -> None:
@@ -184,25 +199,36 @@ def load(
     CodecError
         if a blob cannot be read; it names the pane.
     """
-    layout = counting.layout(part)
+    layout, loaded = counting.layout(part), {}
+    for start, *facts, blob in _stored(connection, run, model, part, starts, counting):
+        try:
+            strata = codec.decode(blob, layout)
+        except CodecError as error:
+            where = f'pane {to_iso(start)} of "{model}", part {part.value}'
+            raise damaged(where, error) from error
+        loaded[start] = PanePart(start, strata, *facts)
+    return loaded
+
+
+def load_blobs(
+    connection: Connection, run: str, model: str, part: Part, starts: Sequence[int], counting: Counting
+) -> dict[int, bytes]:
+    """The same parts as they are stored, by start."""
+    return {start: bytes(blob) for start, *_, blob in _stored(connection, run, model, part, starts, counting)}
+
+
+def _stored(
+    connection: Connection, run: str, model: str, part: Part, starts: Sequence[int], counting: Counting
+) -> Iterator[Sequence[Any]]:
     query = select(*_STORED).where(
         panes.c.run == run,
         panes.c.model == model,
         panes.c.part == part.value,
-        panes.c.layout == counting.stored_as(layout),
+        panes.c.layout == counting.stored_as(counting.layout(part)),
     )
-    loaded = {}
     plain = [int(start) for start in starts]
     for first in range(0, len(plain), _AT_ONCE):
-        stored = connection.execute(query.where(panes.c.start.in_(plain[first : first + _AT_ONCE])))
-        for start, rows, newest, records, labelled, checksum, blob in stored:
-            try:
-                strata = codec.decode(blob, layout)
-            except CodecError as error:
-                where = f'pane {to_iso(start)} of "{model}", part {part.value}'
-                raise damaged(where, error) from error
-            loaded[start] = PanePart(start, strata, rows, newest, records, labelled, checksum)
-    return loaded
+        yield from connection.execute(query.where(panes.c.start.in_(plain[first : first + _AT_ONCE])))
 
 
 def note_waiting(connection: Connection, run: str, model: str, panes: Iterable[WaitingPane]) -> None:

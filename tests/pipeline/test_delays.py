@@ -43,25 +43,20 @@ def test_delays_that_panes_can_show_are_those_of_a_count_from_scratch(seed: int)
     panes: dict[int, Counters] = {}
     for _ in range(200):
         start = int(rng.choice(starts))
-        match rng.integers(4):
-            case 0:
-                delays.drop([start])
-                panes.pop(start, None)
-            case 1:
-                delays.put({start: None})
-                panes.pop(start, None)
-            case _:
-                new = {int(at): whole(rng, 100_000) for at in rng.choice(starts, rng.integers(1, 9))}
-                panes |= new
-                delays.put(new)
+        if rng.integers(3) == 0:
+            delays.move([(start, panes.pop(start, None), None)])
+        else:
+            new = {int(at): whole(rng, 100_000) for at in rng.choice(starts, rng.integers(1, 9))}
+            delays.move([(at, panes.get(at), counters) for at, counters in new.items()])
+            panes |= new
     ages = rng.integers(-HOUR, 2 * DAY, len(starts))
 
-    found = delays.shown(starts, ages)
+    found = delays.shown(starts, ages, panes.__getitem__)
 
     count, shown = from_scratch(panes, starts, ages)
     assert np.array_equal(found.count, count)
     assert np.array_equal(found.shown, shown)
-    again = delays.shown(starts, ages)
+    again = delays.shown(starts, ages, panes.__getitem__)
     assert np.array_equal(again.count, count), "asking changes nothing"
 
 
@@ -71,8 +66,10 @@ def test_delays_are_added_up_by_step_and_lag_and_taken_off_again() -> None:
     cell = int(np.searchsorted(EDGES, 3 * DAY / SECOND, side="right"))
     one[LAYOUT.offsets["delays"] + cell] = 5
     other[LAYOUT.offsets["delays"] + CELLS + 0] = 2
+    held: dict[int, Counters] = {}
     for start, dense in ((2 * HOUR, one), (4 * DAY, other), (4 * DAY, other)):
-        delays.put({start: Counters.of(LAYOUT, dense)})
+        delays.move([(start, held.get(start), counters := Counters.of(LAYOUT, dense))])
+        held[start] = counters
 
     first, count = delays.looked_back(10 * DAY)
 
@@ -80,5 +77,5 @@ def test_delays_are_added_up_by_step_and_lag_and_taken_off_again() -> None:
     assert {tuple(at): count[tuple(at)] for at in np.argwhere(count).tolist()} == {(0, 0, 3): 5, (1, 4, 0): 2}
     assert delays.longest_silence(10 * DAY) == DAY  # reports on the days 3 and 4
     assert delays.looked_back(4 * DAY)[1].shape[1] == 1
-    delays.drop([2 * HOUR, 4 * DAY])
+    delays.move([(start, counters, None) for start, counters in held.items()])
     assert delays.looked_back(10 * DAY)[1].shape[1] == 0

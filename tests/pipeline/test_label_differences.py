@@ -133,9 +133,9 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.store, name)
 
-    def move_panes(self, model: str, parts: list[PanePart], *rest: Any, **options: Any) -> None:
+    def move_panes(self, model: str, parts: list[PanePart], *rest: Any, **options: Any) -> list[bytes]:
         self.differences.moved += len(parts)
-        self.store.move_panes(model, parts, *rest, **options)
+        return self.store.move_panes(model, parts, *rest, **options)
 
 
 def monitored(history: History, store: Any, now: int) -> Monitored:

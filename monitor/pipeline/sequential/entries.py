@@ -114,7 +114,9 @@ def _entries(
     as_of: int,
 ) -> Iterator[Entry]:
     for start, end in spans:
-        counts = [test.counts(panes.window(test.part, at, at + pane)) for at in range(start, end, pane)]
+        counts = [
+            test.counts(panes.window(test.part, at, at + pane, kept=False)) for at in range(start, end, pane)
+        ]
         total, most = ledger.looked(counts, test.evidence)
         entry = Entry(
             comparison=test.name,

@@ -60,7 +60,7 @@ def _day_sums(target: Target, part: Part, *, strata: bool) -> list[Strata]:
     panes, pane = target.caches.panes, target.model.counting.reading.pane
     starts = (floor_to(at, pane) for at in target.window.days(target.end))
     bounds = [*sorted({max(at, target.start) for at in starts}), target.end]
-    sums = (panes.window(part, *span, strata=strata) for span in pairwise(bounds))
+    sums = (panes.window(part, *span, strata=strata, kept=False) for span in pairwise(bounds))
     return [day for day in sums if WHOLE in day]
 
 

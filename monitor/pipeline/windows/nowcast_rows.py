@@ -105,7 +105,7 @@ def _pieces(
                 (moment, moment + pane, share[row], variance[row]) for row, moment in enumerate(moments)
             ]
         for begin, end, its_share, its_variance in widths:
-            whole = panes.window(Part.LABELS, begin, end, strata=False).get(WHOLE)
+            whole = panes.window(Part.LABELS, begin, end, strata=False, kept=False).get(WHOLE)
             if whole is not None:
                 pieces.append(whole)
                 at.append((its_share, its_variance))
