@@ -1,6 +1,6 @@
 """One part of a model's panes, packed as in the store, and sums of spans that follow their changes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -11,7 +11,6 @@ from monitor.states.counters import Counters, Layout, moved_all
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.fold import fold
 
-_SUMS = 32  # of spans asked for lately
 _OPEN = 128  # unpacked panes
 
 Difference: TypeAlias = tuple[int, Strata, Strata]
@@ -22,10 +21,10 @@ _Sum: TypeAlias = tuple[int, int, bool]
 
 @dataclass(slots=True)
 class PackedPanes:
-    """Packed panes by start, packed sums of days, sums of the spans asked for lately.
+    """Packed panes by start, packed sums of days, sums of the spans that the last two cycles asked for.
 
-    Memory: what panes and days take in the store; 16 bytes a non-zero counter of at most 32 sums and 128
-    panes.
+    Memory: what panes and days take in the store; 16 bytes a non-zero counter of these sums and of at most
+    128 panes.
 
     Parameters
     ----------
@@ -42,17 +41,20 @@ class PackedPanes:
     _days: dict[int, bytes] = field(default_factory=dict)
     _sums: dict[_Sum, Strata] = field(default_factory=dict)
     _opened: dict[int, Strata] = field(default_factory=dict)
+    _asked: set[_Sum] = field(default_factory=set)
 
-    def __contains__(self, start: int) -> bool:
-        """Whether there is such a pane."""
-        return start in self._blobs
+    def begin(self) -> None:
+        """Begin a cycle: sums that the one before asked for stay."""
+        self._sums = {span: total for span, total in self._sums.items() if span in self._asked}
+        self._asked.clear()
 
-    def put(self, blobs: Mapping[int, bytes]) -> None:
-        """Keep panes as they are now; sums follow by `differ`."""
-        self._blobs.update(blobs)
-        for start in blobs:
-            self._opened.pop(start, None)
-            self._days.pop(floor_to(start, DAY), None)
+    def put(self, start: int, blob: bytes, strata: Strata | None = None) -> None:
+        """Keep a pane as it is now, in the place of what it was; sums follow by `differ`."""
+        self._blobs[start] = blob
+        self._days.pop(floor_to(start, DAY), None)
+        self._opened.pop(start, None)
+        if strata is not None:
+            self._open(start, strata)
 
     def differ(self, differences: Sequence[Difference]) -> None:
         """Let the sums follow what has changed of panes."""
@@ -87,10 +89,13 @@ class PackedPanes:
                 strata = {} if blob is None else codec.decode(blob, self.layout)
             except CodecError as error:
                 raise damaged(f"pane {to_iso(start)} of {self.title}", error) from error
+        self._open(start, strata)
+        return strata
+
+    def _open(self, start: int, strata: Strata) -> None:
         self._opened[start] = strata  # the last one
         while len(self._opened) > _OPEN:
             del self._opened[next(iter(self._opened))]
-        return strata
 
     def window(self, start: int, end: int, *, strata: bool, kept: bool) -> Strata:
         """Sum of the panes of [start, end).
@@ -104,15 +109,13 @@ class PackedPanes:
         kept
             False: nobody asks for it, or for one near it, again.
         """
+        if not kept:
+            return fold(self.layout, self._pieces(self._cover(start, end), strata=strata))
         key = start, end, strata
-        found = self._sums.pop(key, None)
-        if found is None:
-            found = self._summed(key)
-        if kept:
-            self._sums[key] = found  # the last one
-            while len(self._sums) > _SUMS:
-                del self._sums[next(iter(self._sums))]
-        return found
+        self._asked.add(key)
+        if key not in self._sums:
+            self._sums[key] = self._summed(key)
+        return self._sums[key]
 
     def _summed(self, key: _Sum) -> Strata:
         """The sum, by way of the nearest one if that is shorter."""

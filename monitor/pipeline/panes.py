@@ -66,6 +66,8 @@ class Panes:
     def load(self, since: int) -> None:
         """Read the store once; later calls only forget. What is known begins a day before `since`."""
         since -= DAY
+        for parts in self._parts.values():
+            parts.packed.begin()
         if self._loaded:
             self._forget(since)
             return
@@ -80,7 +82,9 @@ class Panes:
 
     def _load(self, part: Part, starts: Sequence[int]) -> None:
         packed = self._parts[part].packed
-        packed.put(blobs := self._store.load_blobs(self._model, part, starts, self._counting))
+        blobs = self._store.load_blobs(self._model, part, starts, self._counting)
+        for start, blob in blobs.items():
+            packed.put(start, blob)
         self._follow(part, [(start, {}, packed.pane(start)) for start in blobs])
 
     def outdated(self, *parts: Part) -> list[int]:
@@ -124,7 +128,8 @@ class Panes:
         blobs = self._store.save_panes(
             self._model, part, panes, layout=layout, mapping=mapping, as_of=as_of, token=token
         )
-        parts.packed.put({pane.start: blob for pane, blob in zip(panes, blobs, strict=True)})
+        for pane, blob in zip(panes, blobs, strict=True):
+            parts.packed.put(pane.start, blob, pane.strata)
         self._follow(
             part, [(pane.start, before, pane.strata) for pane, before in zip(panes, stood, strict=True)]
         )
@@ -165,7 +170,8 @@ class Panes:
         if write:
             facts = [parts.facts[part.start] for part in moved]
             blobs = self._store.move_panes(self._model, moved, facts, as_of=as_of, token=token)
-            parts.packed.put({part.start: blob for part, blob in zip(moved, blobs, strict=True)})
+            for part, blob in zip(moved, blobs, strict=True):
+                parts.packed.put(part.start, blob, part.strata)
             self._follow(Part.LABELS, [(now.start, then.strata, now.strata) for _, (then, now) in sound])
             for part, fact in zip(moved, facts, strict=True):
                 parts.facts[part.start] = replace(

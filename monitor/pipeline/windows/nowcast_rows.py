@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from monitor.pipeline.windows.weights import believed, covariance, shares_of
 from monitor.records.pane import Part
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
-from monitor.windows.shares import Shares
+from monitor.windows.shares import COMPLETE, Shares
 
 _ONE_WEIGHT = 0.01  # panes of a day whose shares differ by less, relatively, are merged first: a delay cell
 
@@ -88,27 +89,45 @@ def _panes(truths: Truths, spans: Sequence[tuple[int, int]]) -> _Spans:
 def _pieces(
     target: Target, spans: Sequence[tuple[int, int]], start: Ints, shares: Shares
 ) -> tuple[list[Counters], Shares]:
-    """Panes by weight: whole days whose panes have one weight, and all others one by one."""
+    """Panes by weight: complete days together, days of one weight, all other panes one by one."""
     panes, pane = target.caches.panes, target.model.counting.reading.pane
-    days, first, group = np.unique(start // DAY, return_index=True, return_inverse=True)
+    day, first = np.unique(start // DAY, return_index=True)
+    bounds = [*first.tolist(), len(start)]
     pieces: list[Counters] = []
     at: list[tuple[Floats, Floats]] = []
-    for number, day in enumerate((days * DAY).tolist()):
-        rows = slice(int(first[number]), int(first[number]) + int(np.count_nonzero(group == number)))
-        share, variance = shares.share[rows], shares.variance[rows]
-        inside = any(begin <= day and day + DAY <= end for begin, end in spans)
+
+    def weigh(begin: int, end: int, rows: slice, *, kept: bool = False) -> None:
+        whole = panes.window(Part.LABELS, begin, end, strata=False, kept=kept).get(WHOLE)
+        if whole is not None:
+            pieces.append(whole)
+            at.append((shares.share[rows].mean(axis=0), shares.variance[rows].mean(axis=0)))
+
+    for days in _runs(day.tolist(), [shares.share[slice(*each)] for each in pairwise(bounds)], spans):
+        rows = slice(bounds[days.start], bounds[days.stop])
+        begin, end = int(day[days.start]) * DAY, (int(day[days.stop - 1]) + 1) * DAY
+        share = shares.share[rows]
+        inside = any(first <= begin and end <= last for first, last in spans)
         if inside and (share.min(axis=0) >= (1 - _ONE_WEIGHT) * share.max(axis=0)).all():
-            widths = [(day, day + DAY, share.mean(axis=0), variance.mean(axis=0))]
+            weigh(begin, end, rows, kept=len(days) > 1)
         else:
-            moments = start[rows].tolist()
-            widths = [
-                (moment, moment + pane, share[row], variance[row]) for row, moment in enumerate(moments)
-            ]
-        for begin, end, its_share, its_variance in widths:
-            whole = panes.window(Part.LABELS, begin, end, strata=False, kept=False).get(WHOLE)
-            if whole is not None:
-                pieces.append(whole)
-                at.append((its_share, its_variance))
+            for row in range(rows.start, rows.stop):
+                weigh(int(start[row]), int(start[row]) + pane, slice(row, row + 1))
     none = np.empty((0, shares.share.shape[1]))
     stacked = (np.stack([pair[side] for pair in at]) if at else none for side in (0, 1))
     return pieces, Shares(*stacked)
+
+
+def _runs(days: Sequence[int], shares: Sequence[Floats], spans: Sequence[tuple[int, int]]) -> list[range]:
+    """Positions of days, one by one; those that follow one another, complete and within a span, together."""
+    runs: list[range] = []
+    complete = [
+        bool((share >= COMPLETE).all())
+        and any(begin <= day * DAY and (day + 1) * DAY <= end for begin, end in spans)
+        for day, share in zip(days, shares, strict=True)
+    ]
+    for at, whole in enumerate(complete):
+        if whole and at and complete[at - 1] and days[at] == days[at - 1] + 1:
+            runs[-1] = range(runs[-1].start, at + 1)
+        else:
+            runs.append(range(at, at + 1))
+    return runs

@@ -1,0 +1,76 @@
+"""Sums of packed panes follow whatever changes: always those of a fold from scratch, with `==`."""
+
+import numpy as np
+import pytest
+
+from monitor.core.clock import DAY, HOUR
+from monitor.core.errors import MonitorError
+from monitor.pipeline.packed import PackedPanes, moved_strata
+from monitor.records import codec
+from monitor.states.counters import Block, Counters, Layout
+from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.windows.fold import fold
+
+LAYOUT = Layout((Block("tally", (5,), "a"), Block("errors", (4, 2), "b", sums=True)))
+NAMES = (WHOLE, Stratum("v1", None), Stratum("v2", None), Stratum(None, "region=North"))
+
+
+def drawn(rng: np.random.Generator) -> Strata:
+    """Strata of a pane, the whole among them; now and then none."""
+    if rng.random() < 0.1:
+        return {}
+    dense = rng.integers(0, 3, LAYOUT.size)
+    dense[0] = 1 + rng.integers(5)  # records
+    dense[LAYOUT.lo] = rng.integers(0, 2**39, len(LAYOUT.lo))
+    dense[LAYOUT.hi] = rng.integers(-9, 9, len(LAYOUT.hi))
+    chosen = [name for name in NAMES if name == WHOLE or rng.random() < 0.5]
+    return {name: Counters.of(LAYOUT, dense) for name in chosen}
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("width", [HOUR, 6 * HOUR, DAY])
+def test_sums_are_those_of_a_fold_from_scratch_whatever_came_and_was_asked_before(
+    seed: int, width: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    packed, panes = PackedPanes("late", LAYOUT, width), dict[int, Strata]()
+    end = 0
+    for _ in range(25):
+        packed.begin()
+        end += width * int(rng.integers(0, 30))
+        changes = {width * int(at): drawn(rng) for at in rng.integers(0, max(1, end // width), 12)}
+        for start, strata in changes.items():
+            before = packed.pane(start)
+            assert before == panes.get(start, {})
+            packed.put(start, codec.encode_strata(strata), strata if rng.random() < 0.5 else None)
+            packed.differ([(start, before, strata)])
+            panes[start] = strata
+        if rng.random() < 0.2:
+            since = width * int(rng.integers(0, max(1, end // width)))
+            gone = [start for start in panes if start < since]
+            packed.forget(gone, since)
+            for start in gone:
+                del panes[start]
+        for _ in range(4):
+            last = end - width * int(rng.integers(0, 5))
+            first = last - width * int(rng.integers(1, 40))
+            inside = [strata for start, strata in panes.items() if first <= start < last]
+            whole = [{WHOLE: strata[WHOLE]} for strata in inside if WHOLE in strata]
+            for every, parts in ((True, inside), (False, whole)):
+                found = packed.window(first, last, strata=every, kept=rng.random() < 0.8)
+                assert found == fold(LAYOUT, parts)
+
+
+def test_what_is_taken_away_wholly_is_gone() -> None:
+    one = {WHOLE: Counters.of(LAYOUT, np.ones(LAYOUT.size, dtype=np.int64))}
+    both = {**one, NAMES[1]: one[WHOLE]}
+
+    assert moved_strata(LAYOUT, both, [both], [one]) == one
+
+
+def test_a_damaged_pane_is_named() -> None:
+    packed = PackedPanes('"late", part records', LAYOUT, HOUR)
+    packed.put(0, b"\x01nonsense")
+
+    with pytest.raises(MonitorError, match=r'pane 1970-01-01T00:00:00Z of "late", part records'):
+        packed.pane(0)
