@@ -149,13 +149,14 @@ def reference(count: int = 500) -> list[Row]:
 
 def create_tables(database: Database, **types: str) -> None:
     """Make the tables: `types` replaces types of columns of the predictions."""
-    time = "timestamptz" if database.postgres else "TEXT"
+    keyed = "varchar(64)" if database.url.startswith(("mysql", "mariadb")) else "text"
+    time = "timestamptz" if database.postgres else keyed
     number = "double precision" if database.postgres else "REAL"
-    columns = {"id": "text", "event_time": time, "logged_at": time}
+    columns = {"id": keyed, "event_time": time, "logged_at": time}
     columns |= {"score": number, "pred": "text", "amount": number, "group": "text"} | types
     database.create("predictions", **columns)
     database.run("CREATE INDEX predictions_by_id ON predictions (id)")
-    database.create("labels", ("id", "reported_at"), id="text", late="integer", reported_at=time)
+    database.create("labels", ("id", "reported_at"), id=keyed, late="integer", reported_at=time)
     database.create("reference", score=number, pred="text", amount=number, group="text", late="integer")
     database.insert("reference", reference())
 

@@ -155,7 +155,7 @@ def look_at_labels(sample: Sample, model: ModelSpec, title: str, findings: Findi
     kinds = np.zeros(len(delays), np.int64) if reading.task is Task.REGRESSION else values.codes[dated]
     kept = delays <= reading.horizon  # what comes later is not counted
     findings.settling = settling_estimate(delays[kept], kinds[kept], model.settled_share)
-    findings.warnings += horizon_warnings(delays, findings.settling, model, about)
+    findings.warnings += horizon_warnings(delays, model, about)
 
 
 def settling_estimate(delays: Ints, kinds: Ints, share: float) -> int | None:
@@ -168,23 +168,15 @@ def settling_estimate(delays: Ints, kinds: Ints, share: float) -> int | None:
     return max(0, *ages) if ages else None
 
 
-def horizon_warnings(delays: Ints, settling: int | None, model: ModelSpec, about: str) -> Iterator[str]:
-    """Warn of labels too late for the horizon, and of one too short for the longest window to settle."""
+def horizon_warnings(delays: Ints, model: ModelSpec, about: str) -> Iterator[str]:
+    """Warn of labels too late for the horizon."""
     horizon = model.reading.horizon
-    longest = max((window.length for window in model.windows), default=0)
     late = float(np.mean(delays > horizon))
     if late > _FEW:
         fits = _rounded(int(np.quantile(delays, 0.99)))
         yield (
             f"{about} {late:.1%} come later than the horizon ({format_duration(horizon)}) after their "
             f'prediction: these are stale and never counted; horizon = "{fits}" would hold 99% of them'
-        )
-    if model.settle_after is None and settling is not None and horizon < longest + settling:
-        yield (
-            f"{about} {model.settled_share:.0%} come within {_in_words(settling)}: the horizon "
-            f"({format_duration(horizon)}) is shorter than the longest window ({format_duration(longest)}) "
-            "and that age together, so this window may never settle: "
-            f'horizon = "{needed_horizon(model, settling)}"'
         )
 
 

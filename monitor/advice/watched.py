@@ -26,6 +26,10 @@ class Watching:
     settles_after
         microseconds from the end of a window until it settles, as far as a sample of delays tells; None: it
         does not.
+    settling_given
+        that is configured.
+    reference
+        whether there is one: without it shifts are not watched, nor performance against it.
     """
 
     numeric: int
@@ -37,6 +41,8 @@ class Watching:
     later: tuple[tuple[str, str], ...]
     never: tuple[tuple[str, str], ...]
     settles_after: int | None
+    settling_given: bool = False
+    reference: bool = True
 
 
 def watching(model: ModelSpec, settling: int | None) -> Watching:
@@ -65,6 +71,8 @@ def watching(model: ModelSpec, settling: int | None) -> Watching:
         later=tuple(later.items()),
         never=tuple(never.items()),
         settles_after=None if model.labels is None else after,
+        settling_given=model.settle_after is not None,
+        reference=model.reference is not None,
     )
 
 
@@ -81,13 +89,18 @@ def told(watched: Watching, newest: int | None) -> Iterator[str]:
         f"watched: {', '.join((features, *watched.outputs))}; windows {', '.join(watched.windows)}; "
         f"a cycle each {format_duration(watched.every)}"
     )
+    if not watched.reference:
+        yield (
+            "not watched: shifts of features and outputs, and performance against a reference, for there is "
+            "none; give [models.reference]"
+        )
     yield f"rules judged from the first cycle on: {', '.join(watched.now) or 'none'}"
     if watched.later:
         yield f"rules judged later: {_grouped(watched.later)}"
     if watched.never:
         yield f"rules that can never be judged: {_grouped(watched.never)}"
     if "labels" in watched.outputs:
-        yield f"first settling: {_settling(watched.settles_after, newest)}"
+        yield f"first settling: {_settling(watched.settles_after, newest, given=watched.settling_given)}"
 
 
 def _when(model: ModelSpec, rule: Rule, after: int | None) -> str:
@@ -105,11 +118,12 @@ def _when(model: ModelSpec, rule: Rule, after: int | None) -> str:
     return ""
 
 
-def _settling(after: int | None, newest: int | None) -> str:
+def _settling(after: int | None, newest: int | None, *, given: bool) -> str:
     if after is None:
         return "not known: too few delays of labels are seen yet; wait for labels, or give settle_after"
-    end = "" if newest is None else f", one that ends now about {to_iso(newest + after)[:10]}"
-    return f"a window settles about {_days(after)} after its end{end}"
+    end = "" if newest is None else f", one that ends with the newest row about {to_iso(newest + after)[:10]}"
+    so_far = "" if given else "by the delays seen so far, which are short in a young log, "
+    return f"{so_far}a window settles about {_days(after)} after its end{end}"
 
 
 def _grouped(rules: tuple[tuple[str, str], ...]) -> str:

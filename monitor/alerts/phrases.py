@@ -25,7 +25,7 @@ _VALUES = frozenset({"value", "lower", "upper"})
 _TITLES = {
     "cell": "Cells that moved most",
     "feature": "Features, the largest first",
-    "segment": "Segments that contribute most",
+    "segment": "Segments that contribute most (to accuracy, or to the mean absolute error)",
 }
 _PLACE = re.compile(r"\{(value|measure|n|limit)\}")
 

@@ -188,10 +188,11 @@ def _subject(alert: Alert) -> str:
 
 def _quiet(seen: Seen) -> Iterator[str]:
     """Why nothing is to be done, and what is not watched at all."""
+    every = "Every rule" if len(_told_of(seen)) == len(seen.rules) else "Every rule that something is kept of"
     if seen.alerts:
-        yield "Every rule is judged; what is in breach is pending, or for information alone"
+        yield f"{every} is judged; what is in breach is pending, or for information alone"
     else:
-        yield "Every rule is judged, and none is in breach"
+        yield f"{every} is judged, and none is in breach"
     if not seen.labels:
         yield "Performance is not watched: no labels are configured"
 
@@ -233,7 +234,7 @@ def _unjudged(seen: Seen, known: Known) -> Iterator[Unjudged]:
             continue
         verdicts = judge(rule, rows, seen.accepted)
         if not verdicts:
-            yield Unjudged(rule.name, _no_row(rule))
+            yield Unjudged(rule.name, _no_row(rule, known))
         elif all(verdict.outcome is Outcome.UNKNOWN for verdict in verdicts.values()):
             yield Unjudged(rule.name, _why(verdicts.values(), known))
 
@@ -250,11 +251,10 @@ def _told_of(seen: Seen) -> list[Rule]:
     ]
 
 
-def _no_row(rule: Rule) -> str:
+def _no_row(rule: Rule, known: Known) -> str:
     """Why a rule has nothing to judge."""
     if rule.truth == "settled":
-        window = "day" if rule.window == CUMULATIVE else f"window {rule.window}"
-        return f"no {window} has settled yet: wait until one has"
+        return labels.none_settled(known, "" if rule.window == CUMULATIVE else rule.window)
     if rule.truth == "nowcast":
         return f"nothing has been nowcast yet: {why('too_early')}"
     if not rule.window:
@@ -289,7 +289,8 @@ def _rules(seen: Seen, told: Sequence[Unjudged], unjudged: int) -> Iterator[str]
     pending = sorted({alert.series.rule for alert, _ in seen.alerts if alert.state is State.PENDING})
     yield f"{len(known) - unjudged} of {len(seen.rules)} rules are judged"
     if len(known) < len(seen.rules):
-        yield f"Of {few([rule.name for rule in seen.rules if rule not in known])} nothing is kept of then"
+        past = [rule.name for rule in seen.rules if rule not in known]
+        yield f"{few(past)} cannot be told of a moment in the past"
     if pending:
         yield f"In breach, but not for long enough to fire: {few(pending)}"
     yield from _not_judged(told)

@@ -29,7 +29,12 @@ def listed(
     seen = app.store.events(model, ACKNOWLEDGED)
     rules = {(spec.name, rule.name): rule for spec in app.settings.models for rule in spec.rules}
     return [
-        ShownAlert(name, alert, _seen_by(name, alert, seen), rules.get((name, alert.series.rule)))
+        ShownAlert(
+            name,
+            alert if as_of is None or history else _as_then(alert, as_of),
+            _seen_by(name, alert, seen),
+            rules.get((name, alert.series.rule)),
+        )
         for name, alert in alerts
         if model is not None or name in names or history
     ]
@@ -57,10 +62,7 @@ def standings(app: App, model: str | None, now: int, as_of: int | None = None) -
     last = {name: app.store.state(name).as_of for name in app.names(model)}
     then = as_of if as_of is not None and any(as_of < (done or 0) for done in last.values()) else None
     kept = app.store.current(model) if then is None else _newest(app.store.history(model, as_of=then))
-    alerts = [
-        shown if then is None else replace(shown, alert=_as_then(shown.alert, then))
-        for shown in listed(app, model=model, as_of=then)
-    ]
+    alerts = listed(app, model=model, as_of=then)
     events = app.store.events(model, ACCEPTED)
     of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
     for name, moment, row in kept:

@@ -304,7 +304,7 @@ def refuse_absent(
     for field_name, value in asked.items():
         names = sorted({getattr(row, field_name) or "" for row in rows} - {""})
         if rows and value and value not in names:
-            there = f"there are {listed(names[:_LISTED])}" if names else "there is none"
+            there = f"there are {listed(names[:_LISTED])}" if names else f"no {field_name} is measured"
             more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
             meant = _meant(value, names)
             faults.append(f'there is no {field_name} "{value}": {there}{more}{meant}')
@@ -322,7 +322,8 @@ def _meant(value: str, names: list[str]) -> str:
     ('; did you mean "feature:AnnualIncome"?', '; did you mean "feature:humid_pct"?')
     """
     known = {name.lower(): name for name in names}
-    known = {name.partition(":")[2].lower() or name.lower(): name for name in names} | known
+    ends = {name: name.partition(":")[2] or name.partition("=")[2] or name for name in names}
+    known = {end.lower(): name for name, end in ends.items()} | known
     begun = (option for option in known if option.startswith(value.lower()))
     found = suggestion(value, known) or next(begun, None)
     return "" if found is None else f'; did you mean "{known[found]}"?'

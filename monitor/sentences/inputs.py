@@ -34,7 +34,8 @@ def _features(known: Known) -> Iterator[str]:
     if not moved:
         yield f"{where}: none of {len(judged)} features moved beyond chance"
     else:
-        size = f", {len(large)} by 0.1 or more" if 0 < len(large) < len(moved) else ""
+        some = f", {len(large)} by 0.1 or more" if len(large) < len(moved) else ""
+        size = some if large else ", as one in 20 does by chance alone"
         most = few([_moved(row) for row in moved])
         yield f"{where}: {len(moved)} of {len(judged)} features moved beyond chance{size}, by {INDEX}: {most}"
     if len(judged) < len(rows):
@@ -79,7 +80,7 @@ def quality(known: Known) -> Iterator[str]:
     elif compared:
         yield "No more missing, invalid or unseen values than in the reference, beyond chance"
     else:
-        yield "Missing, invalid and unseen values are not compared with the reference yet"
+        yield "Missing, invalid and unseen values are not compared: there is no reference, or no record"
     odd = list(_odd(known))
     yield f"In the log: {few(odd, 4)}" if odd else "The log has no odd rows"
 

@@ -116,6 +116,15 @@ def few(names: Iterable[str], most: int = 3) -> str:
     return " and ".join(filter(None, (", ".join(listed[:-1]), *listed[-1:])))
 
 
+def capital(text: str) -> str:
+    """Text as a sentence begins.
+
+    >>> capital("no window"), capital("")
+    ('No window', '')
+    """
+    return text[:1].upper() + text[1:]
+
+
 def sentence(text: str) -> str:
     """Text with a full stop, as a sentence ends.
 

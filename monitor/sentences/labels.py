@@ -1,6 +1,7 @@
 """What is known of labels: how late they are, how many records have one, when the next window settles."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Measurement
@@ -16,27 +17,28 @@ _BECAUSE = ("because",)
 
 def labels(known: Known) -> Iterator[str]:
     """Sentences on delay, coverage and settling."""
-    row = known.newest("label_delay_median", Truth.SETTLED.value) or known.newest(
-        "label_delay_median", Truth.PROVISIONAL.value
-    )
+    settled = known.newest("label_delay_median", Truth.SETTLED.value)
+    row = settled or known.newest("label_delay_median", Truth.PROVISIONAL.value)
     late = None if row is None else known.beside(row, "label_delay_p90")
     if row is not None and row.measurement.value is not None:
         of_ten = "" if late is None or late.measurement.value is None else _ninth(late)
         median = value_of(row.measure, row.measurement.value)
-        yield f"Half of them come within {median}{of_ten}"
+        some = "Of those that are in so far half came" if settled is None else "Half of them come"
+        yield f"{some} within {median}{of_ten}"
     yield from _coverage(known)
     yield when_settles(known)
 
 
-def none_settled(known: Known) -> str:
-    """That no window has settled, and when the first one is expected to."""
-    row = _next(known)
+def none_settled(known: Known, window: str = "") -> str:
+    """That no window has settled, of a name if one is given, and when the first one is expected to."""
+    row = _next(replace(known, window=window or known.window))
+    of = f" of {window}" if window else ""
     if row is None:
-        return "No window has settled yet"
+        return f"no window{of} has settled yet"
     if row.measurement.value is None:
-        return "No window has settled yet, and when one will is not known"
+        return f"no window{of} has settled yet, and when one will is not known"
     name = f" of {row.window}" if row.window else ""
-    return f"No window has settled yet; the first{name} is expected to at {_moment(row)}"
+    return f"no window{of} has settled yet; the first{name} is expected to settle at {_moment(row)}"
 
 
 def when_settles(known: Known) -> str:

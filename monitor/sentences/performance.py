@@ -7,7 +7,7 @@ from monitor.measures.against import difference
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import compared, surely, value_of, with_interval
-from monitor.sentences.known import NOWCAST, Known, named
+from monitor.sentences.known import NOWCAST, Known, capital, named
 from monitor.sentences.labels import none_settled
 from monitor.sentences.reasons import why
 from monitor.sentences.windows import window_of
@@ -30,7 +30,7 @@ def performance(known: Known, *, labels: bool) -> Iterator[str]:
         return
     settled, nowcast = (known.newest(known.main, truth) for truth in (Truth.SETTLED.value, NOWCAST))
     if settled is None:
-        yield none_settled(known)
+        yield capital(none_settled(known))
     else:
         yield f"Settled, {window_of(settled)}: {_told(known, settled)}"
     if nowcast is not None:

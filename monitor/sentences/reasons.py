@@ -12,7 +12,7 @@ _REASONS = {
     "not_counted": "what it needs was not counted, as weeks before the log began: wait until it is longer",
     "not_settled": "labels are still coming: wait until the window settles",
     "not_configured": "its options are not configured: see docs/measures.md",
-    "no_interval": "its measure has no interval: leave bound out of the rule",
+    "no_interval": "its value has no interval yet: wait; where its measure never has one leave bound out",
     "no_limit": "what its limit is a multiple of is not known: give [models.reference] or a number",
     "selective_labels": "only some answers get labels, and the reference has all: give labels.only_for",
     "too_early": "too few labels are in, or they were watched for too short a time: wait",

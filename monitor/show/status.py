@@ -17,7 +17,7 @@ _FIXED = "\N{NO-BREAK SPACE}"
 _TOGETHER = re.compile(r"\[[^][ ]+ [^][ ]+\]|[\d>] (%|points)|[<>] \d|\d[dhm] \d|\d{4}-\d\d-\d\d \d\d:")
 _COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magenta", Need.NOTHING: "green"}
 _WORDS = {Need.NEEDED: "somebody is needed"}
-_REASONS = 8  # lines of the head
+_REASONS = 10  # lines of the head
 _MORE = "More: --format json"
 
 
@@ -90,13 +90,18 @@ def _screen(one: Standing, width: int) -> Iterator[Styled]:
 
 
 def _reasons(because: Sequence[str], width: int) -> list[str]:
-    """Reasons in full where there is room; else a line each, the first few, and how many more there are."""
-    lines = [line for reason in because for line in _wrapped(reason, width, "  ", "    ")]
-    if len(lines) <= _REASONS:
-        return lines
-    few = len(because) - (_REASONS - 1 if len(because) > _REASONS else _REASONS)
-    told = [_cut(f"  {readable(reason)}", width) for reason in because[: len(because) - max(few, 0)]]
-    return [*told, *([f"  … {few} more: --format json"] if few > 0 else [])]
+    """The first reasons, each whole, as far as there is room, and how many more there are."""
+    told: list[str] = []
+    for at, reason in enumerate(because):
+        lines = _wrapped(reason, width, "  ", "    ")
+        left = len(because) - at
+        if len(told) + len(lines) + (left > 1) <= _REASONS:
+            told += lines
+            continue
+        if not told:  # one that fills the room by itself
+            told, left = [*lines[: _REASONS - 2], _cut(lines[_REASONS - 2], width, " …")], left - 1
+        return [*told, *([f"  … {left} more: --format json"] if left else [])]
+    return told
 
 
 def _fitted(sections: Sequence[Section], width: int, most: int) -> tuple[list[Section], bool]:

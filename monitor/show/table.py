@@ -10,7 +10,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.text import duration, readable
 from monitor.measures.against import SEGMENTS
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import Unit
+from monitor.measures.catalogue.measure import Family, Unit
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift.stability_index import band_of
 from monitor.measures.worded import bounds_of, compared, differs, value_of
@@ -31,7 +31,9 @@ ALIASES = {
     "auc": "roc_auc",
     "auroc": "roc_auc",
     "brier": "brier_score",
+    "kappa": "cohen_kappa_score",
     "ks": "ks_distance",
+    "lift": "lift_top_decile",
     "logloss": "log_loss",
     "mae": "mean_absolute_error",
     "mse": "mean_squared_error",
@@ -144,20 +146,22 @@ def _by_family(lines: Iterable[Line], texts: Iterator[str], *, headings: bool) -
 def _overview(lines: Sequence[Line]) -> list[Line]:
     """Headlines of whole models, and of a few of their features and classes in each window.
 
-    Of a provisional value that has a nowcast the nowcast is shown.
+    Performance is settled or nowcast: provisional values of it are left out. What a nowcast lacks is said
+    once a window.
     """
-    told = {_told(line) for line in lines if line.row.truth is Truth.NOWCAST}
     whole = [
         line
         for line in lines
         if line.row.of_whole
         and line.row.measure in BY_NAME
-        and (line.row.truth is not Truth.PROVISIONAL or _told(line) not in told)
+        and (line.row.truth is not Truth.PROVISIONAL or line.family != Family.PERFORMANCE.value)
         and (BY_NAME[line.row.measure].headline or line.row.against)
     ]
     chosen: list[Line] = []
     for _, group in groupby(whole, key=lambda line: line.heading):
         of_family = list(group)
+        if of_family[0].row.truth is Truth.NOWCAST and not any(map(_has_value, of_family)):
+            of_family = of_family[:1]
         few = {subject for kind in _LEADING for subject in _few(of_family, kind)}
         chosen += [
             shown
@@ -167,9 +171,8 @@ def _overview(lines: Sequence[Line]) -> list[Line]:
     return chosen
 
 
-def _told(line: Line) -> tuple[object, ...]:
-    row = line.row
-    return (line.model, line.as_of, row.window, row.window_end, row.measure, row.subject)
+def _has_value(line: Line) -> bool:
+    return line.row.measurement.value is not None
 
 
 def _few(lines: Iterable[Line], kind: str) -> list[str]:

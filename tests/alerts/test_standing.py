@@ -177,7 +177,9 @@ def test_of_the_past_only_what_is_kept_is_judged_and_the_rest_is_named() -> None
     (told,) = standing(seen).because
     assert told.startswith("log_stopped is not judged: its figure of the log is not there yet: wait for")
     assert standing(past).need is Need.NOTHING
-    assert said(past, "rules") == "2 of 3 rules are judged. Of log_stopped nothing is kept of then."
+    assert (
+        said(past, "rules") == "2 of 3 rules are judged. log_stopped cannot be told of a moment in the past."
+    )
 
 
 def test_rules_that_are_unknown_for_one_reason_are_told_in_one_sentence() -> None:
@@ -185,7 +187,7 @@ def test_rules_that_are_unknown_for_one_reason_are_told_in_one_sentence() -> Non
     found = of(rows=[*performance_of(NOWCAST, 0.0), *shift_of("age", 0.001)], rules=rules)
 
     assert found.because == (
-        "one, two, three, four and 1 more are not judged: no window 7d has settled yet: wait until one has.",
+        "one, two, three, four and 1 more are not judged: no window of 7d has settled yet.",
     )
 
 
@@ -301,7 +303,7 @@ def test_of_a_young_log_it_is_said_when_the_first_window_settles() -> None:
     unknown = [*shift_of("age", 0.001), figure("next_settling", None, "no delay has been seen in full")]
     told = "No window has settled yet"
 
-    assert f"{told}; the first of 7d is expected to at 1971-02-07." in said(
+    assert f"{told}; the first of 7d is expected to settle at 1971-02-07." in said(
         replace(HEALTHY, rows=rows), "performance"
     )
     assert f"{told}, and when one will is not known." in said(replace(HEALTHY, rows=unknown), "performance")

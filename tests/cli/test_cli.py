@@ -375,9 +375,9 @@ def test_filters_leave_what_was_asked_for(monitor: Monitor) -> None:
     [
         (("--subject", "amuont"), '; did you mean "feature:amount"?'),
         (("--subject", "feature:amount1"), '; did you mean "feature:amount"?'),
-        (("--model-version", "v9"), 'there is no version "v9": there is none'),
-        (("--history", "--model-version", "v9"), 'there is no version "v9": there is none'),
-        (("--segment", "group=a"), 'there is no segment "group=a": there is none'),
+        (("--model-version", "v9"), 'there is no version "v9": no version is measured'),
+        (("--history", "--model-version", "v9"), 'there is no version "v9": no version is measured'),
+        (("--segment", "group=a"), 'there is no segment "group=a": no segment is measured'),
         (("--measure", "roc_auc", "--subject", "score"), 'no measurement is of subject "score"'),
     ],
 )

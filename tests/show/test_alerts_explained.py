@@ -34,7 +34,7 @@ def test_a_fall_of_performance_names_the_segments() -> None:
 
     assert place == "late, performance/7d"
     assert "roc_auc 0.670, reference 0.720, difference −0.050, limit −0.036 (−5 % of reference)" in says
-    assert heading.strip() == "Segments that contribute most:"
+    assert heading.strip() == "Segments that contribute most (to accuracy, or to the mean absolute error):"
     assert head.split()[:2] == ["segment", "contribution"]
     assert first.split() == ["region=North", "−0.031", "0.612", "0.702", "31.0", "%", "30.0", "%"]
 

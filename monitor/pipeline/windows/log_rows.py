@@ -54,7 +54,7 @@ def newest_seen(
     """Moments that ages are counted from: of the newest row logged, of the newest label reported.
 
     Without such a column the newest event that is counted, that has a label; where none is known any more,
-    the oldest moment since which there is none.
+    or no label has ever come, the oldest moment since which there is none.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def newest_seen(
         seen["log_age"] = _newest_event(panes, state, Part.RECORDS, oldest_needed)
     if spec.labels is not None and model.reading.labelled:
         seen["label_age"] = state.reported_cursor
-        if spec.labels.column("reported_at") is None:
+        if spec.labels.column("reported_at") is None or state.reported_cursor is None:
             seen["label_age"] = _newest_event(panes, state, Part.LABELS, oldest_needed)
     return seen
 
