@@ -17,7 +17,7 @@ _FIXED = "\N{NO-BREAK SPACE}"
 _TOGETHER = re.compile(r"\[[^][ ]+ [^][ ]+\]|[\d>] (%|points)|[<>] \d|\d[dhm] \d|\d{4}-\d\d-\d\d \d\d:")
 _COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magenta", Need.NOTHING: "green"}
 _WORDS = {Need.NEEDED: "somebody is needed"}
-_REASONS = 10  # lines of the head
+_REASONS = 8  # lines of the head
 _MORE = "More: --format json"
 
 

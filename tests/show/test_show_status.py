@@ -71,8 +71,8 @@ def test_what_is_cut_is_said_to_be_cut() -> None:
     wordy = replace(FINE, sections=(Section("performance", ("x " * 2_000 + ".", "Short.")),))
 
     told = [line.text for line in as_lines([long], 80)]
-    assert "  … 16 more: --format json" in told
-    assert sum("Reason" in line for line in told) == 4, "each whole"
+    assert "  … 17 more: --format json" in told
+    assert sum("Reason" in line for line in told) == 3, "each whole"
     assert as_lines([wordy], 80)[-2].text.endswith("x…")
     assert as_lines([wordy], 80)[-1].text == "More: --format json"
     assert heads([long], 80)[0].text.endswith("… (+19 more)")
