@@ -11,7 +11,7 @@ from monitor.states.counters import Counters, Layout, moved_all
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.fold import fold
 
-_OPEN = 128  # unpacked panes
+_OPEN = 150_000  # counters of unpacked panes
 
 Difference: TypeAlias = tuple[int, Strata, Strata]
 """Start of a pane, what is taken from it, what is added to it."""
@@ -23,8 +23,8 @@ _Sum: TypeAlias = tuple[int, int, bool]
 class PackedPanes:
     """Packed panes by start, packed sums of days, sums of the spans that the last two cycles asked for.
 
-    Memory: what panes and days take in the store; 16 bytes a non-zero counter of these sums and of at most
-    128 panes.
+    Memory: what panes and days take in the store; 16 bytes a non-zero counter of these sums and of panes
+    that are unpacked, which are at most 150,000.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ class PackedPanes:
     _days: dict[int, bytes] = field(default_factory=dict)
     _sums: dict[_Sum, Strata] = field(default_factory=dict)
     _opened: dict[int, Strata] = field(default_factory=dict)
+    _unpacked: int = 0  # counters of the opened ones
     _asked: set[_Sum] = field(default_factory=set)
 
     def begin(self) -> None:
@@ -52,7 +53,7 @@ class PackedPanes:
         """Keep a pane as it is now, in the place of what it was; sums follow by `differ`."""
         self._blobs[start] = blob
         self._days.pop(floor_to(start, DAY), None)
-        self._opened.pop(start, None)
+        self._close(start)
         if strata is not None:
             self._open(start, strata)
 
@@ -70,7 +71,7 @@ class PackedPanes:
         """Forget panes, and the days and sums that begin before a moment."""
         for start in starts:
             self._blobs.pop(start, None)
-            self._opened.pop(start, None)
+            self._close(start)
         self._days = {day: blob for day, blob in self._days.items() if day >= since}
         self._sums = {span: total for span, total in self._sums.items() if span[0] >= since}
 
@@ -82,7 +83,7 @@ class PackedPanes:
         CodecError
             if its bytes are damaged.
         """
-        strata = self._opened.pop(start, None)
+        strata = self._close(start)
         if strata is None:
             blob = self._blobs.get(start)
             try:
@@ -94,8 +95,14 @@ class PackedPanes:
 
     def _open(self, start: int, strata: Strata) -> None:
         self._opened[start] = strata  # the last one
-        while len(self._opened) > _OPEN:
-            del self._opened[next(iter(self._opened))]
+        self._unpacked += _counters(strata)
+        while self._unpacked > _OPEN and len(self._opened) > 1:
+            self._close(next(iter(self._opened)))
+
+    def _close(self, start: int) -> Strata | None:
+        strata = self._opened.pop(start, None)
+        self._unpacked -= 0 if strata is None else _counters(strata)
+        return strata
 
     def window(self, start: int, end: int, *, strata: bool, kept: bool) -> Strata:
         """Sum of the panes of [start, end).
@@ -175,6 +182,10 @@ def moved_strata(
         else:
             moved.pop(stratum, None)
     return moved
+
+
+def _counters(strata: Strata) -> int:
+    return sum(len(counters.index) for counters in strata.values())
 
 
 def _whole(strata: Strata) -> Strata:
