@@ -223,10 +223,10 @@ def nowcast_of(
     parts = counters_of(counting, pane, kind, score, panes, days)
     delays = DelayCounts(2, PANE, HORIZON * DAY)
     starts = np.arange(panes, dtype=np.int64) * PANE
-    for start, part in zip(starts.tolist(), parts, strict=True):
-        delays.put(start, part)
+    of_pane = dict(zip(starts.tolist(), parts, strict=True))
+    delays.move([(start, None, part) for start, part in of_pane.items()])
     ages = settling_ages(
-        delays.shown(starts, heard - starts - PANE),
+        delays.shown(starts, heard - starts - PANE, of_pane.__getitem__),
         np.asarray(DELAY_EDGES),
         horizon=HORIZON * DAY,
         share=0.95,
