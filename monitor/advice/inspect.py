@@ -16,7 +16,7 @@ from monitor.advice.findings import (
     look_at_times,
     serving_warnings,
 )
-from monitor.advice.outputs import look_at_outputs, reference_faults
+from monitor.advice.outputs import look_at_outputs, look_at_reference
 from monitor.advice.samples import odd_times, sample_labels, sample_records, sample_times
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.core.typing import Ints
@@ -393,7 +393,7 @@ def _reference(looking: _Looking, base_dir: Path) -> None:
         return
     try:
         looking.reference = load_reference(looking.model, looking.source, base_dir)
-        looking.findings.faults += reference_faults(*looking.reference)
+        look_at_reference(*looking.reference, looking.findings)
     except SourceUnavailable:
         raise
     except SourceError as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import scipy
 
 from monitor.advice.findings import ENOUGH, NAMED_FROM, Findings, counts_of, held
@@ -110,6 +111,12 @@ def selective_warnings(
         )
 
 
+def look_at_reference(table: pa.Table, reading: Reading, findings: Findings) -> None:
+    """Note what is wrong with a reference, and what nothing can be compared with."""
+    findings.faults += reference_faults(table, reading)
+    findings.warnings += empty_features(table)
+
+
 def reference_faults(table: pa.Table, reading: Reading) -> Iterator[str]:
     """A reference whose scores are surely higher for the negative class."""
     if reading.task is not Task.BINARY or "label" not in table.column_names:
@@ -124,6 +131,18 @@ def reference_faults(table: pa.Table, reading: Reading) -> Iterator[str]:
         f"below 0.5; write [models.classes] positive = {negative} and negative = {positive}, or give a score "
         f"that is high for {positive}"
     )
+
+
+def empty_features(table: pa.Table) -> Iterator[str]:
+    """Features that a reference has no value of: nothing says how far they move."""
+    features = [name for name in table.column_names if name.startswith("feature:")]
+    for name in features if table.num_rows else []:
+        if pc.all(table[name].is_null(nan_is_null=True)).as_py():
+            feature = double_quoted(name.removeprefix("feature:"))
+            yield (
+                f"the reference holds no value of the feature {feature}, so nothing says how far it moves: "
+                "give a reference that has it, or take it out of [models.features]"
+            )
 
 
 def area(rows: pa.Table, reading: Reading) -> tuple[float, float] | None:

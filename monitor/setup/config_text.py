@@ -154,7 +154,7 @@ def _labels(draft: Draft) -> Iterator[str]:
     roles, guesses = draft.roles, draft.roles.labels
     if roles.own_table is None:
         yield "# [models.labels]           # FILL IN the table of the truth: without it no performance"
-        yield '# table = "labels"'
+        yield f"# table = {quoted(draft.labels or 'labels')}"
         yield '# label = "label"'
         yield ""
         return

@@ -18,6 +18,7 @@ from monitor.config.fill import Filling
 from monitor.config.load import settings_of
 from monitor.core.clock import DAY, floor_to, format_duration
 from monitor.core.errors import ConfigurationError, MonitorError
+from monitor.core.text import double_quoted
 from monitor.setup.config_text import Draft, config_text, missing_roles
 from monitor.setup.guess import Guess, Roles
 from monitor.setup.learnt import with_outputs
@@ -165,7 +166,20 @@ def first_config(
         labelling = None if checked.faults else label_counting(model, source, checked.warnings)
     finally:
         source.close()
-    return FirstConfig(config_text(draft), (), checked.faults, checked.warnings, tuple(secrets), labelling)
+    warnings = (*_without_labels(draft), *checked.warnings)
+    return FirstConfig(config_text(draft), (), checked.faults, warnings, tuple(secrets), labelling)
+
+
+def _without_labels(draft: Draft) -> list[str]:
+    """That a table of labels was named, and nothing of it is in what is written."""
+    if draft.labels is None or draft.roles.own_table is not None:
+        return []
+    why = f"no column of table {double_quoted(draft.labels)} is seen to be the truth, as in an empty table"
+    effect = (
+        f"{why}: [models.labels] is left out, and performance would not be watched; fill it in, or run init "
+        "again once there are labels. A prediction may be among the features"
+    )
+    return [effect]
 
 
 def _draft(

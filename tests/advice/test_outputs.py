@@ -152,6 +152,15 @@ def test_a_reference_with_a_swapped_positive_class_is_a_fault() -> None:
     )
 
 
+def test_a_feature_that_a_reference_has_no_value_of_is_warned_of() -> None:
+    reference = pa.table({"feature:a": [None, float("nan")], "feature:b": [1.0, None], "score": [0.5, 0.5]})
+
+    (warning,) = outputs.empty_features(reference)
+
+    assert warning.startswith('the reference holds no value of the feature "a", so nothing says how far it')
+    assert list(outputs.empty_features(reference.slice(0, 0))) == []
+
+
 def test_a_reference_that_only_chance_puts_below_one_half_is_no_fault() -> None:
     rng = np.random.default_rng(5)
     table = pa.table({"score": rng.random(400), "label": rng.choice(["PAID", "DEFAULT"], 400)})

@@ -238,6 +238,18 @@ def test_without_labels_the_truth_is_left_to_fill_in(url: str, tmp_path: Path) -
     assert check(tmp_path, result.stdout).exit_code == 0
 
 
+def test_an_empty_table_of_labels_is_said_to_be_left_out(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    loans(url)
+    with sa.create_engine(url).begin() as connection:
+        connection.execute(sa.text("CREATE TABLE outcomes (application TEXT, late INTEGER, known_at TEXT)"))
+
+    result = init(url, "--predictions", "loan_scores", "--labels", "outcomes")
+
+    assert 'warning: no column of table "outcomes" is seen to be the truth, as in an empty' in result.stderr
+    assert '# table = "outcomes"' in result.stdout
+
+
 def test_what_cannot_be_guessed_is_said_and_commented_out(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'serving.db'}"
     create(url, "things", [{"a": "x", "b": "y"}] * 9, a=sa.String, b=sa.String)
