@@ -11,7 +11,7 @@ from monitor.states.counters import Counters, Layout, moved_all
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.fold import fold
 
-_OPEN = 150_000  # counters of unpacked panes
+_OPEN = 100_000  # counters of unpacked panes
 
 Difference: TypeAlias = tuple[int, Strata, Strata]
 """Start of a pane, what is taken from it, what is added to it."""
@@ -24,7 +24,7 @@ class PackedPanes:
     """Packed panes by start, packed sums of days, sums of the spans that the last two cycles asked for.
 
     Memory: what panes and days take in the store; 16 bytes a non-zero counter of these sums and of panes
-    that are unpacked, which are at most 150,000.
+    that are unpacked, which are at most 100,000.
 
     Parameters
     ----------

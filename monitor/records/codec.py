@@ -86,7 +86,7 @@ def decode(blob: bytes, layout: Layout) -> Strata:
     total = sum(counts)
     integers = unpack(np.frombuffer(packed, dtype=np.uint8), 2 * total)
     index = np.cumsum(integers[:total])
-    value = integers[total:]
+    value = integers[total:].copy()  # a view would keep the steps in memory too
     if total and (index.min() < 0 or index.max() >= layout.size):
         raise CodecError(f"positions below {layout.size} expected: got {index.min()} to {index.max()}")
     strata, first = {}, 0

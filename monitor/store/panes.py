@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from sys import intern
 from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, delete, func, select, update
@@ -175,8 +176,8 @@ def facts(connection: Connection, run: str, model: str, since: int) -> list[Pane
                 part=Part(part),
                 counted_as_of=counted,
                 labelled_as_of=moved,
-                layout=layout,
-                mapping=mapping,
+                layout=intern(layout),  # the same of all panes
+                mapping=intern(mapping),
                 rows=rows,
                 newest=newest,
                 records=records,
