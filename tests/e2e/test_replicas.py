@@ -107,6 +107,10 @@ def _serves(daemon: process.Process, name: str, as_of: float) -> bool:
     return (daemon.value("as_of_seconds", model=name) or 0) >= as_of
 
 
+def _settled(daemon: process.Process, name: str) -> bool:
+    return bool(daemon.value("roc_auc_ratio", model=name, window="1h", truth="settled"))
+
+
 def _stands_aside(daemon: process.Process, reason: str) -> bool:
     return daemon.value("daemon_aside", reason=reason) == 1
 
@@ -153,7 +157,7 @@ def test_each_due_cycle_is_run_once_and_each_replica_serves_all_models(replicas:
                 partial(_serves, daemon, name, newest),
                 f"the current values of {name}",
             )
-            assert daemon.value("roc_auc_ratio", model=name, window="1h", truth="settled")
+            daemon.wait(partial(_settled, daemon, name), f"settled values of {name}")
         assert max(Counter(replicas.cycles(name)).values()) == 1
     assert [daemon.status("/healthz") for daemon in replicas.daemons] == [200, 200, 200]
 
