@@ -83,11 +83,13 @@ class PackedPanes:
         CodecError
             if its bytes are damaged.
         """
+        blob = self._blobs.get(start)
+        if blob is None:
+            return {}
         strata = self._close(start)
         if strata is None:
-            blob = self._blobs.get(start)
             try:
-                strata = {} if blob is None else codec.decode(blob, self.layout)
+                strata = codec.decode(blob, self.layout)
             except CodecError as error:
                 raise damaged(f"pane {to_iso(start)} of {self.title}", error) from error
         self._open(start, strata)

@@ -74,3 +74,10 @@ def test_a_damaged_pane_is_named() -> None:
 
     with pytest.raises(MonitorError, match=r'pane 1970-01-01T00:00:00Z of "late", part records'):
         packed.pane(0)
+
+
+def test_panes_that_are_not_there_take_no_memory() -> None:
+    packed = PackedPanes("late", LAYOUT, HOUR)
+
+    assert [packed.pane(at * HOUR) for at in range(9)] == [{}] * 9
+    assert packed._opened == {}
