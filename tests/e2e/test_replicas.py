@@ -109,7 +109,7 @@ def _serves(daemon: process.Process, name: str, as_of: float) -> bool:
 
 def _settled(daemon: process.Process, name: str) -> bool:
     """A window settles as it ends, by the options; of its labels, an hour late, one may be in, or none."""
-    return daemon.value("coverage_ratio", model=name, window="1h", truth="settled") is not None
+    return daemon.value("window_coverage_ratio", model=name, window="1h", truth="settled") is not None
 
 
 def _stands_aside(daemon: process.Process, reason: str) -> bool:
