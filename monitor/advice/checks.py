@@ -79,6 +79,7 @@ class CheckedModel:
     rows: Rows | None
     labels: Rows | None
     newest: int | None
+    oldest: int | None
     series: ExpectedSeries
     max_series: int
     watching: Watching
@@ -192,6 +193,7 @@ def _sound(
         rows=inspection.rows,
         labels=inspection.labels,
         newest=inspection.newest,
+        oldest=inspection.oldest,
         series=series,
         max_series=model.max_series,
         watching=watching(resolved, inspection.settling),

@@ -32,8 +32,8 @@ class Findings:
 
     Parameters
     ----------
-    newest
-        newest event time that is not in the future.
+    newest, oldest
+        newest and oldest event time, neither in the future nor before 1970; None: not known.
     strata
         names of versions and arms that occur, by role.
     delays
@@ -47,6 +47,7 @@ class Findings:
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     newest: int | None = None
+    oldest: int | None = None
     strata: dict[str, tuple[str, ...]] = field(default_factory=dict)
     delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     settling: int | None = None

@@ -17,7 +17,7 @@ from monitor.advice.findings import (
     serving_warnings,
 )
 from monitor.advice.outputs import look_at_outputs, look_at_reference
-from monitor.advice.samples import odd_times, sample_labels, sample_records, sample_times
+from monitor.advice.samples import odd_times, oldest_record, sample_labels, sample_records, sample_times
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.core.typing import Ints
 from monitor.records.reading import Reading
@@ -63,8 +63,8 @@ class Inspection:
         database types of the prediction table's columns.
     rows, labels
         of the tables, counted up to a million; None where one cannot be read, or there is none.
-    newest
-        newest event time seen that is not in the future.
+    newest, oldest
+        newest and oldest event time, neither in the future nor before 1970; None: not known.
     strata
         versions and arms that occur, by role.
     delays, settling
@@ -81,6 +81,7 @@ class Inspection:
     rows: Rows | None = None
     labels: Rows | None = None
     newest: int | None = None
+    oldest: int | None = None
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     delays: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     settling: int | None = None
@@ -156,6 +157,7 @@ def inspect_model(model: ModelSpec, source: SqlSource, base_dir: Path, now: int)
         rows=looking.rows,
         labels=looking.label_rows,
         newest=findings.newest,
+        oldest=findings.oldest,
         strata=findings.strata,
         delays=findings.delays,
         settling=findings.settling,
@@ -355,24 +357,23 @@ def _records_sample(session: Session, looking: _Looking, now: int) -> None:
     if looked is not None:
         sample = sample_records(session, engine, looking.model, now)
         look_at_records(sample, looking.model, now, looked.title, looking.findings)
+        looking.findings.oldest = oldest_record(session, engine, looking.model, now)
         odd = odd_times(session, engine, looking.model, "event_time", now) if sample.newest else None
         look_at_odd_times(sample, odd, looking.model, looked.title, looking.findings)
 
 
 def _times_sample(session: Session, looking: _Looking, now: int) -> None:
     """Whatever else is wrong: event times that nobody understands are a fault of their own."""
-    looked = looking.predictions
-    if looked is None:
-        return
-    sample = sample_times(session, looking.source.reader.engine, looking.model, now)
-    if sample is not None:
+    looked, engine = looking.predictions, looking.source.reader.engine
+    if looked is not None and (sample := sample_times(session, engine, looking.model, now)) is not None:
         look_at_times(sample, looking.model, now, looked.title, looking.findings)
 
 
 def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
     if looking.labels is None or (looking.rows is not None and looking.rows.n == 0):
         return
-    sample = sample_labels(session, looking.source.reader.engine, looking.model, now)
+    engine = looking.source.reader.engine
+    sample = sample_labels(session, engine, looking.model, now)
     if sample is None:
         looking.findings.warnings.append(
             f"{looking.labels.title}: delays and stale labels were not looked at: without an index on the "
@@ -381,7 +382,6 @@ def _labels_sample(session: Session, looking: _Looking, now: int) -> None:
     else:
         look_at_labels(sample, looking.model, looking.labels.title, looking.findings)
         dated = sample.newest and "reported_at" in sample.rows.column_names
-        engine = looking.source.reader.engine
         odd = odd_times(session, engine, looking.model, "reported_at", now) if dated else None
         look_at_odd_times(sample, odd, looking.model, looking.labels.title, looking.findings)
 

@@ -22,6 +22,7 @@ from monitor.records.values import Categories, categories
 
 _SURELY, CHANCE = 0.999, 0.001  # level of intervals, and of tests, that a fault or a line to write rests on
 _PAIR = 2
+_MOST, _TIMES_AS_OLD = 0.9, 2  # of the labels; a log so many times as old as these are late
 _SHOWN = 3  # classes of a line to fill in
 _TIMES = 2.0  # so much more often labels come for some predictions than for others
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -64,8 +65,24 @@ def look_at_outputs(findings: Findings, reading: Reading, predictions: str, labe
     """
     samples = findings.records, findings.joined
     findings.faults += output_faults(*samples, reading, f"{predictions}: of the rows looked at")
-    if labels is not None:
+    if labels is not None and is_old(findings.delays, findings.oldest, findings.newest):
         findings.warnings += selective_warnings(*samples, reading, f"{labels}:")
+
+
+def is_old(delays: Ints, oldest: int | None, newest: int | None) -> bool:
+    """Whether a log is old enough to tell labels that do not come from those that come later.
+
+    Parameters
+    ----------
+    delays
+        of some labels, microseconds.
+    oldest, newest
+        event times of the log; None: not known.
+    """
+    if oldest is None or newest is None:
+        return False
+    late = int(np.quantile(delays, _MOST)) if len(delays) else 0
+    return newest - oldest >= _TIMES_AS_OLD * late
 
 
 def output_faults(

@@ -173,7 +173,7 @@ def _notes(model: CheckedModel) -> Iterator[str]:
         yield f"numeric features: {numeric}; categorical: {categorical}"
     if model.label_counting is not None:
         yield str(model.label_counting)
-    yield from told(model.watching, model.newest)
+    yield from told(model.watching, model.oldest, model.newest)
     rows = "rows not known" if model.reads is None else f"about {_rows(model.reads)}"
     yield f"expected: {rows}, about {model.series.total:,} of max_series {model.max_series:,}"
 

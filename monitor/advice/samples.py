@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from monitor.core.clock import DAY
+from monitor.records.rows import times
 from monitor.sources.engines.engine import Engine
 from monitor.sources.indexes import MANY, Rows, count_rows
 from monitor.sources.sql.relations import Looked, look, same_id
@@ -23,6 +24,7 @@ from monitor.specs.model import ModelSpec
 
 LOOKED_AT = 5_000
 _SORTED = 20 * MANY  # rows up to which sorting them without an index is cheap
+_OLDEST = 100  # rows, some of which may have no time
 _EPOCH_ON = 0  # rows from before 1970 are no newest ones
 
 
@@ -61,6 +63,20 @@ def sample_records(session: Session, engine: Engine, model: ModelSpec, now: int)
     if sample.n or order is None:
         return sample
     return Sample(session.read(Statement(outputs, f"FROM {_some(looked, '')}")), newest=False)
+
+
+def oldest_record(session: Session, engine: Engine, model: ModelSpec, now: int) -> int | None:
+    """Event time of the oldest prediction since 1970; None where no index finds it, or there is none."""
+    looked = look(session, engine, model.predictions, "p")
+    column = str(model.predictions.column("event_time"))
+    time = comparable(session, looked, column, "event_time", model.reading)
+    if not sortable(session, looked, time):
+        return None
+    output = looked.output(Want.TIME, "event_time", column, unit=model.reading.unit("event_time"))
+    oldest = f"WHERE ({time.condition(_EPOCH_ON, now + 1)}) ORDER BY {time.sql}"
+    rows = session.read(Statement((output,), f"FROM {_some(looked, oldest, _OLDEST)}"))
+    found = times(rows, "event_time", model.reading)
+    return int(found.us[found.known].min()) if found.known.any() else None
 
 
 def sample_times(session: Session, engine: Engine, model: ModelSpec, now: int) -> Sample | None:
@@ -149,9 +165,9 @@ def label_traffic(session: Session, engine: Engine, model: ModelSpec, newest: in
     )
 
 
-def _some(looked: Looked, chosen: str) -> str:
+def _some(looked: Looked, chosen: str, most: int = LOOKED_AT) -> str:
     """Some rows as an item of FROM: ORDER BY does not stand beside SQLite's row of literals."""
-    return f"(SELECT {looked.alias}.* FROM {looked.item} {chosen} LIMIT {LOOKED_AT}) AS {looked.alias}"
+    return f"(SELECT {looked.alias}.* FROM {looked.item} {chosen} LIMIT {most}) AS {looked.alias}"
 
 
 def _within(session: Session, looked: Looked, time: Comparable, newest: int, span: int) -> Rows | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import Bound, Rule
@@ -23,6 +24,8 @@ class Watching:
         score, prediction, label: those that there are.
     now, later, never
         names of rules: judged from the first cycle on; each with when; each with why not, and what helps.
+    shortest
+        name and length of the shortest window.
     settles_after
         microseconds from the end of a window until it settles, as far as a sample of delays tells; None: it
         does not.
@@ -40,6 +43,7 @@ class Watching:
     now: tuple[str, ...]
     later: tuple[tuple[str, str], ...]
     never: tuple[tuple[str, str], ...]
+    shortest: tuple[str, int]
     settles_after: int | None
     settling_given: bool = False
     reference: bool = True
@@ -70,19 +74,20 @@ def watching(model: ModelSpec, settling: int | None) -> Watching:
         now=tuple(rule.name for rule in judged if rule.name not in later),
         later=tuple(later.items()),
         never=tuple(never.items()),
+        shortest=min(((window.name, window.length) for window in model.windows), key=itemgetter(1)),
         settles_after=None if model.labels is None else after,
         settling_given=model.settle_after is not None,
         reference=model.reference is not None,
     )
 
 
-def told(watched: Watching, newest: int | None) -> Iterator[str]:
+def told(watched: Watching, oldest: int | None = None, newest: int | None = None) -> Iterator[str]:
     """Lines for people.
 
     Parameters
     ----------
-    newest
-        newest event time of the log, microseconds; None: it has none.
+    oldest, newest
+        event times of the log, microseconds; None: not known.
     """
     features = f"{watched.numeric} numeric and {watched.categorical} categorical features"
     yield (
@@ -100,7 +105,7 @@ def told(watched: Watching, newest: int | None) -> Iterator[str]:
     if watched.never:
         yield f"rules that can never be judged: {_grouped(watched.never)}"
     if "labels" in watched.outputs:
-        yield f"first settling: {_settling(watched.settles_after, newest, given=watched.settling_given)}"
+        yield f"first settling: {_settling(watched, oldest, newest)}"
 
 
 def _when(model: ModelSpec, rule: Rule, after: int | None) -> str:
@@ -118,12 +123,18 @@ def _when(model: ModelSpec, rule: Rule, after: int | None) -> str:
     return ""
 
 
-def _settling(after: int | None, newest: int | None, *, given: bool) -> str:
+def _settling(watched: Watching, oldest: int | None, newest: int | None) -> str:
+    after = watched.settles_after
     if after is None:
         return "not known: too few delays of labels are seen yet; wait for labels, or give settle_after"
-    end = "" if newest is None else f", one that ends with the newest row about {to_iso(newest + after)[:10]}"
-    so_far = "" if given else "by the delays seen so far, which are short in a young log, "
-    return f"{so_far}a window settles about {_days(after)} after its end{end}"
+    so_far = "" if watched.settling_given else "by the delays seen so far, which are short in a young log, "
+    first = ""
+    if oldest is not None and newest is not None:
+        name, length = watched.shortest
+        at = -(-(oldest + length) // DAY) * DAY + after
+        due = "with its first cycles" if at <= newest else f"about {to_iso(at)[:10]}"
+        first = f"; the first window {name} of this log settles {due}"
+    return f"{so_far}a window settles about {_days(after)} after its end{first}"
 
 
 def _grouped(rules: tuple[tuple[str, str], ...]) -> str:

@@ -13,15 +13,20 @@ from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Unit
 from monitor.measures.shift.stability_index import band_of
-from monitor.measures.worded import bounds_of, difference_of, differs, limit_of, value_of, with_minus
+from monitor.measures.worded import (
+    UNKNOWN,
+    bounds_of,
+    cell_of,
+    difference_of,
+    differs,
+    limit_of,
+    value_of,
+    with_minus,
+)
 
 Cell = float | str | None
 
-_UNKNOWN = "unknown"
 _MOST = 5  # lines of one table
-_RATE = "missing_rate"  # shares of records are told as the values of this measure are
-_SHARES = frozenset({"expected", "actual", "share", "share_before"})
-_VALUES = frozenset({"value", "lower", "upper"})
 _TITLES = {
     "cell": "Cells that moved most",
     "feature": "Features, the largest first",
@@ -141,7 +146,8 @@ def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
     yield ""
     if cause.columns == FIGURES:
         before, *_, n = cause.rows[0]
-        yield f"It was {_cell('value', before, rule)}, n {_cell('', n)}, at the moment it is compared with."
+        value = cell_of("value", before, "" if rule is None else rule.measure)
+        yield f"It was {value}, n {cell_of('', n)}, at the moment it is compared with."
         return
     subject = group[0].series.subject
     of = f" of {subject}" if len(group) > 1 and subject else ""
@@ -151,9 +157,9 @@ def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
             yield f"- {_feature(rule, row)}"
         else:
             named = zip(cause.columns[1:], row[1:], strict=True)
-            own = rule if cause.columns == WORST else None
-            told = (f"{column.replace('_', ' ')} {_cell(column, value, own)}" for column, value in named)
-            yield f"- {_cell('', row[0])}: {', '.join(told)}"
+            own = rule.measure if rule is not None and cause.columns == WORST else ""
+            told = (f"{column.replace('_', ' ')} {cell_of(column, value, own)}" for column, value in named)
+            yield f"- {cell_of('', row[0])}: {', '.join(told)}"
 
 
 def cause_table(rule: Rule | None, cause: Detail) -> list[tuple[str, ...]]:
@@ -162,14 +168,14 @@ def cause_table(rule: Rule | None, cause: Detail) -> list[tuple[str, ...]]:
     names = [column.replace("_", " ") for column in cause.columns]
     if rule is not None and counted:
         names[3] = rule.against or "critical value"
-    own = rule if cause.columns in (WORST, FIGURES) else None
+    own = rule.measure if rule is not None and cause.columns in (WORST, FIGURES) else ""
     rows = [
-        tuple(_cell(column, value, own) for column, value in zip(cause.columns, row, strict=True))
+        tuple(cell_of(column, value, own) for column, value in zip(cause.columns, row, strict=True))
         for row in cause.rows
     ]
     if rule is not None and counted:
         rows = [(*_of_feature(rule, row), *told[4:]) for row, told in zip(cause.rows, rows, strict=True)]
-    filled = [at for at in range(len(names)) if any(row[at] != _UNKNOWN for row in rows)]
+    filled = [at for at in range(len(names)) if any(row[at] != UNKNOWN for row in rows)]
     return [tuple(row[at] for at in filled) for row in (tuple(names), *rows)]
 
 
@@ -239,7 +245,7 @@ def _largest(rule: Rule, cause: Detail | None) -> Iterator[str]:
     elif cause.columns == SEGMENTS:
         yield f"segment {first[0]} contributes most"
     elif cause.columns == WORST:
-        value, lower, upper = (_cell("value", one, rule) for one in first[1:4])
+        value, lower, upper = (cell_of("value", one, rule.measure) for one in first[1:4])
         bounds = "" if first[2] is None else f" [{lower}, {upper}]"
         yield f"segment {first[0]} is worst, {value}{bounds}"
 
@@ -248,9 +254,9 @@ def _counted(rule: Rule, verdict: Verdict) -> str:
     """How many of the features are in breach; the limit is one of their share."""
     limit = rule.share if verdict.limit is None else verdict.limit
     if verdict.value is None:
-        return f"unknown share of the features, limit {value_of(_RATE, limit)}"
+        return f"unknown share of the features, limit {cell_of('share', limit)}"
     counted = f"{round(verdict.value * verdict.n):,} of {verdict.n:,} features"
-    return f"{counted} ({value_of(_RATE, verdict.value)}), limit {value_of(_RATE, limit)}"
+    return f"{counted} ({cell_of('share', verdict.value)}), limit {cell_of('share', limit)}"
 
 
 def _largest_feature(rule: Rule, cause: Detail | None) -> Iterator[str]:
@@ -269,19 +275,8 @@ def _feature(rule: Rule, row: Sequence[Cell]) -> str:
 def _moved(cells: Sequence[Cell]) -> str:
     """A cell, its share in the reference and in the window."""
     name, *shares = cells[:3]
-    before, now = (_cell("expected", share) for share in shares)
+    before, now = (cell_of("expected", share) for share in shares)
     return f"cell {name}: {before} → {now} of the records"
-
-
-def _cell(column: str, value: Cell, rule: Rule | None = None) -> str:
-    """Cell of a table; with a rule the column `value` and its bounds are in the unit of its measure."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return _UNKNOWN
-    if rule is not None and column in _VALUES:
-        return value_of(rule.measure, value)
-    return value_of(_RATE, value) if column in _SHARES else with_minus(number(value))
 
 
 def _condition(rule: Rule) -> str:

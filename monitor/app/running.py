@@ -291,7 +291,7 @@ def chosen_rows(
 def refuse_absent(
     app: App, model: str | None, *, subject: str | None, segment: str | None, version: str | None
 ) -> None:
-    """Refuse names that no current measurement bears; before the first one there is nothing to refuse.
+    """Refuse names that no current measurement bears; before the first cycle any.
 
     Raises
     ------
@@ -303,7 +303,9 @@ def refuse_absent(
     faults = []
     for field_name, value in asked.items():
         names = sorted({getattr(row, field_name) or "" for row in rows} - {""})
-        if rows and value and value not in names:
+        if value and not rows:
+            faults.append(f'whether there is a {field_name} "{value}" is known after the first cycle')
+        elif value and value not in names:
             there = f"there are {listed(names[:_LISTED])}" if names else f"no {field_name} is measured"
             more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
             meant = _meant(value, names)

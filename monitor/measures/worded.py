@@ -13,6 +13,10 @@ from monitor.measures.rows import MeasurementRow
 
 MINUS = "\N{MINUS SIGN}"
 CHANCE = "no difference beyond chance"
+UNKNOWN = "unknown"
+_RATE = "missing_rate"  # shares of records are told as its values are
+_SHARES = frozenset({"expected", "actual", "share", "share_before"})
+_VALUES = frozenset({"value", "lower", "upper"})
 _AS_GIVEN = frozenset({Family.VALUES, Family.LOG})  # in the units of a feature; whole numbers
 _LARGE = 1_000  # from here on three decimals say nothing
 
@@ -30,12 +34,27 @@ def value_of(measure: str, value: float | None) -> str:
     ('< 0.0001', '< 0.001', 'unknown')
     """
     if value is None:
-        return "unknown"
+        return UNKNOWN
     if is_percent(measure):
         return _percent(value)
     if is_p_value(measure):
         return "< 0.0001" if 0 <= value < 0.0001 else _rounded(value, 4)
     return _plain(measure, value)
+
+
+def cell_of(column: str, value: float | str | None, measure: str = "") -> str:
+    """Cell of a detail's table: shares of records in %, values and their bounds in the measure's unit.
+
+    >>> cell_of("actual", 0.0), cell_of("value", 0.7314, "roc_auc"), cell_of("n", None)
+    ('0 %', '0.731', 'unknown')
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return UNKNOWN
+    if measure and column in _VALUES:
+        return value_of(measure, value)
+    return value_of(_RATE, value) if column in _SHARES else with_minus(number(value))
 
 
 def difference_of(measure: str, value: float | None) -> str:
@@ -44,7 +63,7 @@ def difference_of(measure: str, value: float | None) -> str:
     >>> difference_of("accuracy", -0.0213), [difference_of("roc_auc", value) for value in (0.0213, -1e-9)]
     ('−2.1 points', ['+0.021', '0.000'])
     """
-    return "unknown" if value is None else f"{_step(measure, value)}{_points(measure)}"
+    return UNKNOWN if value is None else f"{_step(measure, value)}{_points(measure)}"
 
 
 def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False) -> str:

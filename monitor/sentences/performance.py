@@ -9,7 +9,7 @@ from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import compared, surely, value_of, with_interval
 from monitor.sentences.known import NOWCAST, Known, capital, named
 from monitor.sentences.labels import none_settled
-from monitor.sentences.reasons import why
+from monitor.sentences.reasons import why, why_absent
 from monitor.sentences.windows import window_of
 
 _REFERENCE = "reference"
@@ -73,11 +73,11 @@ def is_known(known: Known) -> bool:
 def _told(known: Known, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference."""
     if row.measurement.value is None:
-        return f"{row.measure} is not known: {why(str(row.measurement.reason))}"
+        return f"{row.measure} is not known: {why_absent(row.measurement)}"
     against = known.beside(row, row.measure, _REFERENCE)
     if against is None or against.measurement.value is None:
-        reason = "no_reference" if against is None else str(against.measurement.reason)
-        return f"{row.measure} {with_interval(row.measure, row.measurement)}; not compared: {why(reason)}"
+        reason = why("no_reference") if against is None else why_absent(against.measurement)
+        return f"{row.measure} {with_interval(row.measure, row.measurement)}; not compared: {reason}"
     value = f"{row.measure} {value_of(row.measure, row.measurement.value)}"
     sure = _sure(row.measure, against.measurement)
     return f"{value}, {compared(against, row.measurement)}: {sure}{_where(known, row)}"

@@ -1,5 +1,9 @@
 """Why there is no value, and what would help: a sentence for each reason."""
 
+from monitor.core.measurement import Measurement
+from monitor.core.text import readable
+
+REMEDY = ("because", "write")
 _RUNBOOK = ': see "Why is there no value?" in the runbook'
 _REASONS = {
     "no_records": "the window has no records: look whether the log is written",
@@ -17,6 +21,15 @@ _REASONS = {
     "selective_labels": "only some answers get labels, and the reference has all: give labels.only_for",
     "too_early": "too few labels are in, or they were watched for too short a time: wait",
 }
+
+
+def why_absent(result: Measurement) -> str:
+    """Why a measurement has no value, and what would help: the line to write, where it brings that along."""
+    detail = result.detail
+    if detail is None or detail.columns != REMEDY or not detail.rows:
+        return why(str(result.reason))
+    because, line = map(str, detail.rows[0])
+    return f"{readable(because)}; write {readable(line)}"
 
 
 def why(reason: str) -> str:

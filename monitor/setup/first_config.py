@@ -158,8 +158,7 @@ def first_config(
         if missing:
             return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
         checked, model = _check(draft, source, {**environ, **secrets}, now)
-        began = None if draft.reference is None else draft.reference[0]
-        learnt = with_outputs(draft.roles, checked, model.reading, began)
+        learnt = with_outputs(draft.roles, checked, model.reading)
         draft = replace(draft, roles=learnt, horizon=_horizon(checked, model))
         if draft.horizon is not None or learnt != first:
             checked, model = _check(draft, source, {**environ, **secrets}, now)

@@ -2,27 +2,21 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 
 from monitor.advice.inspect import Inspection
-from monitor.advice.outputs import CHANCE, Flip, area, by_class, come_for, flip_of, meanings
-from monitor.core.typing import Ints
+from monitor.advice.outputs import CHANCE, Flip, area, by_class, come_for, flip_of, is_old, meanings
 from monitor.records.reading import Reading
 from monitor.setup.guess import Roles
 
-_MOST, _TIMES_AS_OLD = 0.9, 2  # of the labels; a log so many times as old as these are late
 
-
-def with_outputs(roles: Roles, looked: Inspection, reading: Reading, began: int | None) -> Roles:
+def with_outputs(roles: Roles, looked: Inspection, reading: Reading) -> Roles:
     """What was guessed, with what predictions and labels tell together.
 
     Parameters
     ----------
     looked, reading
         what was seen by the first guess, and how that was read.
-    began
-        first day of the log; None: it has few days.
     """
     records, joined = looked.records, looked.joined
     if records is None or roles.task == "regression":
@@ -34,7 +28,7 @@ def with_outputs(roles: Roles, looked: Inspection, reading: Reading, began: int 
         roles = ranked
     if "prediction" in records.column_names:  # by a threshold that is only guessed nothing is told
         found = come_for(records, joined, reading)
-        if found is not None and _is_old(looked.delays, began, looked.newest):
+        if found is not None and is_old(looked.delays, looked.oldest, looked.newest):
             roles = replace(roles, only_for=(found.words, str(found)))
     return roles
 
@@ -85,11 +79,3 @@ def _flipped(roles: Roles, flip: Flip) -> Roles:
     why = f"{column} is {flip.below} below and {flip.above} from there on, in all of {flip.n:,} rows"
     others = {role: guess for role, guess in roles.predictions.items() if role != "prediction"}
     return replace(roles, predictions=others, threshold=(flip.threshold, why), written=column)
-
-
-def _is_old(delays: Ints, began: int | None, newest: int | None) -> bool:
-    """Whether the log is old enough to tell labels that do not come from those that come later."""
-    if began is None or newest is None:
-        return False
-    late = int(np.quantile(delays, _MOST)) if len(delays) else 0
-    return newest - began >= _TIMES_AS_OLD * late

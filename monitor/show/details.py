@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from monitor.core.measurement import Detail
-from monitor.core.text import number, readable
+from monitor.core.text import readable
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import MeasurementRow
-from monitor.measures.worded import compared, differs, value_of, with_interval
+from monitor.measures.worded import cell_of, compared, differs, value_of, with_interval
 from monitor.show.plain import Shown, ordered
 from monitor.show.table import Line, as_table
 from monitor.show.words import aligned
@@ -75,14 +75,11 @@ def _title(row: MeasurementRow, limit: float | None) -> str:
 
 
 def _table(detail: Detail) -> str:
-    cells = [[_cell(value) for value in row] for row in detail.rows[:_MOST]]
+    cells = [
+        [cell_of(column, value) for column, value in zip(detail.columns, row, strict=True)]
+        for row in detail.rows[:_MOST]
+    ]
     more = len(detail.rows) - len(cells)
     lines = aligned([list(detail.columns), *cells]).split("\n")
     lines += [f"… {more} more: --format json"] if more else []
     return "\n".join(f"    {line}" for line in lines)
-
-
-def _cell(value: float | str | None) -> str:
-    if value is None:
-        return "-"
-    return value if isinstance(value, str) else number(value)

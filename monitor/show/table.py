@@ -16,11 +16,10 @@ from monitor.measures.shift.stability_index import band_of
 from monitor.measures.worded import bounds_of, compared, differs, value_of
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.labels import settles
-from monitor.show.plain import Shown, ordered
+from monitor.show.plain import Shown, next_settlings, ordered
 from monitor.show.words import aligned
 from monitor.windows.next_settling import BECAUSE
 
-NEXT_SETTLING = "next_settling"
 NOTHING_YET = "nothing has been measured yet"
 _NEGLIGIBLE = 1e-9
 _LEADING = {"feature:": "stability_index", "class:": "base_rate"}  # by which a few are chosen
@@ -82,7 +81,7 @@ def lines_of(rows: Iterable[Shown]) -> list[Line]:
     compared: dict[tuple[object, ...], list[MeasurementRow]] = {}
     lines: list[Line] = []
     shown = list(ordered(rows))
-    due = {(model, row.window): row for model, _, row in shown if row.measure == NEXT_SETTLING}
+    due = next_settlings(shown)
     for model, as_of, row in shown:
         place = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
         key = (*place, row.measure, row.subject)

@@ -137,7 +137,7 @@ def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
     .. [1] Siddiqi (2006). Credit Risk Scorecards. Wiley.
     """
     expected = sides.expected
-    q, p, terms = _terms(expected.table, sides.current, options.pseudocount)
+    terms = _terms(expected.table, sides.current, options.pseudocount)
     values = terms.sum(axis=1).tolist()
     used = ((expected.table + sides.current) > 0).sum(axis=1)
     few = (sides.n < options.min_per_cell * used).tolist()
@@ -150,7 +150,7 @@ def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
         if reason is not None:
             indices.append(Measurement.absent(reason, n=n))
             continue
-        detail = None if order is None else _moved(expected, row, order[row], (q[row], p[row], terms[row]))
+        detail = None if order is None else _moved(sides, row, order[row], terms[row])
         indices.append(Measurement(value=value, n=n, detail=detail))
     return indices
 
@@ -204,30 +204,31 @@ def simulated_critical(n: int, m: int, shares: tuple[float, ...], pseudocount: f
 
 def index_of(reference: Counts, current: Counts, pseudocount: float) -> Floats:
     """Index of each row of counts (last axis: cells); inf where a cell is empty on one side alone."""
-    total: Floats = _terms(reference, current, pseudocount)[2].sum(axis=-1)
+    total: Floats = _terms(reference, current, pseudocount).sum(axis=-1)
     return total
 
 
-def _terms(reference: Counts, current: Counts, pseudocount: float) -> tuple[Floats, Floats, Floats]:
-    """Shares of both sides and the index's terms; cells empty on both sides have the term 0."""
+def _terms(reference: Counts, current: Counts, pseudocount: float) -> Floats:
+    """Terms of the index; cells empty on both sides have the term 0."""
     used = (reference + current) > 0
     added = used * pseudocount
     q, p = reference + added, current + added
     with np.errstate(divide="ignore", invalid="ignore"):
         q, p = q / q.sum(axis=-1, keepdims=True), p / p.sum(axis=-1, keepdims=True)
         terms = (p - q) * np.log(np.where(used, p, 1.0) / np.where(used, q, 1.0))
-    return q, p, np.where(used, terms, 0.0)
+    return np.where(used, terms, 0.0)
 
 
-def _moved(
-    expected: Expected, row: int, order: list[int], columns: tuple[Floats, Floats, Floats]
-) -> Detail | None:
-    q, p, terms = (column[order].tolist() for column in columns)
-    columns_by_slot = zip(order, q, p, terms, strict=True)
+def _moved(sides: Sides, row: int, order: list[int], terms: Floats) -> Detail | None:
+    """Cells by falling contribution, with their shares of both sides as they are, without pseudocounts."""
+    expected = sides.expected
+    before = expected.table[row] / max(expected.m[row], 1.0)
+    now = sides.current[row] / max(sides.n[row], 1.0)
+    columns = (column[order].round(6).tolist() for column in (before, now, terms))
     rows = [
-        (expected.name_of(row, slot), round(before, 6), round(now, 6), round(term, 6))
-        for slot, before, now, term in columns_by_slot
-        if term > 0
+        (expected.name_of(row, slot), *figures)
+        for slot, *figures in zip(order, *columns, strict=True)
+        if terms[slot] > 0
     ]
     return Detail(("cell", "expected", "actual", "contribution"), tuple(rows)) if rows else None
 
