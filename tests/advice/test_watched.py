@@ -42,13 +42,16 @@ def test_every_rule_is_judged_now_later_or_never(tmp_path: Path) -> None:
     [
         (
             'settle_after = "5d"',
-            "a window settles about 5 days after its end, one that ends with the newest row about 2024-03-08",
+            (
+                "a window settles about 5 days after its end; "
+                "the first window 1d of this log settles about 2024-03-07"
+            ),
         ),
         (
             "",
             (
                 "by the delays seen so far, which are short in a young log, a window settles about a day "
-                "after its end, one that ends with the newest row about 2024-03-04"
+                "after its end; the first window 1d of this log settles with its first cycles"
             ),
         ),
     ],

@@ -141,7 +141,7 @@ def test_the_fall_is_explained_first_then_the_most_shifted_subjects_and_the_curv
         "segment_contribution: −0.019, against reference",
         "roc_auc: 0.800",
     ]
-    assert line_of(text, "town=a").split() == ["town=a", "-0.002", "0.7", "-", "0.2", "0"]
+    assert line_of(text, "town=a").split() == ["town=a", "−0.002", "0.7", "unknown", "20.0", "%", "0", "%"]
     assert line_of(text, "…") == "… 29 more: --format json"
     assert "0.731" not in text
 
