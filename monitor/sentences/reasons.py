@@ -24,7 +24,13 @@ _REASONS = {
 
 
 def why_absent(result: Measurement) -> str:
-    """Why a measurement has no value, and what would help: the line to write, where it brings that along."""
+    """Why a measurement has no value, and what would help: the line to write, where it brings that along.
+
+    >>> from monitor.core.measurement import Detail, Reason
+    >>> lines = Detail(REMEDY, (("labels come for some", "[models.labels] only_for = [...]"),))
+    >>> why_absent(Measurement(None, 9, Reason.SELECTIVE_LABELS, detail=lines))
+    'labels come for some; write [models.labels] only_for = [...]'
+    """
     detail = result.detail
     if detail is None or detail.columns != REMEDY or not detail.rows:
         return why(str(result.reason))
