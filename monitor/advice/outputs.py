@@ -65,8 +65,9 @@ def look_at_outputs(findings: Findings, reading: Reading, predictions: str, labe
     """
     samples = findings.records, findings.joined
     findings.faults += output_faults(*samples, reading, f"{predictions}: of the rows looked at")
-    if labels is not None and is_old(findings.delays, findings.oldest, findings.newest):
-        findings.warnings += selective_warnings(*samples, reading, f"{labels}:")
+    if labels is not None:
+        old = findings.oldest is None or is_old(findings.delays, findings.oldest, findings.newest)
+        findings.warnings += selective_warnings(*samples, reading, f"{labels}:", old=old)
 
 
 def is_old(delays: Ints, oldest: int | None, newest: int | None) -> bool:
@@ -115,16 +116,24 @@ def output_faults(
 
 
 def selective_warnings(
-    records: pa.Table | None, joined: pa.Table | None, reading: Reading, about: str
+    records: pa.Table | None, joined: pa.Table | None, reading: Reading, about: str, *, old: bool = True
 ) -> Iterator[str]:
-    """Warn of labels that come for some predictions only, where the configuration does not say so."""
+    """Warn of labels that come for some predictions only, where the configuration does not say so.
+
+    Parameters
+    ----------
+    old
+        False: the log is too young to tell whether labels of other predictions come later.
+    """
     found = None if reading.only_for else come_for(records, joined, reading)
     if found is not None:
         named = ", ".join(map(double_quoted, found.words))
+        remedy = f"performance is of a choice, no sample; write {only_for_line(found.words)}"
+        young = "others' may come later: check again when the log is twice as old as labels are late"
         yield (
             f"{about} labels come for some predictions only: {named} are {found.of_labels:.1%} of "
             f"{found.labels:,} labels, and {found.of_predictions:.1%} of {found.predictions:,} predictions: "
-            f"performance is of a choice, no sample; write {only_for_line(found.words)}"
+            f"{remedy if old else young}"
         )
 
 

@@ -191,6 +191,7 @@ def _object(model: CheckedModel) -> dict[str, Any]:
         "rows": None if model.rows is None else model.rows.n,
         "rows_are_more": model.rows is not None and model.rows.more,
         "labels": None if model.labels is None else model.labels.n,
+        "oldest": iso(model.oldest),
         "newest": iso(model.newest),
         "series": dict(model.series.by_group),
         "max_series": model.max_series,

@@ -81,7 +81,7 @@ def watching(model: ModelSpec, settling: int | None) -> Watching:
     )
 
 
-def told(watched: Watching, oldest: int | None = None, newest: int | None = None) -> Iterator[str]:
+def told(watched: Watching, oldest: int | None, newest: int | None) -> Iterator[str]:
     """Lines for people.
 
     Parameters

@@ -15,6 +15,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.pipeline.changes.dirty import find_changes
 from monitor.pipeline.count import Stopped
 from monitor.pipeline.cycle import Tick, run_cycle
+from monitor.sentences.labels import with_settling
 from monitor.show.plain import Shown
 from monitor.show.table import ALIASES
 from monitor.specs.protocols import CycleReport, Lease
@@ -283,7 +284,7 @@ def chosen_rows(
     }
     return [
         (name, moment, row)
-        for name, moment, row in app.store.current(model)
+        for name, moment, row in with_settling(app.store.current(model))
         if all(value is None or (getattr(row, field) or "") == value for field, value in wanted.items())
     ]
 

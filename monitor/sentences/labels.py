@@ -1,10 +1,10 @@
 """What is known of labels: how late they are, how many records have one, when the next window settles."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from monitor.core.clock import SECOND
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import BECAUSE, WHEN, Detail, Measurement, Reason
 from monitor.core.text import readable
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.worded import value_of
@@ -12,7 +12,7 @@ from monitor.sentences.known import Known, few, named, sentence
 from monitor.sentences.reasons import why
 from monitor.sentences.windows import at, window_of
 
-_BECAUSE = ("because",)
+_NEXT = "next_settling"
 
 
 def labels(known: Known) -> Iterator[str]:
@@ -56,9 +56,22 @@ def settles(row: MeasurementRow) -> str:
     return sentence(f"The next window {name}settles at {_moment(row)}{_because(row.measurement)}")
 
 
+def with_settling(rows: Sequence[tuple[str, int, MeasurementRow]]) -> list[tuple[str, int, MeasurementRow]]:
+    """(Model, as of, row) of current rows; those that wait for a window to settle say when it will."""
+    due = {(model, row.window): settles(row) for model, _, row in rows if row.measure == _NEXT}
+
+    def told(model: str, row: MeasurementRow) -> MeasurementRow:
+        result, when = row.measurement, due.get((model, row.window))
+        if result.reason is not Reason.NOT_SETTLED or result.detail is not None or when is None:
+            return row
+        return replace(row, measurement=replace(result, detail=Detail(WHEN, ((when,),))))
+
+    return [(model, as_of, told(model, row)) for model, as_of, row in rows]
+
+
 def _next(known: Known) -> MeasurementRow | None:
     """The main window's next settling, or the first of others that is known."""
-    rows = known.figures("next_settling")
+    rows = known.figures(_NEXT)
     due = [row for row in rows if row.measurement.value is not None]
     ranked = sorted(due or rows, key=lambda row: (row.window != known.window, row.measurement.value or 0.0))
     return ranked[0] if ranked else None
@@ -95,6 +108,6 @@ def _ninth(late: MeasurementRow) -> str:
 def _because(result: Measurement) -> str:
     """The sentence that a measurement brings along, after a colon; or nothing."""
     detail = result.detail
-    if detail is None or detail.columns != _BECAUSE or not detail.rows:
+    if detail is None or detail.columns != BECAUSE or not detail.rows:
         return ""
     return f": {readable(str(detail.rows[0][0]))}"

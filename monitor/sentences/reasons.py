@@ -1,9 +1,8 @@
 """Why there is no value, and what would help: a sentence for each reason."""
 
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import REMEDY, Measurement
 from monitor.core.text import readable
 
-REMEDY = ("because", "write")
 _RUNBOOK = ': see "Why is there no value?" in the runbook'
 _REASONS = {
     "no_records": "the window has no records: look whether the log is written",

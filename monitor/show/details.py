@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from monitor.core.measurement import Detail
+from monitor.core.measurement import BECAUSE, WHEN, Detail
 from monitor.core.text import readable
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME
@@ -12,7 +12,6 @@ from monitor.measures.worded import cell_of, compared, differs, value_of, with_i
 from monitor.show.plain import Shown, ordered
 from monitor.show.table import Line, as_table
 from monitor.show.words import aligned
-from monitor.windows.next_settling import BECAUSE
 
 _FEW = 3  # subjects of one measure
 _MOST = 12  # lines of one table
@@ -51,7 +50,7 @@ def _chosen(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementRow, Detail
     of_measure: dict[tuple[str, str], list[tuple[MeasurementRow, Detail]]] = {}
     for row in rows:
         detail = row.measurement.detail
-        if detail is not None and detail.columns not in (FIGURES, BECAUSE):
+        if detail is not None and detail.columns not in (FIGURES, BECAUSE, WHEN):
             of_measure.setdefault((row.measure, row.against), []).append((row, detail))
     few = [
         sorted(many, key=lambda pair: -abs(pair[0].measurement.value or 0.0))[:_FEW]

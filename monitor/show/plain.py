@@ -9,16 +9,13 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from monitor.core.clock import to_iso
-from monitor.core.measurement import Detail, Reason
+from monitor.core.measurement import Detail
 from monitor.core.text import csv_cell, json_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family
 from monitor.measures.rows import MeasurementRow
-from monitor.sentences.labels import settles
 from monitor.windows.ends import nominal_length
-from monitor.windows.next_settling import BECAUSE
 
-NEXT_SETTLING = "next_settling"
 Shown: TypeAlias = tuple[str, int, MeasurementRow]
 
 FIELDS = (
@@ -96,26 +93,9 @@ def ordered(rows: Iterable[Shown]) -> list[Shown]:
 
 
 def as_json(rows: Iterable[Shown], further: Further = NOTHING) -> str:
-    """JSON list of rows; those that have not settled say when they are expected to."""
-    shown = ordered(rows)
-    due = next_settlings(shown)
-    records = [
-        plain(model, as_of, row) | _when(row, due.get((model, row.window))) | further.values(model, as_of)
-        for model, as_of, row in shown
-    ]
+    """JSON list of rows."""
+    records = [plain(*row) | further.values(row[0], row[1]) for row in ordered(rows)]
     return json_text(records, indent=1)
-
-
-def next_settlings(rows: Iterable[Shown]) -> dict[tuple[str, str], MeasurementRow]:
-    """When windows are expected to settle: rows by model and name of the window."""
-    return {(model, row.window): row for model, _, row in rows if row.measure == NEXT_SETTLING}
-
-
-def _when(row: MeasurementRow, due: MeasurementRow | None) -> dict[str, object]:
-    result = row.measurement
-    if result.reason is not Reason.NOT_SETTLED or result.detail is not None or due is None:
-        return {}
-    return {"detail": [{BECAUSE[0]: settles(due)}]}
 
 
 def as_csv(rows: Iterable[Shown], further: Further = NOTHING) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.core.clock import to_iso
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import BECAUSE, WHEN, Measurement
 from monitor.core.text import duration, readable
 from monitor.measures.against import SEGMENTS
 from monitor.measures.catalogue import BY_NAME
@@ -15,10 +15,8 @@ from monitor.measures.rows import MeasurementRow, Truth
 from monitor.measures.shift.stability_index import band_of
 from monitor.measures.worded import bounds_of, compared, differs, value_of
 from monitor.sentences.inputs import INDEX
-from monitor.sentences.labels import settles
-from monitor.show.plain import Shown, next_settlings, ordered
+from monitor.show.plain import Shown, ordered
 from monitor.show.words import aligned
-from monitor.windows.next_settling import BECAUSE
 
 NOTHING_YET = "nothing has been measured yet"
 _NEGLIGIBLE = 1e-9
@@ -46,13 +44,12 @@ ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row, the same measure of the same window against other moments, when the next such window settles."""
+    """A row, and the same measure of the same window against other moments."""
 
     model: str
     as_of: int
     row: MeasurementRow
     others: Sequence[MeasurementRow] = ()
-    due: MeasurementRow | None = None
 
     @property
     def heading(self) -> str:
@@ -80,16 +77,13 @@ def lines_of(rows: Iterable[Shown]) -> list[Line]:
     """Rows in order, each heading once; what is against another moment stands with what it compares."""
     compared: dict[tuple[object, ...], list[MeasurementRow]] = {}
     lines: list[Line] = []
-    shown = list(ordered(rows))
-    due = next_settlings(shown)
-    for model, as_of, row in shown:
+    for model, as_of, row in ordered(rows):
         place = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
         key = (*place, row.measure, row.subject)
         if row.against and key in compared:
             compared[key].append(row)
         else:
-            others = compared.setdefault(key, [])
-            lines.append(Line(model, as_of, row, others, due.get((model, row.window))))
+            lines.append(Line(model, as_of, row, compared.setdefault(key, [])))
     headings: dict[str, int] = {}
     return sorted(lines, key=lambda line: headings.setdefault(line.heading, len(headings)))
 
@@ -239,8 +233,8 @@ def _remarks(line: Line) -> Iterator[str]:
         yield f"± {duration(result.resolution) if seconds else f'{result.resolution:.2g}'} by its cells"
     if (detail := result.detail) is not None and detail.columns == BECAUSE:
         yield f"because {detail.rows[0][0]}"
-    elif result.reason is Reason.NOT_SETTLED and line.due is not None:
-        yield settles(line.due).rstrip(".")
+    elif detail is not None and detail.columns == WHEN:
+        yield str(detail.rows[0][0]).rstrip(".")
     alone = "" if differs(row.measure, row.against) else "against "
     own = [f"{alone}{_against(row)}"] if row.against else []
     yield "; ".join([*own, *(_against(other, result) for other in line.others)])

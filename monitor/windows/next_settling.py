@@ -14,8 +14,6 @@ from monitor.windows.settling import (
     heard_for,
 )
 
-BECAUSE = ("because",)  # columns of the detail behind such a moment
-
 
 @dataclass(frozen=True, slots=True)
 class Forecast:

@@ -10,6 +10,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from monitor.advice import outputs
+from monitor.core.clock import DAY
 from monitor.records.reading import Reading, Task
 
 READING = Reading(
@@ -119,6 +120,27 @@ def test_labels_of_some_predictions_only_are_warned_of_unless_it_is_configured()
     assert warning.endswith('write [models.labels] only_for = ["approve"]')
     told = replace(WORDED, only_for=("PAID",))
     assert list(outputs.selective_warnings(RECORDS, of_approved(), told, "labels:")) == []
+
+
+def test_of_a_young_log_the_warning_says_that_it_cannot_tell_yet() -> None:
+    (warning,) = outputs.selective_warnings(RECORDS, of_approved(), WORDED, "labels:", old=False)
+
+    assert warning.endswith(
+        "others' may come later: check again when the log is twice as old as labels are late"
+    )
+    assert "write" not in warning
+
+
+@pytest.mark.parametrize(
+    ("days", "old"), [(None, False), (19.9, False), (20, True)], ids=["unknown", "young", "old"]
+)
+def test_a_log_is_old_that_is_twice_as_old_as_nine_of_ten_labels_are_late(
+    days: float | None, *, old: bool
+) -> None:
+    delays = np.asarray([1] * 5 + [10] * 5 + [40]) * DAY
+    oldest = None if days is None else 100 * DAY - round(days * DAY)
+
+    assert outputs.is_old(delays, oldest, 100 * DAY) is old
 
 
 def test_where_predictions_are_made_of_scores_classes_are_named() -> None:

@@ -282,6 +282,14 @@ def test_show_says_that_nothing_has_been_measured_yet(monitor: Monitor) -> None:
     assert json.loads(monitor("show", "--format", "json").stdout) == []
 
 
+@pytest.mark.parametrize("option", ["--segment", "--subject", "--model-version"])
+def test_a_name_that_is_asked_for_before_the_first_cycle_is_refused(monitor: Monitor, option: str) -> None:
+    done = monitor("show", option, "region=Nort")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.endswith('"region=Nort" is known after the first cycle\n')
+
+
 def test_json_rows_have_the_documented_keys(monitor: Monitor) -> None:
     monitor("cycle", "--as-of", AS_OF)
 

@@ -205,6 +205,7 @@ def test_the_cells_that_moved_most_are_told_with_both_shares() -> None:
     assert contributions == sorted(contributions, reverse=True)
     assert found.detail.rows[0][0] == "[899, ∞)"
     assert found.detail.rows[0][1] == pytest.approx(0.1, abs=0.002)
+    assert found.detail.rows[0][2] == 0.0  # as counted: the pseudocount is in the contribution alone
 
 
 def test_one_subject_has_no_moments_without_a_reference() -> None:

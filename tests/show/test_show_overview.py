@@ -1,12 +1,14 @@
 """What `monitor show` says where nothing is asked for: the headlines, and how much more there is."""
 
+import json
 from dataclasses import replace
 
 from row_examples import row_of
 
 from monitor.core.measurement import Detail, Measurement, Reason
 from monitor.measures.rows import Truth
-from monitor.show.plain import Shown
+from monitor.sentences.labels import with_settling
+from monitor.show.plain import Shown, as_json
 from monitor.show.table import as_table
 
 
@@ -66,14 +68,20 @@ def test_a_provisional_value_that_has_a_nowcast_is_left_to_all() -> None:
 
 def test_a_value_that_waits_for_a_settled_window_says_when_the_next_one_settles() -> None:
     why = Detail(("because",), (("95 % come within 9 days",),))
-    rows = [
-        absent("estimated_roc_auc", Measurement.absent(Reason.NOT_SETTLED, n=0)),
-        absent("next_settling", Measurement(86_400.0 * 402, n=0, detail=why)),
-    ]
+    rows = with_settling(
+        [
+            absent("estimated_roc_auc", Measurement.absent(Reason.NOT_SETTLED, n=0)),
+            absent("next_settling", Measurement(86_400.0 * 402, n=0, detail=why)),
+        ]
+    )
+    told = "The next window of 7d settles at 1971-02-07: 95 % come within 9 days"
 
-    (line,) = [line for line in as_table(rows).splitlines() if "(not_settled)" in line]
+    for shown_rows in (rows, rows[:1]):  # asked for alone too
+        (line,) = [line for line in as_table(shown_rows).splitlines() if "(not_settled)" in line]
+        (of_json,) = [row for row in json.loads(as_json(shown_rows)) if row["reason"] == "not_settled"]
 
-    assert line.endswith("The next window of 7d settles at 1971-02-07: 95 % come within 9 days")
+        assert line.endswith(told)
+        assert of_json["detail"] == [{"when": f"{told}."}]
 
 
 def absent(measure: str, measurement: Measurement) -> Shown:

@@ -142,6 +142,7 @@ def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
     used = ((expected.table + sides.current) > 0).sum(axis=1)
     few = (sides.n < options.min_per_cell * used).tolist()
     order = np.argsort(-terms, axis=1, kind="stable")[:, :MOVED].tolist() if options.whole else None
+    before, now = _shares(expected.table, expected.m), _shares(sides.current, sides.n)
     indices = []
     for row, value in enumerate(values):
         n, reason = int(sides.n[row]), sides.reason(row)
@@ -150,7 +151,8 @@ def stability_indices(sides: Sides, options: Options) -> list[Measurement]:
         if reason is not None:
             indices.append(Measurement.absent(reason, n=n))
             continue
-        detail = None if order is None else _moved(sides, row, order[row], terms[row])
+        columns = (before[row], now[row], terms[row])
+        detail = None if order is None else _moved(expected, row, order[row], columns)
         indices.append(Measurement(value=value, n=n, detail=detail))
     return indices
 
@@ -219,16 +221,21 @@ def _terms(reference: Counts, current: Counts, pseudocount: float) -> Floats:
     return np.where(used, terms, 0.0)
 
 
-def _moved(sides: Sides, row: int, order: list[int], terms: Floats) -> Detail | None:
-    """Cells by falling contribution, with their shares of both sides as they are, without pseudocounts."""
-    expected = sides.expected
-    before = expected.table[row] / max(expected.m[row], 1.0)
-    now = sides.current[row] / max(sides.n[row], 1.0)
-    columns = (column[order].round(6).tolist() for column in (before, now, terms))
+def _shares(counts: Floats, totals: Counts) -> Floats:
+    """Shares of the records as they are, without pseudocounts; 0 without records."""
+    shares: Floats = counts / np.maximum(totals, 1)[:, None]
+    return shares
+
+
+def _moved(
+    expected: Expected, row: int, order: list[int], columns: tuple[Floats, Floats, Floats]
+) -> Detail | None:
+    """Cells by falling contribution: share of the reference, of the window, contribution."""
+    before, now, terms = (column[order].round(6).tolist() for column in columns)
     rows = [
         (expected.name_of(row, slot), *figures)
-        for slot, *figures in zip(order, *columns, strict=True)
-        if terms[slot] > 0
+        for slot, *figures in zip(order, before, now, terms, strict=True)
+        if figures[-1] > 0
     ]
     return Detail(("cell", "expected", "actual", "contribution"), tuple(rows)) if rows else None
 

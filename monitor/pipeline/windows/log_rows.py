@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from monitor.core.clock import SECOND, to_iso
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.pipeline.changes.dirty import Changes
 from monitor.pipeline.model import Model
@@ -16,7 +16,7 @@ from monitor.specs.rows import Event, ModelState, WaitingPane
 from monitor.states.strata import NONE
 from monitor.windows.ends import Window
 from monitor.windows.fold import VERSIONS
-from monitor.windows.next_settling import BECAUSE, Forecast
+from monitor.windows.next_settling import Forecast
 
 FIRST_SEEN = "version_first_seen"  # kind of event
 VERSION_SEEN = "version_first_seen_timestamp"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from monitor.core.measurement import Detail, Measurement, Reason
+from monitor.core.measurement import REMEDY, Detail, Measurement, Reason
 from monitor.core.text import double_quoted
 from monitor.measures.labels import preferred_classes
 from monitor.measures.rows import MeasurementRow, Truth
@@ -46,7 +46,7 @@ def refused(rows: Iterable[MeasurementRow], classes: tuple[str, ...]) -> list[Me
     """Rows without their values: labels come for predictions of these classes only."""
     named = ", ".join(map(double_quoted, classes))
     because = f"labels come for predictions of {named} and hardly for others: they are compared with all"
-    detail = Detail(("because", "write"), ((because, f"[models.labels] only_for = [{named}]"),))
+    detail = Detail(REMEDY, ((because, f"[models.labels] only_for = [{named}]"),))
 
     def absent(row: MeasurementRow) -> MeasurementRow:
         n = row.measurement.n
