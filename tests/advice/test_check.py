@@ -91,6 +91,7 @@ def test_json_holds_faults_warnings_and_figures(bench: Bench) -> None:
         "rows": 2_400,
         "rows_are_more": False,
         "labels": 2_400,
+        "oldest": "2024-03-01T00:00:00Z",
         "newest": "2024-03-10T23:54:00Z",
         "series": {},
         "max_series": 2_000,
