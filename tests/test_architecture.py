@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent / "monitor"
 TREES = {
     path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))
 }
-PURE = {"sentences", "core", "states", "records", "windows", "measures"}
+PURE = {"sentences", "evidence", "core", "states", "records", "windows", "measures"}
 SPEAKS_SQL = {"sources", "store", "demo"}
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
 SQL = {

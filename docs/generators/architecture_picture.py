@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import wrap
 
 CODE = Path(__file__).parents[2] / "monitor"
-PURE = {"alerts", "measures", "windows", "records", "states", "core"}  # no SQL, no clock, no log
+PURE = {"alerts", "evidence", "measures", "windows", "records", "states", "core"}  # no SQL, no clock, no log
 _WIDTH, _HEIGHT, _GAP, _ROW = 208, 74, 26, 118  # of a box, between boxes, from row to row: pixels
 _STYLE = (
     "text{font-family:sans-serif;fill:#1f2933}.name{font-size:15px;font-weight:600}.line{font-size:11px}"

@@ -1,0 +1,83 @@
+"""The days before, as arrays: what is learned from them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.core.typing import Bools, Floats, Ints
+from monitor.evidence.days import DayRow
+from monitor.evidence.expected import LearnedDays
+from monitor.evidence.watched import Watch
+
+_BELIEVED = 0.1  # of the smallest size that is told: no smaller deviation of days is believed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Before:
+    """Rows of days, one below the other: arrays of shape (days, …).
+
+    Parameters
+    ----------
+    usable
+        of each subject: days that are learned from: no change stood on them, and none was taken for what is
+        expected after them.
+    """
+
+    days: Ints
+    values: Floats
+    learned: Floats
+    samples: Floats
+    hits: Ints
+    trials: Ints
+    usable: Bools
+
+    @classmethod
+    def of(cls, watch: Watch, rows: Sequence[DayRow]) -> "Before":
+        """Arrays of rows, oldest first."""
+        days = np.asarray([row.day for row in rows], dtype=np.int64)
+        series, faults = len(watch.series), len(watch.faults)
+        return cls(
+            days,
+            _stack([row.values for row in rows], series, np.float64),
+            _stack([row.learned for row in rows], series, np.float64),
+            _stack([row.samples for row in rows], watch.samples, np.float64),
+            _stack([row.hits for row in rows], faults, np.int64),
+            _stack([row.trials for row in rows], faults, np.int64),
+            _usable(days, rows, len(watch.subjects)),
+        )
+
+    def of_series(self, watch: Watch) -> LearnedDays:
+        """What is learned of the series."""
+        return LearnedDays(
+            self.days,
+            np.where(self.usable[:, watch.subject], self.learned, np.nan),
+            self.samples[:, watch.sample],
+            watch.kind,
+            watch.sampled,
+            _BELIEVED * watch.floor,
+        )
+
+    def lag(self, day: int, days: int) -> Floats:
+        """Values so many days before a day; NaN where there are none."""
+        at = np.flatnonzero(self.days == day - days)
+        return self.values[at[0]] if len(at) else np.full(self.values.shape[1], np.nan)
+
+
+def _usable(days: Ints, rows: Sequence[DayRow], subjects: int) -> Bools:
+    usable = np.ones((len(rows), subjects), dtype=np.bool_)
+    if not rows:
+        return usable
+    restart = rows[-1].restart
+    usable &= days[:, None] >= restart
+    for at, row in enumerate(rows):
+        first = np.where(row.since > restart, row.since, row.day + 1)
+        if (first <= row.day).any():
+            usable[: at + 1] &= days[: at + 1, None] < first
+    return usable
+
+
+def _stack(arrays: Sequence[NDArray[Any]], width: int, kind: Any) -> NDArray[Any]:
+    return np.stack(arrays).astype(kind) if arrays else np.empty((0, width), dtype=kind)

@@ -1,0 +1,115 @@
+"""Cells of a number: level, spread, skew and shape of a day's counts, in units of usual days."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from monitor.core.typing import Counts, Floats, Ints
+
+COARSE = 20  # cells of equal mass, of which the shape is taken
+_SMOOTHED = 0.01  # share of the mass that is spread over all cells: no cell is impossible
+_CLIP = 0.02  # of the mid-ranks: one far value is not more than the outermost 2 %
+_FLAT = 1e-6  # of the length of a power's part that lower powers do not explain
+_THIN = 0.005  # mass that a coarse cell is taken to have at least
+_POWERS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class UsualCells:
+    """Counts of usual days by cell, and what follows from them.
+
+    With q the shares of the cells and u the normal quantile of their mid-ranks, b_1, b_2, b_3 are 1, u, u²,
+    u³ made orthonormal under q, but for the first: polynomials that see level, spread and skew [1]_.
+
+    Parameters
+    ----------
+    counts
+        int64, shape (cells,): regular cells, ascending.
+
+    References
+    ----------
+    .. [1] Rayner & Best (1989). Smooth Tests of Goodness of Fit, chapter 4.
+    """
+
+    counts: Ints
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UsualCells) and np.array_equal(self.counts, other.counts)
+
+    def __hash__(self) -> int:
+        return hash(self.counts.tobytes())
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Usual share of each cell: none is 0."""
+        counts = self.counts.astype(np.float64)
+        even = np.full(len(counts), 1.0 / len(counts))
+        total = counts.sum()
+        return even if total == 0 else (1 - _SMOOTHED) * counts / total + _SMOOTHED * even
+
+    @cached_property
+    def bases(self) -> Floats:
+        """b_1, b_2, b_3: float64, shape (powers, cells); fewer powers of few distinct values."""
+        root = np.sqrt(self.shares)
+        return _orthonormal(self._normal_scores, root)[1:] / root
+
+    @cached_property
+    def _normal_scores(self) -> Floats:
+        above = np.cumsum(self.shares)
+        rank = np.clip(above - self.shares / 2, _CLIP, 1 - _CLIP)
+        return np.asarray(scipy.special.ndtri(rank), dtype=np.float64)
+
+    @cached_property
+    def _coarse(self) -> tuple[Ints, Floats, Floats]:
+        """Coarse cell of each cell, the coarse cells' shares, and their orthonormal powers."""
+        rank = np.cumsum(self.shares) - self.shares / 2
+        _, group = np.unique(np.minimum((rank * COARSE).astype(np.int64), COARSE - 1), return_inverse=True)
+        mass = np.bincount(group, self.shares).astype(np.float64)
+        centre: Floats = np.bincount(group, self.shares * self._normal_scores) / mass
+        return group.astype(np.int64), mass, _orthonormal(centre, np.sqrt(mass))
+
+    def statistics(self, counts: Counts) -> tuple[Floats, float]:
+        """Level, spread, skew (as many as there are bases) and shape of a day's counts.
+
+        The first are Σ (p - q)·b_k: 0 of a usual day, with variance 1/n of n independent records. The shape
+        is the cube root of Σ (p - q)²/q on coarse cells, less what these powers explain of it.
+
+        Parameters
+        ----------
+        counts
+            shape (cells,): at least one record.
+        """
+        away = counts / counts.sum() - self.shares
+        group, mass, powers = self._coarse
+        coarse = np.bincount(group, away) / np.sqrt(np.maximum(mass, _THIN))
+        explained = np.asarray([float((power * coarse).sum()) for power in powers])
+        rest = float(np.square(coarse).sum()) - float(np.square(explained).sum())
+        return (self.bases * away).sum(axis=1), float(np.cbrt(max(rest, 0.0)))
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether more than a fifth of the counts lie in the two outer cells, beyond what is told apart."""
+        return bool(5 * (self.counts[0] + self.counts[-1]) > self.counts.sum())
+
+
+def _orthonormal(u: Floats, root: Floats) -> Floats:
+    """Powers 0 to 3 of u, each less what lower ones explain of it, of length 1; those of no length left out.
+
+    Parameters
+    ----------
+    root
+        roots of the weights.
+    """
+    found: list[Floats] = []
+    for power in range(_POWERS + 1):
+        left = root * u**power
+        length = np.sqrt(np.square(left).sum())
+        for _ in range(2):  # twice is enough
+            for known in found:
+                left = left - (known * left).sum() * known
+        rest = np.sqrt(np.square(left).sum())
+        if rest > _FLAT * length:
+            found.append(left / rest)
+    return np.stack(found)

@@ -1,0 +1,210 @@
+"""A day in numbers: what is followed of a part, from its counters."""
+
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import numpy as np
+import scipy
+
+from monitor.core.typing import Ints
+from monitor.evidence.days import DayValues
+from monitor.evidence.making import OF_NUMBERS, REST, versions_of
+from monitor.evidence.sizes import arcsine
+from monitor.evidence.watched import Trait, Watch, WatchGroup
+from monitor.records.counting import TALLY, VOLUME, Counting
+from monitor.states.counters import Counters, Opened
+from monitor.states.grids import EXTRA_CELLS
+from monitor.states.strata import WHOLE, Strata, Stratum
+from monitor.states.views import Sums
+
+FEWEST = 20  # records of a day, below which nothing is judged of them
+_FEW = 10  # of a class
+_Values: TypeAlias = dict[tuple[Trait, int], tuple[float, float]]  # statistic and cell: value and n
+_Hits: TypeAlias = dict[str, tuple[int, int]]
+_NONE = (np.nan, 0.0)
+
+
+def day_values(watch: Watch, counting: Counting, strata: Strata, day: int) -> DayValues:
+    """What is followed, of the counters of one day.
+
+    Parameters
+    ----------
+    strata
+        counters of the part that the watch is of, of the day's panes; without any: a day without rows.
+    day
+        days since 1970-01-01 of the day's date in the model's time zone.
+    """
+    whole = strata.get(WHOLE, Counters.empty(counting.layout(watch.part))).opened()
+    values = np.full(len(watch.series), np.nan)
+    samples = np.zeros(watch.samples)
+    hits, trials = (np.zeros(len(watch.faults), np.int64) for _ in range(2))
+    counted = _Day(watch, counting, whole, strata)
+    found = [counted.of(*subject) for subject in zip(watch.subjects, watch.groups, strict=True)]
+    for at, one in enumerate(watch.series):
+        values[at], samples[one.sample] = found[one.subject][0].get((one.statistic, one.cell), _NONE)
+    for at, fault in enumerate(watch.faults):
+        hits[at], trials[at] = found[fault.subject][1].get(fault.fault, (0, 0))
+    few = samples[watch.sample] < FEWEST if len(values) else np.zeros(0, dtype=bool)
+    always = np.asarray([one.statistic in _ALWAYS for one in watch.series], dtype=bool)
+    return DayValues(
+        day,
+        np.where(few & ~always, np.nan, values).astype(np.float32),
+        samples.astype(np.float32),
+        np.minimum(hits, _LARGEST).astype(np.int32),
+        np.minimum(trials, _LARGEST).astype(np.int32),
+    )
+
+
+_LARGEST = 2**31 - 1
+_ALWAYS = (
+    Trait.RECORDS,
+    Trait.AUC,
+    Trait.LOG_LOSS,
+    Trait.RMSE,
+)  # few are few of their own
+
+
+@dataclass(frozen=True, slots=True)
+class _Day:
+    """The counters of a day, and how they are read."""
+
+    watch: Watch
+    counting: Counting
+    whole: Opened
+    strata: Strata
+
+    def of(self, name: str, group: WatchGroup) -> tuple[_Values, _Hits]:
+        """Values and faults of a subject."""
+        match group:
+            case WatchGroup.RECORDS:
+                records = self._volume()["records"]
+                return {(Trait.RECORDS, REST): (float(np.log(records + 0.5)), float(records))}, {}
+            case WatchGroup.LOG:
+                return {}, self._of_log()
+            case WatchGroup.FEATURE | WatchGroup.SCORE | WatchGroup.PREDICTION:
+                return self._of_output(name)
+            case WatchGroup.LABEL:
+                return self._of_label()
+            case WatchGroup.LABELS:
+                return self._of_labels()
+            case WatchGroup.PERFORMANCE:
+                return self._of_performance(), {}
+            case _:
+                assert_never(group)
+
+    def _volume(self) -> dict[str, int]:
+        return dict(zip(VOLUME, self.whole.block("volume").tolist(), strict=True))
+
+    def _tally(self) -> dict[str, int]:
+        return dict(zip(TALLY, self.whole.block("tally").tolist(), strict=True))
+
+    def _of_log(self) -> _Hits:
+        counted = self._volume()
+        records, repeated = counted["records"], counted["duplicates"]
+        hits = {
+            "duplicates": (repeated, records + repeated),
+            "stale": (counted["stale"], records),
+            "unlogged": (counted["no_logged_at"], records),
+        }
+        if self.watch.late >= 0:
+            delays = self.whole.block("log_delays")
+            n = int(delays.sum())
+            hits |= {"late": (int(delays[self.watch.late :].sum()), n), "future": (int(delays[0]), n)}
+        if self.counting.reading.versioned:
+            known = self.watch.versions
+            new = [self.strata[Stratum(version=one)] for one in versions_of(self.strata) if one not in known]
+            count = sum(int(counters.block("volume")[0]) for counters in new)
+            hits["version"] = (count, max(records, count))
+        return hits
+
+    def _of_output(self, name: str) -> tuple[_Values, _Hits]:
+        counts = self.whole.block(name)
+        n, missing = int(counts.sum()), int(counts[-2])
+        values = _of_values(self.watch, name, counts, Trait.SHARE)
+        values[Trait.MISSING, REST] = (arcsine(missing, n), float(n))
+        hits = {"missing": missing, "invalid": int(counts[-1]), "unseen": int(counts[-3])}
+        return values, {fault: (count, n) for fault, count in hits.items()}
+
+    def _of_label(self) -> tuple[_Values, _Hits]:
+        counts, tally = self.whole.block("label"), self._tally()
+        labelled, invalid = tally["labelled"], tally["invalid"]
+        hits = {"invalid": (invalid, labelled + invalid), "unseen": (int(counts[-3]), labelled)}
+        return _of_values(self.watch, "label", counts, Trait.BASE_RATE), hits
+
+    def _of_labels(self) -> tuple[_Values, _Hits]:
+        tally = self._tally()
+        records, labelled = tally["records"], tally["labelled"]
+        hits = {
+            "early": (tally["early"], labelled),
+            "corrected": (tally["corrections"], labelled),
+            "retracted": (tally["retracted"], records),
+            "stale": (tally["stale"], records),
+        }
+        return {(Trait.COVERAGE, REST): (arcsine(labelled, records), float(records))}, hits
+
+    def _of_performance(self) -> _Values:
+        followed = {one.statistic for one in self.watch.series}
+        values: _Values = {}
+        if Trait.AUC in followed:
+            values[Trait.AUC, REST] = area(*self.whole.block("scores"))
+        if Trait.LOG_LOSS in followed:
+            values[Trait.LOG_LOSS, REST] = _log_loss(self.counting.losses(self.whole))
+        if Trait.ERROR_RATE in followed:
+            counts = self.whole.block("confusion")
+            n, right = int(counts.sum()), int(np.trace(counts[:-1, :-1]))
+            values[Trait.ERROR_RATE, REST] = (arcsine(n - right, n), float(n))
+        if Trait.RMSE in followed:
+            values[Trait.RMSE, REST] = _log_rmse(self.counting.errors(self.whole))
+        return values
+
+
+def _of_values(watch: Watch, name: str, counts: Ints, statistic: Trait) -> _Values:
+    regular = counts[:-EXTRA_CELLS]
+    if name in watch.cells:
+        n = int(regular.sum())
+        if n == 0:
+            return {}
+        powers, shape = watch.cells[name].statistics(regular)
+        values: _Values = {
+            (each, REST): (float(power), float(n)) for each, power in zip(OF_NUMBERS, powers, strict=False)
+        }
+        return values | {(Trait.SHAPE, REST): (shape, float(n))}
+    n = int(regular.sum() + counts[-3])
+    subject = watch.subjects.index(name)
+    cells = [one.cell for one in watch.series if one.subject == subject and one.statistic is statistic]
+    hits = {cell: int(regular[cell]) for cell in cells if cell != REST}
+    hits[REST] = n - sum(hits.values())
+    return {(statistic, cell): (arcsine(hits[cell], n), float(n)) for cell in cells}
+
+
+def area(negative: Ints, positive: Ints) -> tuple[float, float]:
+    """-logit AUC of the scores' cells, and its effective sample size A(1 - A)·min(P, N).
+
+    NaN where there are fewer than 10 of a class. The area is drawn half a pair away from 0 and 1.
+    """
+    positives, negatives = int(positive.sum()), int(negative.sum())
+    if min(positives, negatives) < _FEW:
+        return _NONE
+    below = np.cumsum(negative) - negative
+    won = float((positive * (below + negative / 2)).sum())
+    auc = (won + 0.5) / (positives * negatives + 1.0)
+    return float(-scipy.special.logit(auc)), auc * (1 - auc) * min(positives, negatives)
+
+
+def _log_loss(losses: Sums) -> tuple[float, float]:
+    n = losses.n("log_loss") - losses.out_of_range("log_loss")
+    if n < FEWEST or losses.out_of_range("squared_log_loss"):
+        return _NONE
+    mean, square = float(losses.mean("log_loss")), float(losses.mean("squared_log_loss"))
+    return mean, n / max(square - mean * mean, 1e-6)
+
+
+def _log_rmse(errors: Sums) -> tuple[float, float]:
+    n = errors.n("squared_error")
+    if n < FEWEST or errors.out_of_range("squared_error") or errors.out_of_range("quartic_error"):
+        return _NONE
+    square, fourth = float(errors.mean("squared_error")), float(errors.mean("quartic_error"))
+    if square <= 0:
+        return _NONE
+    variance = max(fourth / square**2 - 1.0, 1e-6)
+    return float(np.log(square) / 2), 4 * n / variance

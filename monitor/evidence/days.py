@@ -1,0 +1,158 @@
+"""Days: what was counted, learned and judged of each, as compact bytes. All that is remembered."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monitor.core.errors import CodecError
+from monitor.core.typing import Singles
+from monitor.evidence.watched import Watch
+
+REMEMBERED = 56  # days
+NEVER = 0  # of days that are counted from 1970: no change stands
+Days32: TypeAlias = NDArray[np.int32]
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DayValues:
+    """What was counted of one day: numbers that are rounded to single precision, as they are kept.
+
+    Parameters
+    ----------
+    day
+        days since 1970-01-01 of the day's date in the model's time zone.
+    values
+        shape (series,); NaN: it has none.
+    samples
+        shape (samples,): effective sample sizes; the sampling variance of a value is 1/n.
+    hits, trials
+        shape (faults,): k records of n.
+    """
+
+    day: int
+    values: Singles
+    samples: Singles
+    hits: Days32
+    trials: Days32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DayRow:
+    """One day, judged. All judgements of later days follow from the rows of 56 days.
+
+    Parameters
+    ----------
+    day, values, samples, hits, trials
+        as in `DayValues`.
+    learned
+        shape (series,): values within 4 standard deviations of what was expected; NaN: not learned from.
+    away
+        shape (series,): value less what was expected; NaN: not judged.
+    surprise
+        shape (series,): standard normal if nothing changed; NaN: not judged.
+    since
+        shape (subjects,): first day of the change that stands; 0: none does.
+    by
+        shape (subjects,): by which series it was found; series + fault: by which fault; -1: none stands.
+    size
+        shape (subjects,): how far that series was away, or which share the fault had.
+    evidence
+        shape (subjects,): with which evidence it was found, as a multiple of what is needed.
+    reset
+        shape (subjects,): evidence is gathered from the days after this one.
+    restart
+        shape (subjects,): the first day that is learned from.
+    """
+
+    day: int
+    values: Singles
+    samples: Singles
+    hits: Days32
+    trials: Days32
+    learned: Singles
+    away: Singles
+    surprise: Singles
+    since: Days32
+    by: Days32
+    size: Singles
+    evidence: Singles
+    reset: Days32
+    restart: Days32
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DayRow) and pack(self) == pack(other)
+
+    def __hash__(self) -> int:
+        return hash(pack(self))
+
+
+History: TypeAlias = Sequence[DayRow]
+"""Rows of one watch, oldest first: at most one a day. Days may lack."""
+
+
+def remembered(history: History, day: int) -> list[DayRow]:
+    """Rows of the 56 days before a day."""
+    return [row for row in history if day - REMEMBERED <= row.day < day]
+
+
+def pack(row: DayRow) -> bytes:
+    """Bytes of a row: the format, the day, and the arrays, compressed. What was learned as it was is 0."""
+    arrays = []
+    for name in _ARRAYS:
+        array = getattr(row, name)
+        bits = array.view(np.int32)
+        arrays.append(bits ^ row.values.view(np.int32) if name == "learned" else bits)
+    head = np.asarray([_FORMAT, row.day], dtype="<i4").tobytes()
+    body = (
+        np.concatenate(arrays).astype("<i4").view(np.uint8).reshape(-1, 4).T.tobytes()
+    )  # byte by byte: smaller
+    return head + zlib.compress(body, 1)
+
+
+def unpack(blob: bytes, watch: Watch) -> DayRow:
+    """Row of its bytes. Exact.
+
+    Raises
+    ------
+    CodecError
+        if the bytes are damaged, of another format, or of another watch.
+    """
+    series, faults, subjects = len(watch.series), len(watch.faults), len(watch.subjects)
+    lengths = [_length(name, series, watch.samples, faults, subjects) for name in _ARRAYS]
+    try:
+        form, day = np.frombuffer(blob[:8], dtype="<i4").tolist()
+        body = np.frombuffer(zlib.decompress(blob[8:]), dtype=np.uint8)
+        bits = np.ascontiguousarray(body.reshape(4, -1).T).view("<i4").ravel().astype(np.int32)
+    except (zlib.error, ValueError) as error:
+        raise CodecError(f"damaged row of a day: {error}") from error
+    if form != _FORMAT or len(bits) != sum(lengths):
+        raise CodecError(
+            f"a row of format {_FORMAT} with {sum(lengths)} numbers expected: got {form} and {len(bits)}"
+        )
+    parts = dict(zip(_ARRAYS, np.split(bits, np.cumsum(lengths)[:-1]), strict=True))
+    parts["learned"] = parts["learned"] ^ parts["values"]
+    arrays: dict[str, Any] = {
+        name: part.view(np.float32) if name in _SINGLES else part for name, part in parts.items()
+    }
+    return DayRow(day, **arrays)
+
+
+_ARRAYS = tuple(field.name for field in fields(DayRow) if field.name != "day")
+_SINGLES = {"values", "samples", "learned", "away", "surprise", "size", "evidence"}
+
+
+def _length(name: str, series: int, samples: int, faults: int, subjects: int) -> int:
+    match name:
+        case "values" | "learned" | "away" | "surprise":
+            return series
+        case "samples":
+            return samples
+        case "hits" | "trials":
+            return faults
+        case _:
+            return subjects

@@ -1,0 +1,92 @@
+"""Faults: how unlikely it is that so many records are what none should be."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from monitor.core.typing import Bools, Floats, Ints
+
+FEWEST = 3  # records
+TWICE = 2.0  # of the largest share of the days before
+_FADES = 0.98  # a day's weight from one day to the next
+_PRIOR = 0.5
+_TERMS = 4_096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Faulty:
+    """What is said of each fault of a day; shape (faults,).
+
+    Parameters
+    ----------
+    rarity
+        chance of so many, or more; 1 where there are fewer than the rules ask for.
+    share
+        of the day; 0 without records.
+    largest
+        expected at most: the largest share of the days before.
+    """
+
+    rarity: Floats
+    share: Floats
+    largest: Floats
+
+
+def faulty(
+    ages: Ints, hits: Ints, trials: Ints, learned: Bools, now: tuple[Ints, Ints], least: Floats
+) -> Faulty:
+    """Judge a day's faults by the days before: the predictive beta-binomial distribution [1]_.
+
+    k of n records are unusual by P(K ≥ k), K beta-binomial with a = ½ + Σ .98^age k, b = ½ + Σ .98^age (n-k).
+    Fewer than 3, less than the smallest share, or less than twice the largest share before are never.
+
+    Parameters
+    ----------
+    ages
+        shape (days,): days ago.
+    hits, trials, learned
+        shape (days, faults): k and n, and which days count.
+    now
+        k and n of the day.
+
+    References
+    ----------
+    .. [1] Gelman et al. (2013). Bayesian Data Analysis, 3rd ed., section 2.4 and exercise 5.16.
+    """
+    k, n = now
+    fades = np.power(_FADES, ages)[:, None] * learned
+    a = _PRIOR + (fades * hits).sum(axis=0)
+    b = _PRIOR + (fades * (trials - hits)).sum(axis=0)
+    shares = np.where(learned & (trials > 0), hits / np.maximum(trials, 1), 0.0)
+    largest = shares.max(axis=0, initial=0.0)
+    share = k / np.maximum(n, 1)
+    known = (learned & (trials > 0)).any(axis=0)
+    odd = known & (k >= FEWEST) & (share >= least) & (share >= TWICE * largest)
+    rarity = np.ones(len(k))
+    for at in np.flatnonzero(odd):
+        rarity[at] = tail(int(k[at]), int(n[at]), float(a[at]), float(b[at]))
+    return Faulty(rarity, share, largest)
+
+
+def tail(k: int, n: int, a: float, b: float) -> float:
+    """P(K ≥ k) of a beta-binomial K; terms beyond 4,096 are bounded by a geometric series.
+
+    >>> round(tail(3, 3, 0.5, 0.5), 4)
+    0.3125
+    """
+    if k <= 0:
+        return 1.0
+    term = np.arange(k, min(n, k + _TERMS) + 1, dtype=np.float64)
+    logs = (
+        scipy.special.betaln(term + a, n - term + b)
+        - scipy.special.betaln(a, b)
+        - np.log(n + 1.0)
+        - scipy.special.betaln(n - term + 1, term + 1)
+    )
+    terms = np.exp(logs)
+    total = float(terms.sum())
+    if term[-1] < n and terms[-2] > 0:
+        ratio = float(terms[-1] / terms[-2])
+        total += float(terms[-1]) * ratio / (1 - ratio) if ratio < 1 else 1.0
+    return min(1.0, total)

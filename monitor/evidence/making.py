@@ -1,0 +1,231 @@
+"""Making a watch: what is followed of a model's part, from how it is counted and the first days' counters."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from monitor.core.clock import DAY, MINUTE, SECOND
+from monitor.core.measurement import Reason
+from monitor.core.typing import Ints
+from monitor.evidence.cells import UsualCells
+from monitor.evidence.watched import (
+    FAULTS,
+    LARGEST_SHARE,
+    SHARES,
+    WITHIN,
+    Followed,
+    Impossible,
+    Trait,
+    Watch,
+    WatchGroup,
+)
+from monitor.measures.statistics.delays import within
+from monitor.records.counting import DELAY_EDGES, Counting
+from monitor.records.pane import Part
+from monitor.records.reading import Task
+from monitor.states.counters import Counters, Opened
+from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
+from monitor.states.strata import OTHER, WHOLE, Strata
+from monitor.states.views import DelayTable
+
+LEVELS = 10  # of a category that are followed each, the most frequent ones
+REST = -1
+USUALLY_MISSING = 0.005  # share of missing values above which they are no fault
+OF_NUMBERS = (Trait.LEVEL, Trait.SPREAD, Trait.SKEW)
+_HARDLY_ANY = 0.001
+_LATER = 4  # times the delay that 95 % stay below: too late
+_AT_ONCE = 0.1  # share of rows logged within a second above which a clock that runs ahead cannot be seen
+_COMING = 0.6  # share of the labels that come that a day waits for
+
+
+def watch_of(counting: Counting, part: Part, pooled: Strata) -> Watch:
+    """What is watched of a part.
+
+    Parameters
+    ----------
+    pooled
+        counters by stratum of the first 28 days that entered; of the reference before there are any.
+    """
+    whole = pooled.get(WHOLE, Counters.empty(counting.layout(part))).opened()
+    made = _Made()
+    if part is Part.RECORDS:
+        _watch_records(made, counting, whole)
+    else:
+        _watch_labels(made, counting, whole)
+    share = dict.fromkeys((True, False), 0)
+    for one in made.faults:
+        share[made.groups[one.subject] in _OF_VALUES] += 1
+    faults = tuple(
+        Impossible(
+            one.subject, one.fault, FAULTS / 2 / share[made.groups[one.subject] in _OF_VALUES], one.least
+        )
+        for one in made.faults
+    )
+    return Watch(
+        part=part,
+        subjects=tuple(made.subjects),
+        groups=tuple(made.groups),
+        series=tuple(made.series),
+        faults=faults,
+        samples=made.samples,
+        cells=made.cells,
+        versions=versions_of(pooled) if part is Part.RECORDS else (),
+        late=_late(counting, whole) if part is Part.RECORDS and counting.reading.logged else -1,
+        counted=counting.stored_as(counting.layout(part)),
+    )
+
+
+def versions_of(strata: Strata) -> tuple[str, ...]:
+    """Versions that have records, by name."""
+    return tuple(sorted({stratum.version for stratum in strata if stratum.version is not None} - {OTHER}))
+
+
+def label_age(delays: DelayTable) -> int | None:
+    """Days after which a day's labels are judged: 60 % of those that come had come. None without any.
+
+    >>> label_age(DelayTable((86_400.0, 200_000.0), np.array([10, 90, 0])))
+    3
+    """
+    delay = within(delays, _COMING, Reason.NO_LABELS)
+    if delay.value is None:
+        return None
+    return max(1, int(np.ceil(delay.value * SECOND / DAY)))
+
+
+_OF_VALUES = (WatchGroup.FEATURE, WatchGroup.SCORE, WatchGroup.PREDICTION)
+
+
+@dataclass(slots=True)
+class _Made:
+    """A watch in the making."""
+
+    subjects: list[str] = field(default_factory=list)
+    groups: list[WatchGroup] = field(default_factory=list)
+    series: list[Followed] = field(default_factory=list)
+    faults: list[Impossible] = field(default_factory=list)
+    cells: dict[str, UsualCells] = field(default_factory=dict)
+    samples: int = 0
+
+    def subject(self, name: str, group: WatchGroup) -> int:
+        """Add a subject."""
+        self.subjects.append(name)
+        self.groups.append(group)
+        return len(self.subjects) - 1
+
+    def follow(self, statistic: Trait, weight: float, cell: int = REST, level: str = "") -> None:
+        """Follow a series of the last subject, with the last sample."""
+        subject = len(self.subjects) - 1
+        self.series.append(Followed(subject, statistic, self.samples - 1, weight, cell, level))
+
+    def fault(self, *names: str, least: float = 0.01) -> None:
+        """Watch faults of the last subject."""
+        self.faults += [Impossible(len(self.subjects) - 1, name, 0.0, least) for name in names]
+
+
+def _watch_records(made: _Made, counting: Counting, whole: Opened) -> None:
+    made.subject("records", WatchGroup.RECORDS)
+    made.samples += 1
+    made.follow(Trait.RECORDS, SHARES[WatchGroup.RECORDS])
+    made.subject("log", WatchGroup.LOG)
+    made.fault("duplicates", "stale")
+    if counting.reading.logged:
+        made.fault("unlogged", "late")
+        delays = whole.block("log_delays")
+        if delays[0] < _AT_ONCE * delays.sum():
+            made.fault("future")
+    if counting.reading.versioned:
+        made.fault("version")
+    features = max(1, len(counting.features))
+    for name, grid in counting.outputs.items():
+        group = WatchGroup.FEATURE if name.startswith("feature:") else WatchGroup(name)
+        share = SHARES[group] / (features if group is WatchGroup.FEATURE else 1)
+        made.subject(name, group)
+        counts = whole.block(name)
+        _watch_values(made, name, grid, counts, share)
+        missing = int(counts[-2])
+        if missing > USUALLY_MISSING * max(1, counts.sum()):
+            made.samples += 1
+            made.follow(Trait.MISSING, share * WITHIN[Trait.MISSING])
+        else:
+            made.fault("missing", least=LARGEST_SHARE)
+        made.fault("invalid")
+        if not isinstance(grid, NumericGrid):
+            made.fault("unseen")
+
+
+def _watch_labels(made: _Made, counting: Counting, whole: Opened) -> None:
+    made.subject("labels", WatchGroup.LABELS)
+    made.samples += 1
+    made.follow(Trait.COVERAGE, SHARES[WatchGroup.LABELS])
+    made.fault("early", "corrected", "retracted", "stale")
+    if counting.label is None:
+        return
+    statistics = list(_performance(counting))
+    made.subject("performance", WatchGroup.PERFORMANCE)
+    for statistic in statistics:
+        made.samples += 1
+        made.follow(statistic, SHARES[WatchGroup.PERFORMANCE] / len(statistics))
+    made.subject("label", WatchGroup.LABEL)
+    counts = whole.block("label")
+    _watch_values(made, "label", counting.label, counts, SHARES[WatchGroup.LABEL], Trait.BASE_RATE)
+    made.fault("invalid")
+    if not isinstance(counting.label, NumericGrid):
+        made.fault("unseen")
+
+
+def _performance(counting: Counting) -> Iterator[Trait]:
+    if counting.reading.task is Task.REGRESSION:
+        yield Trait.RMSE
+        return
+    if counting.scored:
+        yield Trait.AUC
+    if counting.probabilistic or counting.probable:
+        yield Trait.LOG_LOSS
+    if not counting.scored:
+        yield Trait.ERROR_RATE
+
+
+def _watch_values(
+    made: _Made,
+    name: str,
+    grid: Grid,
+    counts: Ints,
+    share: float,
+    statistic: Trait = Trait.SHARE,
+) -> None:
+    """Follow the values of an output, a feature or a label."""
+    made.samples += 1
+    regular = counts[:-EXTRA_CELLS]
+    if isinstance(grid, NumericGrid):
+        if grid.regular > 1:
+            made.cells[name] = UsualCells(regular)
+            known = OF_NUMBERS[: len(made.cells[name].bases)]
+            for each in (*known, Trait.SHAPE):
+                made.follow(each, share * WITHIN[each])
+        return
+    levels = list(_levels(grid.levels, counts))
+    whole = 1.0 if statistic is Trait.BASE_RATE else WITHIN[Trait.SHARE]
+    for cell, level in levels:
+        made.follow(statistic, share * whole / len(levels), cell, level)
+
+
+def _levels(names: tuple[str, ...], counts: Ints) -> Iterator[tuple[int, str]]:
+    """Cells of the most frequent levels, and of the rest; of two that are all, the last one alone."""
+    named = counts[: len(names)]
+    order = np.argsort(-named, kind="stable")[:LEVELS]
+    frequent = [int(at) for at in order if named[at] > 0]
+    total = int(counts[:-EXTRA_CELLS].sum() + counts[-3])
+    rest = total - int(named[frequent].sum())
+    if rest <= _HARDLY_ANY * total and len(frequent) == 2:
+        frequent = [max(frequent)]
+    yield from ((at, names[at]) for at in frequent)
+    if rest > _HARDLY_ANY * total:
+        yield REST, "(rest)"
+
+
+def _late(counting: Counting, whole: Opened) -> int:
+    """First cell of the time from event to log that is too late."""
+    usual = within(counting.log_delays(whole), 0.95, Reason.NO_RECORDS).value or 0.0
+    least = max(_LATER * usual, MINUTE / SECOND)
+    return int(np.searchsorted(DELAY_EDGES, least, side="right")) + 1

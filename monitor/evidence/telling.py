@@ -1,0 +1,246 @@
+"""What is told of each subject of a judged day: plain numbers, or the reason why there are none."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from monitor.core.typing import Floats, Ints
+from monitor.evidence.daily import FEWEST as FEWEST_RECORDS
+from monitor.evidence.days import NEVER
+from monitor.evidence.expected import FEWEST
+from monitor.evidence.judging import MONTH, AlertBudget, Judged
+from monitor.evidence.sizes import floors, index, plain, sizes
+from monitor.evidence.standing import WeighedEvidence
+from monitor.evidence.watched import KINDS, Trait, Watch, WatchGroup
+
+_WEEK = 7
+_BAND = 2.0  # standard deviations
+
+
+class NotJudged(StrEnum):
+    """Why the series of a subject were not judged on a day. Its faults are judged all the same."""
+
+    LEARNING = "learning"
+    TOO_FEW = "too_few"
+    NO_RECORDS = "no_records"
+    UNDEFINED = "undefined"
+    UNUSUAL = "unusual"
+    NOT_FOLLOWED = "not_followed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What is said of a subject on a day. Nothing in it is NaN or infinite.
+
+    Parameters
+    ----------
+    subject, group
+        as in the watch.
+    evidence
+        as a multiple of what an alert needs: above 1 if, and only if, a change stands; then that with which
+        it was found.
+    apparent
+        of the day, without regard to the size: above 1 it is evident, but too small to be told.
+    stands, begins
+        a change stands; it was found on this day.
+    since
+        first day of the change, in days since 1970-01-01; None: none is apparent, nor stands.
+    what
+        statistic or fault that has most of the evidence; None: nothing is judged.
+    level
+        name of the level, of a `share` or `base_rate`.
+    rises
+        the value is larger than expected.
+    value
+        of the day, as people read it: shares between 0 and 1, records, AUC, errors; of level, spread, skew in
+        standard deviations of usual days, 0 being usual; of a shape χ².
+    expected
+        the band of two standard deviations that such a weekday was expected in, in the same unit; of a fault
+        from 0 to the largest share of the days before.
+    size
+        of the change, in the unit of `sizes.sizes`; of a fault its share. Positive.
+    index
+        what it is in the stability index; None of what has none.
+    months
+        by chance so much evidence is found once in so many months, at most; None: nothing is apparent.
+    detectable
+        smallest size that would be found within 7 days; None: not yet known.
+    days
+        learned days.
+    unjudged
+        why the series were not judged; None: some were.
+    """
+
+    subject: str
+    group: WatchGroup
+    evidence: float
+    apparent: float
+    stands: bool
+    begins: bool
+    since: int | None
+    what: str | None
+    level: str
+    rises: bool
+    value: float | None
+    expected: tuple[float, float] | None
+    size: float
+    index: float | None
+    months: float | None
+    detectable: float | None
+    detectable_index: float | None
+    days: int
+    unjudged: NotJudged | None
+
+
+def judgements(
+    watch: Watch, judged: Judged, *, budget: AlertBudget, unusual: bool = False
+) -> list[Judgement]:
+    """What is told of every subject, in the order of the watch."""
+    apparent = _apparent(watch, judged)
+    detectable = _detectable(watch, judged, budget)
+    return [
+        _judgement(
+            watch,
+            judged,
+            subject,
+            apparent,
+            detectable,
+            budget,
+            _unjudged(watch, judged, subject, unusual=unusual),
+        )
+        for subject in range(len(watch.subjects))
+    ]
+
+
+def _judgement(
+    watch: Watch,
+    judged: Judged,
+    subject: int,
+    apparent: tuple[Floats, Ints],
+    detectable: Mapping[int, tuple[float, float | None]],
+    budget: AlertBudget,
+    unjudged: NotJudged | None,
+) -> Judgement:
+    row, series = judged.row, np.flatnonzero(watch.subject == subject)
+    stands = bool(row.since[subject] > NEVER)
+    evidence = float(row.evidence[subject])
+    seen, by = float(apparent[0][subject]), int(row.by[subject] if stands else apparent[1][subject])
+    shown = evidence if stands else seen
+    said = _of_fault(watch, judged, by) if by >= len(watch.series) else _of_series(watch, judged, by)
+    weight = float(watch.subject_weight[subject]) if by < len(watch.series) else _weight_of(watch, by)
+    found = detectable.get(subject)
+    return Judgement(
+        subject=watch.subjects[subject],
+        group=watch.groups[subject],
+        evidence=evidence,
+        apparent=seen,
+        stands=stands,
+        begins=stands and int(row.reset[subject]) == row.day,
+        since=int(row.since[subject]) if stands else (said.since if seen > 1 else None),
+        what=said.what,
+        level=said.level,
+        rises=said.rises,
+        value=said.value,
+        expected=said.expected,
+        size=said.size,
+        index=said.index,
+        months=shown * budget.needed / (MONTH * weight) if shown > 0 and weight > 0 else None,
+        detectable=None if found is None else found[0],
+        detectable_index=None if found is None else found[1],
+        days=int(judged.expectation.days[series].max(initial=0)),
+        unjudged=unjudged,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    since: int | None = None
+    what: str | None = None
+    level: str = ""
+    rises: bool = True
+    value: float | None = None
+    expected: tuple[float, float] | None = None
+    size: float = 0.0
+    index: float | None = None
+
+
+def _of_series(watch: Watch, judged: Judged, at: int) -> _Said:
+    if at < 0:
+        return _Said()
+    one, row = watch.series[at], judged.row
+    if judged.expectation.days[at] < FEWEST:
+        return _Said(what=one.statistic.value, level=one.level)
+    level, deviation = float(judged.expectation.level[at]), float(judged.expectation.deviation[at])
+    side = int(np.argmax(judged.gathered.evidence[:, at]))
+    size, span = float(judged.gathered.size[side, at]), int(judged.gathered.span[side, at])
+    band = sorted(plain(one.statistic, level + sign * _BAND * deviation) for sign in (-1, 1))
+    value = float(row.values[at])
+    worse = one.statistic is Trait.AUC
+    return _Said(
+        since=judged.days[-span],
+        what=one.statistic.value,
+        level=one.level,
+        rises=(side == 0) != worse,
+        value=plain(one.statistic, value) if np.isfinite(value) else None,
+        expected=(band[0], band[1]),
+        size=size,
+        index=index(one.statistic, size),
+    )
+
+
+def _of_fault(watch: Watch, judged: Judged, at: int) -> _Said:
+    fault = at - len(watch.series)
+    share = float(judged.faults.share[fault])
+    return _Said(
+        since=judged.row.day,
+        what=watch.faults[fault].fault,
+        value=share,
+        expected=(0.0, float(judged.faults.largest[fault])),
+        size=share,
+    )
+
+
+def _weight_of(watch: Watch, by: int) -> float:
+    return float(watch.fault_weight[by - len(watch.series)])
+
+
+def _apparent(watch: Watch, judged: Judged) -> tuple[Floats, Ints]:
+    """Evidence of each subject whatever the size, and by what."""
+    whole = judged.weighed.series.sum(axis=0)
+    return WeighedEvidence(judged.weighed.series, whole, judged.weighed.faults).by_subject(watch)
+
+
+def _unjudged(watch: Watch, judged: Judged, subject: int, *, unusual: bool) -> NotJudged | None:
+    series = np.flatnonzero(watch.subject == subject)
+    if not len(series):
+        return NotJudged.NOT_FOLLOWED
+    if unusual:
+        return NotJudged.UNUSUAL
+    if np.isfinite(judged.row.surprise[series]).any():
+        return None
+    if not np.isfinite(judged.row.values[series]).any():
+        n = float(judged.row.samples[watch.sample[series]].max())
+        if n == 0:
+            return NotJudged.NO_RECORDS
+        return NotJudged.TOO_FEW if n < FEWEST_RECORDS else NotJudged.UNDEFINED
+    return NotJudged.LEARNING
+
+
+def _detectable(watch: Watch, judged: Judged, budget: AlertBudget) -> dict[int, tuple[float, float | None]]:
+    """Smallest change of each subject's first series that would be found within 7 days.
+
+    √(2·ln(c/w)/7) standard deviations of independent days, times the slowness; not less than what is told.
+    """
+    found: dict[int, tuple[float, float | None]] = {}
+    told = floors(watch.kind, watch.floor, budget.smallest)
+    need = np.sqrt(2 * np.log(np.maximum(budget.needed / watch.weight, np.e)) / _WEEK)
+    away = need * judged.expectation.deviation * judged.expectation.slowness
+    known = judged.expectation.days >= FEWEST
+    size = sizes(watch.kind, np.where(known, judged.expectation.level, 0.0), np.where(known, away, 0.0))
+    for at in np.flatnonzero(known)[::-1]:
+        statistic = KINDS[watch.kind[at]]
+        smallest = float(max(abs(size[at]), told[at]))
+        found[int(watch.subject[at])] = (smallest, index(statistic, smallest))
+    return found
