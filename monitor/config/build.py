@@ -17,7 +17,7 @@ from monitor.config.resolve import (
     windows_of,
     words_of,
 )
-from monitor.config.rules import rules_of
+from monitor.config.rules import budget_of, rules_of
 from monitor.config.schema import (
     Configuration,
     LabelsTable,
@@ -128,6 +128,7 @@ def _model(model: ModelTable, zone: str, hide: Hide) -> ModelSpec:
         max_series=model.max_series,
         append_only=None if model.labels is None else model.labels.append_only,
         rules=rules_of(model),
+        budget=budget_of(model),
         config=config_content(model, hide),
         config_hash=config_hash(model),
     )

@@ -20,6 +20,7 @@ from monitor.config.values import (
     ByClass,
     ChannelUrl,
     Class,
+    Days,
     Duration,
     Id,
     Keys,
@@ -42,7 +43,7 @@ from monitor.config.values import (
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Dependence, RateMethod
 from monitor.records.reading import Reading, Task
-from monitor.specs.model import ModelSpec, Relation, SourceSpec
+from monitor.specs.model import BudgetSpec, ModelSpec, Relation, SourceSpec
 from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec
 
 DEFAULT_MODEL = ModelSpec(name="", source="", reading=Reading(task=Task.BINARY), predictions=Relation())
@@ -125,6 +126,19 @@ NotifyTable: TypeAlias = Annotated[
         url=Annotated[ChannelUrl, Field(repr=False)],
         models=Annotated[list[Text], AfterValidator(tuple)] | None,
         severity=Annotated[SeverityName, AfterValidator(rules.Severity)],
+    ),
+]
+
+
+BudgetTable: TypeAlias = Annotated[
+    BudgetSpec,
+    Keys(
+        "Budget",
+        "How many false alerts the model may cost.",
+        BudgetSpec,
+        false_alerts=Annotated[float, Field(gt=0, le=30)],
+        smallest=Annotated[float, Field(ge=0, allow_inf_nan=False)],
+        unusual_days=Annotated[list[Days], AfterValidator(tuple)],
     ),
 ]
 
@@ -345,6 +359,7 @@ class ModelTable(BaseModel):
     owner: Text | None = None
     runbook_url: Text | None = None
     alert_labels: dict[Label, str] = {}
+    budget: BudgetTable | None = None
     alerts: list[AlertTable] | None = None
     default_alerts: bool | None = None
     reading: ReadingTable = ReadingTable()

@@ -1,15 +1,17 @@
 """Alerts of a cycle: what its rules read, and which windows are kept for it.
 
 Rules on settled labels judge what is kept: a window when it settles, and its kept revisions, so that the
-evidence of every such verdict stands in the store. All others judge the newest window of each cycle.
+evidence of every such verdict stands in the store. Rules on the evidence of days judge each day once, at the
+moment at which it was due, whichever tick finds it. All others judge the newest window of each cycle.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.lifecycle import Alert, State
 from monitor.alerts.messages import Notice, Recipient, notices
-from monitor.alerts.rounds import Round, advance
+from monitor.alerts.rounds import Round, advance, beside, followed
 from monitor.alerts.rules import ACCEPTED, Acceptance, Rule, Series, read_accepted
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.pipeline.windows.log_rows import NEXT_SETTLING
 from monitor.specs.model import ModelSpec
@@ -31,6 +33,7 @@ def alerted(
     settled: Mapping[str, int],
     rows: Sequence[MeasurementRow],
     kept: Sequence[MeasurementRow],
+    days: Sequence[tuple[int, Sequence[MeasurementRow]]] = (),
     as_of: int,
 ) -> tuple[Round, list[MeasurementRow]]:
     """Judge a model's rules; what is to be kept besides of the windows on which alerts fired or ended.
@@ -47,11 +50,20 @@ def alerted(
         of the newest windows, and figures of the cycle.
     kept
         what this cycle keeps anyhow.
+    days
+        (when it was due, rows) of the days that were judged now.
     """
     if not rules and not standing:
         return Round({}), []
-    judged = _judged(rows, kept, settled)
-    outcome = advance(rules, judged, standing, as_of, accepted=accepted)
+    daily = {rule.name: rule for rule in rules if rule.measure == EVIDENCE}
+    others = [rule for rule in rules if rule.name not in daily]
+    of_days = {series: alert for series, alert in standing.items() if series.rule in daily}
+    of_others = {series: alert for series, alert in standing.items() if series.rule not in daily}
+    outcome = advance(others, _judged(rows, kept, settled), of_others, as_of, accepted=accepted)
+    judged = Round(of_days)
+    for at, evidence in days:
+        judged = followed(judged, advance(daily.values(), evidence, judged.standing, at, accepted=accepted))
+    outcome = beside(outcome, judged)
     return outcome, _cited(outcome, rules, rows, kept)
 
 

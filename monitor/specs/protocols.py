@@ -16,6 +16,7 @@ from monitor.records.reference import Reference
 from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
+    Day,
     Entry,
     Event,
     ModelState,
@@ -137,7 +138,7 @@ class Commit:
         (provenance, rows) appended; a key that is there already is left as it is.
     windows
         states of kept windows, inserted or replaced.
-    events, entries
+    events, entries, days
         appended.
     alerts, dropped
         inserted or replaced; deleted.
@@ -156,6 +157,7 @@ class Commit:
     whole: bool = True
     events: Sequence[Event] = ()
     entries: Sequence[Entry] = ()
+    days: Sequence[Day] = ()
     alerts: Sequence[Alert] = ()
     dropped: Sequence[Alert] = ()
     notices: Sequence[Notice] = ()
@@ -270,6 +272,10 @@ class Store(Protocol):
 
     def entries(self, model: str) -> list[Entry]:
         """What has entered the sequential tests of a model, by comparison, key and start."""
+        ...
+
+    def days(self, model: str, newest: int) -> list[Day]:
+        """The newest days that were judged, so many of each part at most, by due moment, part and start."""
         ...
 
     def alerts(

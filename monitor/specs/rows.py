@@ -153,6 +153,32 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """A part of a day as it was counted at its due moment, and what was known once it had been judged.
+
+    Parameters
+    ----------
+    key
+        hash of what is watched: another key begins anew.
+    part
+        records or labels.
+    start, end
+        of the day; microseconds.
+    due
+        the moment as of which it was counted: a function of the day alone.
+    blob
+        its statistics, see `monitor.evidence`.
+    """
+
+    key: str
+    part: Part
+    start: int
+    end: int
+    due: int
+    blob: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """What happened to a model's history, and by whom. Events are kept for ever.
 

@@ -15,6 +15,7 @@ from monitor.records.pane import PanePart, Part
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
+    Day,
     Entry,
     Event,
     KeptConfiguration,
@@ -145,6 +146,7 @@ class SqlStore:
             states.write_windows(connection, self.run, model, commit.windows)
             events.append(connection, self.run, commit.events)
             entries.append(connection, self.run, model, commit.entries)
+            entries.append_days(connection, self.run, model, commit.days)
             alerts.drop(connection, self.run, model, commit.dropped)
             alerts.write(connection, self.run, model, commit.alerts)
             outbox.write(connection, self.run, model, commit.notices)
@@ -155,6 +157,11 @@ class SqlStore:
         """What has entered the sequential tests of a model, by comparison, key and start."""
         with reading(self.engine) as connection:
             return entries.read(connection, self.run, model)
+
+    def days(self, model: str, newest: int) -> list[Day]:
+        """The newest days that were judged, so many of each part at most, by due moment, part and start."""
+        with reading(self.engine) as connection:
+            return entries.read_days(connection, self.run, model, newest)
 
     def alerts(
         self, model: str | None = None, *, ended: bool = False, as_of: int | None = None

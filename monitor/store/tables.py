@@ -215,6 +215,20 @@ entries = Table(
     comment="what has entered the comparisons that go on: each record once, in the order of event time",
 )
 
+days = Table(
+    "days",
+    METADATA,
+    *_owner(),
+    _key("records or labels", "part"),
+    _time("start", "start of the day"),
+    _time("until", "its end (exclusive)"),
+    _time("due", "as of which it was counted: a function of the day alone"),
+    _key("hash of what is watched: another begins anew", "key"),
+    Column("blob", LargeBinary, nullable=False, comment="statistics of the day, see monitor.evidence"),
+    PrimaryKeyConstraint("run", "model", "part", "start"),
+    comment="days as they were judged against the false-alarm budget: append-only, once and for good",
+)
+
 references = Table(
     "references_",
     METADATA,
