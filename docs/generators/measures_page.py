@@ -99,6 +99,7 @@ _REASONS: Mapping[Reason, str] = {
     Reason.NOT_COUNTED: "the column is missing, slices of this kind do not count it, or the time that it is "
     "compared with was not counted whole",
     Reason.NOT_SETTLED: "it needs a settled window, and there is none yet",
+    Reason.LEARNING: "too few days have been learned to know what to expect",
     Reason.TOO_EARLY: "too few labels are in for a nowcast, or too little is known of how late they are",
     Reason.NOT_CONFIGURED: "it needs a key that is not given (`detect`), or predictions that follow from the "
     "score by one threshold",

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0012"
-down_revision = "0011"
+down_revision = "0010"
 branch_labels = None
 depends_on = None
 
@@ -23,10 +23,13 @@ def upgrade() -> None:
             nullable=False,
             comment="as of which it was counted: a function of the day alone; microseconds UTC",
         ),
+        sa.Column(
+            "age", sa.BigInteger(), nullable=False, comment="of its labels then, in days; 0 of records"
+        ),
         sa.Column("key", sa.Text(), nullable=False, comment="hash of what is watched: another begins anew"),
         sa.Column(
-            "blob", sa.LargeBinary(), nullable=False, comment="statistics of the day, see monitor.evidence"
+            "blob", sa.LargeBinary(), nullable=False, comment="its counters, or statistics: see monitor.evidence"
         ),
-        sa.PrimaryKeyConstraint("run", "model", "part", "start", name="pk_days"),
+        sa.PrimaryKeyConstraint("run", "model", "part", "key", "start", name="pk_days"),
         comment="days as they were judged against the false-alarm budget: append-only, once and for good",
     )

@@ -30,7 +30,6 @@ LOG_STOPS, LABELS_STOP = 36 * HOUR, 8 * DAY  # a batch a night, a batch a week, 
 DELAY = 0.75  # of the horizon: labels later than it are counted nowhere
 MISMATCH = 0.01  # p-value that stays valid however often it is looked at
 KEPT = 7 * DAY  # what comes back within a week is one alert: it fires on until it was clear for so long
-CHANGED = 3 * DAY  # a change is told once; it stands until its days were without evidence for so long
 _MOVED = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(SIZE))
 _FAR_OFF = Condition(above=Limit(1.0, Base.CRITICAL), and_above=Limit(FAR))
 
@@ -193,7 +192,6 @@ def _changes(watched: Watched) -> Iterator[Rule]:
             severity=severity,
             subject=subject,
             window=CUMULATIVE,
-            keep_firing_for=CHANGED,
             unknown_after=KEPT,
             annotations=(("summary", summary), ("action", action)),
         )

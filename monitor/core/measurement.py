@@ -45,6 +45,7 @@ class Reason(StrEnum):
     NOT_COUNTED = "not_counted"
     NOT_SETTLED = "not_settled"
     TOO_EARLY = "too_early"
+    LEARNING = "learning"
     NOT_CONFIGURED = "not_configured"
     SELECTIVE_LABELS = "selective_labels"
 

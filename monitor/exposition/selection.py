@@ -16,7 +16,7 @@ from monitor.exposition.alerts import ExposedAlerts, alerting
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import Exposure, Family, Measure
 from monitor.measures.options import FEATURE
-from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.specs.model import ModelSpec
 
 _Key: TypeAlias = tuple[str, str, str, Truth]
@@ -111,7 +111,7 @@ def group_of(model: ModelSpec, row: MeasurementRow) -> Group | None:
     if row.subject.startswith(FEATURE):
         is_shown = row.of_whole and Exposure.FEATURES in measure.exposed
         window = main_window([window.name for window in model.windows])
-        return Group.FEATURE if is_shown and row.window == window else None
+        return Group.FEATURE if is_shown and row.window in (window, CUMULATIVE) else None
     if row.of_whole:
         return Group.WHOLE if measure.of_whole else None
     wanted = Exposure.STRATA in measure.exposed or row.measure == MAIN[model.reading.task]

@@ -21,6 +21,7 @@ from monitor.pipeline.count import Counted, count_waiting, merely_outdated, over
 from monitor.pipeline.model import Model
 from monitor.pipeline.restoring import read_last
 from monitor.pipeline.sequential.entries import Entered, enter
+from monitor.pipeline.sequential.watched import JudgedDays, judge_days
 from monitor.pipeline.windows.due import Truths, truths
 from monitor.pipeline.windows.log_rows import (
     age_rows,
@@ -101,12 +102,15 @@ class _Settling:
         how labels have come in.
     lacking
         int64, ascending: starts of panes that are not counted.
+    last_as_of
+        of the cycle before; None: there was none.
     """
 
     state: ModelState
     waiting: list[WaitingPane]
     truth: Truths
     lacking: Ints
+    last_as_of: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +127,7 @@ class _Results:
 
     measured: Measured
     entered: Entered
+    judged: JudgedDays
     figures: list[MeasurementRow]
     events: list[Event]
     last: LastCycle
@@ -130,12 +135,12 @@ class _Results:
     @property
     def rows(self) -> list[MeasurementRow]:
         """Current rows."""
-        return [*self.measured.current, *self.entered.rows, *self.figures]
+        return [*self.measured.current, *self.entered.rows, *self.judged.rows, *self.figures]
 
     @property
     def kept(self) -> list[MeasurementRow]:
         """Rows to keep, whatever alerts do."""
-        return [*self.measured.snapshots, *self.entered.kept]
+        return [*self.measured.snapshots, *self.entered.kept, *self.judged.kept]
 
 
 def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, list[MeasurementRow]]:
@@ -251,7 +256,7 @@ def _settling(cycle: _Cycle, changes: Changes, audited: Audited) -> tuple[_Settl
         truth = replace(truth, panes=panes.labelled(as_of, {pane.start for pane in waiting}, late))
     state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
     lacking = panes.lacking(pane.start for pane in waiting)
-    return _Settling(state, waiting, truth, lacking), confirmed
+    return _Settling(state, waiting, truth, lacking, changes.state.as_of), confirmed
 
 
 def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Audited) -> _Results:
@@ -269,6 +274,16 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         shown=cycle.tick.shown,
     )
     entered = enter(model, caches.panes, before.ledgers, state, truth, lacking)
+    judged = judge_days(
+        model,
+        caches.panes,
+        before.watched,
+        state,
+        as_of,
+        last_as_of=settling.last_as_of,
+        uncounted=frozenset(lacking.tolist()).union(pane.start for pane in settling.waiting),
+        accepted=cycle.accepted.values(),
+    )
     seen_first = newly_seen(model, caches.panes.versions, before.first_seen, as_of)
     wrong = differences_wrong(model, audited, as_of)
     last = replace(
@@ -279,6 +294,7 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         first_seen={**before.first_seen, **{event.subject: event.at for event in seen_first}},
         whole_labels=before.whole_labels or bool(wrong),
         ledgers=entered.ledgers,
+        watched=judged.watched,
     )
     oldest_needed = model.oldest_needed(as_of, last.settled_ends, cycle.accepted.values())
     seen = newest_seen(model, caches.panes, state, oldest_needed=oldest_needed)
@@ -291,7 +307,12 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
         *first_seen_rows(last.first_seen),
     ]
     return _Results(
-        measured=measured, entered=entered, figures=figures, events=[*seen_first, *wrong], last=last
+        measured=measured,
+        entered=entered,
+        judged=judged,
+        figures=figures,
+        events=[*seen_first, *wrong],
+        last=last,
     )
 
 
@@ -305,6 +326,7 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
         settled=measured.settled,
         rows=[*measured.watched, *results.rows],
         kept=results.kept,
+        days=results.judged.rounds,
         as_of=tick.as_of,
     )
     is_audit = state.audited_as_of == tick.as_of
@@ -318,6 +340,7 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
         windows=measured.windows,
         events=results.events,
         entries=results.entered.entries,
+        days=results.judged.days,
         alerts=judged.written,
         dropped=judged.dropped,
         notices=noticed(model.spec, judged, tick.recipients, tick.as_of, of_all=tick.of_all),

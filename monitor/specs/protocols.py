@@ -274,8 +274,8 @@ class Store(Protocol):
         """What has entered the sequential tests of a model, by comparison, key and start."""
         ...
 
-    def days(self, model: str, newest: int) -> list[Day]:
-        """The newest days that were judged, so many of each part at most, by due moment, part and start."""
+    def days(self, model: str, part: Part, key: str, newest: int) -> list[Day]:
+        """The newest days of a part that were judged under a key, at most so many, oldest first."""
         ...
 
     def alerts(

@@ -166,8 +166,10 @@ class Day:
         of the day; microseconds.
     due
         the moment as of which it was counted: a function of the day alone.
+    age
+        of its labels then, whole days; 0 of records.
     blob
-        its statistics, see `monitor.evidence`.
+        of the first days their counters (`monitor.records.codec`), else statistics (`monitor.evidence`).
     """
 
     key: str
@@ -175,7 +177,8 @@ class Day:
     start: int
     end: int
     due: int
-    blob: bytes
+    age: int = 0
+    blob: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

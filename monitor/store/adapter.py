@@ -158,10 +158,10 @@ class SqlStore:
         with reading(self.engine) as connection:
             return entries.read(connection, self.run, model)
 
-    def days(self, model: str, newest: int) -> list[Day]:
-        """The newest days that were judged, so many of each part at most, by due moment, part and start."""
+    def days(self, model: str, part: Part, key: str, newest: int) -> list[Day]:
+        """The newest days of a part that were judged under a key, at most so many, oldest first."""
         with reading(self.engine) as connection:
-            return entries.read_days(connection, self.run, model, newest)
+            return entries.read_days(connection, self.run, model, part, key, newest)
 
     def alerts(
         self, model: str | None = None, *, ended: bool = False, as_of: int | None = None

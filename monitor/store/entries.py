@@ -67,6 +67,7 @@ def append_days(connection: Connection, run: str, model: str, judged: Sequence[D
             "start": int(day.start),
             "until": int(day.end),
             "due": int(day.due),
+            "age": int(day.age),
             "key": day.key,
             "blob": day.blob,
         }
@@ -75,15 +76,12 @@ def append_days(connection: Connection, run: str, model: str, judged: Sequence[D
     add(connection, days, rows)
 
 
-def read_days(connection: Connection, run: str, model: str, newest: int) -> list[Day]:
-    """The newest days of each part, at most so many, by due moment, part and start."""
-    found: list[Day] = []
+def read_days(connection: Connection, run: str, model: str, part: Part, key: str, newest: int) -> list[Day]:
+    """The newest days of a part that were judged under a key, at most so many, oldest first."""
+    of = (days.c.run == run, days.c.model == model, days.c.part == part.value, days.c.key == key)
+    chosen = select(days).where(*of).order_by(days.c.start.desc()).limit(newest)
     with understood(f'table days of "{model}"'):
-        for part in Part:
-            chosen = select(days).where(days.c.run == run, days.c.model == model, days.c.part == part.value)
-            rows = connection.execute(chosen.order_by(days.c.start.desc()).limit(newest))
-            found += [_day(row) for row in rows.mappings()]
-    return sorted(found, key=lambda day: (day.due, day.part, day.start))
+        return [_day(row) for row in connection.execute(chosen).mappings()][::-1]
 
 
 def _day(row: RowMapping) -> Day:
@@ -93,5 +91,6 @@ def _day(row: RowMapping) -> Day:
         start=row["start"],
         end=row["until"],
         due=row["due"],
+        age=row["age"],
         blob=bytes(row["blob"]),
     )

@@ -223,9 +223,10 @@ days = Table(
     _time("start", "start of the day"),
     _time("until", "its end (exclusive)"),
     _time("due", "as of which it was counted: a function of the day alone"),
+    _count("age", "of its labels then, in days; 0 of records"),
     _key("hash of what is watched: another begins anew", "key"),
-    Column("blob", LargeBinary, nullable=False, comment="statistics of the day, see monitor.evidence"),
-    PrimaryKeyConstraint("run", "model", "part", "start"),
+    Column("blob", LargeBinary, nullable=False, comment="its counters, or statistics: see monitor.evidence"),
+    PrimaryKeyConstraint("run", "model", "part", "key", "start"),
     comment="days as they were judged against the false-alarm budget: append-only, once and for good",
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monitor.core.clock import DAY, HOUR
+from monitor.core.clock import HOUR
 from monitor.core.typing import Floats, Ints
 from monitor.windows.units import largest_pane, newest_start
 

@@ -4,11 +4,16 @@ from functools import partial
 
 from monitor.measures.catalogue.measure import Exposure, Family, Measure, Unit
 
+CHANGED = (
+    *("what", "level", "way", "value", "expected_low", "expected_high", "size", "since"),
+    *("months", "apparent", "days"),
+)
+"""Columns of the detail of evidence: which statistic or fault has most of it, and what was expected."""
 EVIDENCE, CHANGE, DETECTABLE = "evidence", "change", "detectable_change"
 _SHIRYAEV = "Shiryaev (1963), Theory Probab. Appl. 8:22; Shin, Ramdas & Rinaldo (2023), arXiv:2203.03532"
 _UNITS = (
-    "Of features, score and prediction a stability index; of classes and shares the difference; of counts the "
-    "ratio less 1; of performance the difference of the measure"
+    "Of features, score and prediction a stability index; of classes and shares the difference; of counts "
+    "the ratio less 1; of performance the difference of the measure"
 )
 
 _row = partial(

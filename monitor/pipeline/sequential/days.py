@@ -20,8 +20,9 @@ from monitor.records.pane import Part
 from monitor.specs.reads import counted_ranges
 from monitor.specs.rows import ModelState
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE
+from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.days import days_from, due, label_age, zone_of_days
+from monitor.windows.fold import fold
 
 _EDGES: Floats = np.asarray(DELAY_EDGES)
 
@@ -49,8 +50,8 @@ class DueDay:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """Which days were judged last: where those of records and of labels end, and at which age labels are taken.
+class JudgedUntil:
+    """Which days were judged last: where those of records and of labels end, and the age of labels taken.
 
     None: none was, or the age is not known yet.
     """
@@ -60,7 +61,7 @@ class Judged:
     age: int | None = None
 
 
-def due_days(model: Model, panes: Panes, state: ModelState, judged: Judged, as_of: int) -> list[DueDay]:
+def due_days(model: Model, panes: Panes, state: ModelState, judged: JudgedUntil, as_of: int) -> list[DueDay]:
     """Days that have become due since the last ones that were judged, in the order in which they are judged.
 
     Days that have left the horizon before they were judged never are.
@@ -118,9 +119,9 @@ def _delays(panes: Panes, span: tuple[int, int]) -> Ints:
 
 
 def counts_of(
-    model: Model, panes: Panes, day: DueDay, part: Part, as_of: int, uncounted: frozenset[int]
-) -> Counters:
-    """What a part of a day held at the day's due moment. Cost: none, or a read of the day's rows.
+    model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]
+) -> dict[Stratum, Counters]:
+    """What a part of a day held at its due moment, by stratum. Cost: none, or a read of the day's rows.
 
     Parameters
     ----------
@@ -129,15 +130,17 @@ def counts_of(
     uncounted
         starts of panes that wait, or lack a part.
     """
-    layout = model.counting.layout(part)
     if _shown(model, panes, day, as_of, uncounted):
-        whole = panes.window(part, day.start, day.end, strata=False, kept=False).get(WHOLE)
-        return Counters.empty(layout) if whole is None else whole
+        return _needed(panes.window(day.part, day.start, day.end, kept=False))
     starts = np.arange(day.start, day.end, model.reading.pane, dtype=np.int64)
     ranges = counted_ranges(starts.tolist(), model.reading, day.due)
-    counted = model.source.counted(model.spec, part, ranges, model.counting, panes=starts, as_of=day.due)
-    parts = [pane.strata[WHOLE] for pane in counted.parts if WHOLE in pane.strata]
-    return Counters.merge_all(layout, parts)
+    counted = model.source.counted(model.spec, day.part, ranges, model.counting, panes=starts, as_of=day.due)
+    return _needed(fold(model.counting.layout(day.part), (part.strata for part in counted.parts)))
+
+
+def _needed(strata: Strata) -> dict[Stratum, Counters]:
+    """The whole and the versions."""
+    return {stratum: counters for stratum, counters in strata.items() if stratum.segment is None}
 
 
 def _shown(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> bool:

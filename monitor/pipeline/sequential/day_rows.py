@@ -1,0 +1,96 @@
+"""Rows of judged days: evidence, size of the change, smallest change that would be found, by subject."""
+
+from collections.abc import Iterable, Iterator
+
+from monitor.core.clock import DAY, to_iso
+from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
+from monitor.evidence.expected import FEWEST
+from monitor.evidence.telling import Judgement, Unjudged
+from monitor.evidence.watched import WatchGroup
+from monitor.measures.catalogue.daily import CHANGE, CHANGED, DETECTABLE, EVIDENCE
+from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
+from monitor.records.pane import Part
+
+_SOME = 0.1
+PERFORMANCE = WatchGroup.PERFORMANCE.value
+_REASONS = {
+    Unjudged.LEARNING: Reason.LEARNING,
+    Unjudged.TOO_FEW: Reason.TOO_FEW,
+    Unjudged.NO_RECORDS: Reason.NO_RECORDS,
+    Unjudged.UNDEFINED: Reason.UNDEFINED,
+}
+_MAIN = {Part.RECORDS: "records", Part.LABELS: ""}
+
+
+def watched_as(subject: str) -> str:
+    """Subject of a watch, of that of a row: performance is of the whole, and its rows name no subject."""
+    return subject or PERFORMANCE
+
+
+def learning_rows(part: Part, end: int, days: int) -> Iterator[MeasurementRow]:
+    """That nothing is judged of a part yet."""
+    because = f"learning: {days} of {FEWEST} days"
+    if part is Part.LABELS and not days:
+        because = "learning: the age at which labels are taken is not known yet"
+    detail = Detail(BECAUSE, ((because,),))
+    result = Measurement(value=None, n=days, reason=Reason.LEARNING, detail=detail)
+    yield _row(EVIDENCE, _MAIN[part], end, result)
+
+
+def rows_of(end: int, told: Iterable[Judgement], *, n: int) -> Iterator[MeasurementRow]:
+    """What is said of a day's subjects.
+
+    Parameters
+    ----------
+    end
+        of the day, microseconds.
+    n
+        its records.
+    """
+    for one in told:
+        subject = "" if one.subject == PERFORMANCE else one.subject
+        reason = None if one.unjudged is None else _REASONS.get(one.unjudged)
+        judged = reason is None or one.evidence > 0  # faults are judged whatever the series
+        yield _row(EVIDENCE, subject, end, _result(one.evidence if judged else None, n, reason, _detail(one)))
+        size = one.size if one.index is None else one.index
+        yield _row(CHANGE, subject, end, _result(size if judged and one.what else None, n, reason))
+        if one.detectable is not None:
+            smallest = one.detectable if one.detectable_index is None else one.detectable_index
+            yield _row(DETECTABLE, subject, end, _result(smallest, n, None))
+
+
+def with_evidence(rows: Iterable[MeasurementRow]) -> list[MeasurementRow]:
+    """Rows of the subjects that have a tenth of the evidence that an alert needs."""
+    rows = list(rows)
+    moved = {
+        row.subject for row in rows if row.measure == EVIDENCE and (row.measurement.value or 0.0) >= _SOME
+    }
+    return [row for row in rows if row.subject in moved]
+
+
+def _result(value: float | None, n: int, reason: Reason | None, detail: Detail | None = None) -> Measurement:
+    absent = None if value is not None else reason or Reason.UNDEFINED
+    return Measurement(value=value, n=n, reason=absent, detail=detail)
+
+
+def _detail(one: Judgement) -> Detail:
+    low, high = (None, None) if one.expected is None else one.expected
+    since = None if one.since is None else to_iso(one.since * DAY)[:10]
+    size = one.size if one.index is None else one.index
+    way = "rises" if one.rises else "falls"
+    what = one.what or ""
+    told = (what, one.level, way, one.value, low, high, size, since, one.months, one.apparent, one.days)
+    return Detail(CHANGED, (told,))
+
+
+def _row(measure: str, subject: str, end: int, result: Measurement) -> MeasurementRow:
+    return MeasurementRow(
+        window=CUMULATIVE,
+        window_end=end,
+        truth=Truth.NONE,
+        version=None,
+        segment=None,
+        measure=measure,
+        subject=subject,
+        measurement=result,
+    )
