@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
 from monitor.evidence.expected import FEWEST
-from monitor.evidence.telling import Judgement, Unjudged
+from monitor.evidence.telling import Judgement, NotJudged
 from monitor.evidence.watched import WatchGroup
 from monitor.measures.catalogue.daily import CHANGE, CHANGED, DETECTABLE, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
@@ -14,10 +14,10 @@ from monitor.records.pane import Part
 _SOME = 0.1
 PERFORMANCE = WatchGroup.PERFORMANCE.value
 _REASONS = {
-    Unjudged.LEARNING: Reason.LEARNING,
-    Unjudged.TOO_FEW: Reason.TOO_FEW,
-    Unjudged.NO_RECORDS: Reason.NO_RECORDS,
-    Unjudged.UNDEFINED: Reason.UNDEFINED,
+    NotJudged.LEARNING: Reason.LEARNING,
+    NotJudged.TOO_FEW: Reason.TOO_FEW,
+    NotJudged.NO_RECORDS: Reason.NO_RECORDS,
+    NotJudged.UNDEFINED: Reason.UNDEFINED,
 }
 _MAIN = {Part.RECORDS: "records", Part.LABELS: ""}
 
