@@ -175,6 +175,13 @@ _TITLES: Mapping[Family, tuple[str, str]] = {
         "Volume",
         "How many records there are, and what was odd about their rows.",
     ),
+    Family.DAILY: (
+        "Days against what was expected of them",
+        (
+            "What the default alerts judge: each day once, against the 56 days before it, within the budget of "
+            "false alerts ([how](alerts.md))."
+        ),
+    ),
     Family.LOG: (
         "The log as a whole",
         "What no window has, counted by the daily audit within two horizons.",

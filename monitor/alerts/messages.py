@@ -13,6 +13,7 @@ from monitor.alerts.verdicts import excess
 from monitor.core.clock import SECOND, to_iso
 from monitor.core.text import duration, readable
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import Truth
 
 _NAMED = 4  # alerts of one rule that the first line names
@@ -26,6 +27,7 @@ _ENDED = {
     Ended.ACCEPTED: "expected: somebody has accepted the change",
     Ended.REMOVED: "no longer judged: its rule was removed from the configuration",
 }
+_NO_NEWS = "no longer news: its days are as expected again, or 28 days have passed and they are what is expected"
 _LABELS = {
     Truth.SETTLED: "settled labels",
     Truth.PROVISIONAL: "provisional labels",
@@ -207,7 +209,8 @@ def _first_line(rule: Rule | None, kind: NoticeKind, group: Sequence[Alert]) -> 
     more = f"; and {len(group) - 1} more: {', '.join(others)}" if others else ""
     if kind is NoticeKind.FIRING:
         return f"{breach}{more}."
-    reasons = dict.fromkeys(_ENDED[alert.ended] for alert in group if alert.ended is not None)
+    ended = _ENDED if rule is None or rule.measure != EVIDENCE else {**_ENDED, Ended.CLEARED: _NO_NEWS}
+    reasons = dict.fromkeys(ended[alert.ended] for alert in group if alert.ended is not None)
     now = f" Now {figures(rule, first.verdict)}." if _is_back(first) else ""
     return f"Ended, {'; '.join(reasons)}.{now} It was: {breach}{more}."
 

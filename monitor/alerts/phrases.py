@@ -23,6 +23,7 @@ from monitor.measures.worded import (
     value_of,
     with_minus,
 )
+from monitor.sentences.changed import changed, is_change
 
 Cell = float | str | None
 
@@ -51,6 +52,8 @@ def figures(rule: Rule | None, verdict: Verdict) -> str:
     if rule is None:
         limit = "" if verdict.limit is None else f", limit {worded(None, verdict.limit)}"
         return worded(None, verdict.value) + limit
+    if verdict.cause is not None and is_change(verdict.cause):
+        return changed(verdict.cause, verdict.window_end)
     if rule.features == "share":
         return "; ".join([_counted(rule, verdict), *_largest_feature(rule, verdict.cause)])
     interval = interval_in_words(rule, verdict)
@@ -141,7 +144,7 @@ def described(rule: Rule) -> str:
 def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
     """Lines on the cause of the largest alert of a group; none where nothing is known."""
     cause = group[0].breach.cause
-    if cause is None or not cause.rows:
+    if cause is None or not cause.rows or is_change(cause):  # the first line says it all
         return
     yield ""
     if cause.columns == FIGURES:

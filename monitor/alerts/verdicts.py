@@ -10,6 +10,7 @@ from monitor.core.measurement import Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import Direction
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.worded import differs
@@ -156,9 +157,12 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         then = _then(whole.get(key), row) if differs(rule.measure, rule.against) else None
         chance = critical[key].value if key in critical and _is_critical(rule.condition) else None
         bases = {Base.ONE: 1.0, Base.CRITICAL: chance, Base.EARLIER: None if then is None else abs(then)}
-        verdict = _verdict(rule, row, bases, accepted.get(series), _cause(row.measurement.detail, cause))
+        expected = accepted.get(series)
+        if expected is not None and rule.measure == EVIDENCE and row.window_end > expected.end:
+            expected = None  # what was accepted is learned from: later evidence is of something else
+        verdict = _verdict(rule, row, bases, expected, _cause(row.measurement.detail, cause))
         verdict = replace(verdict, beside=chance if then is None else then)
-        if rule.window == CUMULATIVE and series in accepted and verdict.outcome is Outcome.BREACH:
+        if rule.window == CUMULATIVE and expected is not None and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
         verdicts[series] = verdict
     return _shares(rule, verdicts, accepted) if rule.features == "share" else verdicts

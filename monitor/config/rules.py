@@ -9,7 +9,7 @@ from monitor.alerts.rules import Base, Bound, Condition, Limit, Rule, Severity
 from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Faults, Loc
 from monitor.config.resolve import classes_of, families_of, probabilities_of, windows_of
-from monitor.config.schema import DEFAULT_RULE, AlertTable, ModelTable
+from monitor.config.schema import DEFAULT_RULE, AlertTable, BudgetTable, ModelTable
 from monitor.measures.against import is_comparable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
@@ -50,7 +50,11 @@ def rules_of(model: ModelTable) -> tuple[Rule, ...]:
 
 def budget_of(model: ModelTable) -> BudgetSpec | None:
     """Budget of false alerts: stated, or the default one beside the default rules."""
-    return BudgetSpec() if model.budget is None and _wants_default_rules(model) else model.budget
+    table = BudgetTable() if model.budget is None and _wants_default_rules(model) else model.budget
+    if table is None:
+        return None
+    days = tuple((first, last) for first, last in table.unusual_days)
+    return BudgetSpec(false_alerts=table.false_alerts, smallest=table.smallest, unusual_days=days)
 
 
 def _wants_default_rules(model: ModelTable) -> bool:

@@ -47,6 +47,7 @@ from monitor.specs.model import BudgetSpec, ModelSpec, Relation, SourceSpec
 from monitor.specs.settings import ChannelSpec, DaemonSpec, HttpSpec, LogSpec
 
 DEFAULT_MODEL = ModelSpec(name="", source="", reading=Reading(task=Task.BINARY), predictions=Relation())
+DEFAULT_BUDGET = BudgetSpec()
 DEFAULT_RULE = rules.Rule(name="", measure="", condition=rules.Condition())
 
 EpochUnit: TypeAlias = Literal["s", "ms", "us"]
@@ -126,19 +127,6 @@ NotifyTable: TypeAlias = Annotated[
         url=Annotated[ChannelUrl, Field(repr=False)],
         models=Annotated[list[Text], AfterValidator(tuple)] | None,
         severity=Annotated[SeverityName, AfterValidator(rules.Severity)],
-    ),
-]
-
-
-BudgetTable: TypeAlias = Annotated[
-    BudgetSpec,
-    Keys(
-        "Budget",
-        "How many false alerts the model may cost.",
-        BudgetSpec,
-        false_alerts=Annotated[float, Field(gt=0, le=30)],
-        smallest=Annotated[float, Field(ge=0, allow_inf_nan=False)],
-        unusual_days=Annotated[list[Days], AfterValidator(tuple)],
     ),
 ]
 
@@ -270,6 +258,16 @@ class Profit(BaseModel):
     model_config = STRICT
 
     matrix: Matrix
+
+
+class BudgetTable(BaseModel):
+    """How many false alerts the model may cost."""
+
+    model_config = STRICT
+
+    false_alerts: Annotated[float, Field(gt=0, le=30)] = DEFAULT_BUDGET.false_alerts
+    smallest: Annotated[float, Field(ge=0, allow_inf_nan=False)] = DEFAULT_BUDGET.smallest
+    unusual_days: list[Days] = []
 
 
 class ReadingTable(BaseModel):
