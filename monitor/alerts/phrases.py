@@ -11,6 +11,7 @@ from monitor.core.measurement import Detail, Interval
 from monitor.core.text import number, readable
 from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import Unit
 from monitor.measures.shift.stability_index import band_of
 from monitor.measures.worded import (
@@ -131,6 +132,8 @@ def described(rule: Rule) -> str:
     >>> described(Rule(name="late", measure="label_age", condition=Condition(above=Limit(3600.0))))
     'label_age: above 1h.'
     """
+    if rule.measure == EVIDENCE:
+        return "the evidence of days, within the budget of false alerts."
     many = rule.features == "share"
     subject = f" of {rule.subject}" if rule.subject and not many else ""
     window = f" of {rule.window}" if rule.window else ""

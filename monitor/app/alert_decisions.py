@@ -12,9 +12,11 @@ from monitor.app.wiring import App
 from monitor.config.judgeable import never_judged
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
+from monitor.measures.catalogue.daily import DAILY, EVIDENCE
 from monitor.measures.rows import MeasurementRow
 from monitor.records.reading import Task
 from monitor.show.alerts import ShownAlert
+from monitor.show.budget import Spent
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import Event
 from monitor.store import LIVE
@@ -78,6 +80,31 @@ def standings(app: App, model: str | None, now: int, as_of: int | None = None) -
         seen = _seen(app.spec(name), rows, seen_by, accepted_then, now=at, as_of=done)
         found.append(standing(replace(seen, past=then is not None)))
     return found
+
+
+def spent(app: App, model: str | None) -> list[Spent]:
+    """Budgets of the configured models, or of one, and what is known of their days."""
+    rows: dict[str, list[MeasurementRow]] = {name: [] for name in app.names(model)}
+    for name, _, row in app.store.current(model, DAILY):
+        rows.get(name, []).append(row)
+    alerts = app.store.alerts(model, ended=True)
+    return [
+        Spent(
+            model=name,
+            budget=app.spec(name).budget,
+            as_of=app.store.state(name).as_of,
+            alerts=[
+                alert for of, alert in alerts if of == name and alert.series.rule in _daily(app.spec(name))
+            ],
+            rows=mine,
+        )
+        for name, mine in rows.items()
+    ]
+
+
+def _daily(spec: ModelSpec) -> set[str]:
+    """Names of the rules that judge days."""
+    return {rule.name for rule in spec.rules if rule.measure == EVIDENCE}
 
 
 def _newest(kept: Iterable[tuple[str, int, MeasurementRow]]) -> list[tuple[str, int, MeasurementRow]]:

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from monitor.core.clock import DAY, to_datetime
+from monitor.core.clock import to_datetime
 from monitor.core.measurement import Detail
 from monitor.core.text import readable
 from monitor.measures.catalogue.daily import CHANGED
@@ -70,7 +70,13 @@ def _now(cells: dict[str, float | str | None], end: int) -> str:
     low, high = cells["expected_low"], cells["expected_high"]
     if not isinstance(value, float | int):
         return what.replace("_", " ")
-    if isinstance(low, float | int) and isinstance(high, float | int) and low == 0 and what in _FAULTS and not level:
+    if (
+        isinstance(low, float | int)
+        and isinstance(high, float | int)
+        and low == 0
+        and what in _FAULTS
+        and not level
+    ):
         usual = f"at most {value_of('missing_rate', high)}" if high else "none"
         return f"{_FAULTS[what].format(value_of('missing_rate', value))}, {usual} on the days before"
     if what in _NUMBERS:

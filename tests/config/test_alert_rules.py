@@ -40,9 +40,7 @@ def test_a_model_without_rules_has_those_that_suit_it(file: File) -> None:
 def test_what_hurts_at_once_is_critical_what_changed_a_warning_levels_are_shown(file: File) -> None:
     found = rules(file, LABELS, REFERENCE, CONTROL).values()
 
-    of = {
-        severity: [rule.name for rule in found if rule.severity is severity] for severity in Severity
-    }
+    of = {severity: [rule.name for rule in found if rule.severity is severity] for severity in Severity}
     assert of[Severity.CRITICAL] == ["log_stopped", "labels_stopped", "performance_changed", "performance"]
     assert of[Severity.WARNING] == ["changed", "performance_nowcast", "control_group", "sample_ratio"]
 

@@ -45,3 +45,4 @@ DAILY_ROWS = (
         source="evidence of 7 days reaches the limit",
     ),
 )
+DAILY = frozenset(row.name for row in DAILY_ROWS)
