@@ -26,7 +26,7 @@ REPLAY = "again"
 PATIENCE = 180.0
 HISTORY = (
     *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
-    *(tables.provenance, tables.events, tables.entries, tables.alerts, tables.outbox),
+    *(tables.provenance, tables.events, tables.entries, tables.days, tables.alerts, tables.outbox),
 )
 OF_ITS_OWN = {"run", "rows_read", "id"}  # a cycle that is begun twice reads less the second time
 OF_DELIVERY = {"written_at", "attempts", "next_at", "delivered_at", "given_up_at", "error"}

@@ -108,4 +108,4 @@ def _chance(cells: dict[str, float | str | None]) -> str:
     if months >= _MILLION:
         return "by chance less than once in a million months"
     rounded = float(f"{months:.2g}")
-    return f"by chance once in {rounded:,.0f} months"
+    return f"by chance once in {rounded:,.0f} month{'' if rounded == 1 else 's'}"

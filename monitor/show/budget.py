@@ -67,10 +67,12 @@ def budget_lines(spent: Spent) -> Iterator[str]:
         yield f"{named(spent.model)}: no budget of false alerts: it states rules of its own"
         return
     lately, rows = spent.lately, spent.evidence
-    stated = (
-        f"{number(spent.budget.false_alerts)} false alerts in 30 days, over {counted(len(rows), 'subject')}"
+    allowed, fired = spent.budget.false_alerts, counted(len(lately), "alert")
+    noun = "false alert" if allowed == 1 else "false alerts"
+    yield (
+        f"{named(spent.model)}: {number(allowed)} {noun} in 30 days, over {counted(len(rows), 'subject')}; "
+        f"{fired} in the last 30 days"
     )
-    yield f"{named(spent.model)}: {stated}; {counted(len(lately), 'alert')} in the last 30 days"
     for alert in lately:
         yield f"  {to_iso(alert.fired_at or 0)[:10]} {alert.series.rule} {_subject(alert.series.subject)}"
     yield aligned(

@@ -1,7 +1,8 @@
 """Days judged against the budget of false alerts: each part of a day once, in the order of their due moments.
 
-The first days of a part are kept as they were counted: of them is made what is watched. All later ones are
-judged by the rows of the days before. So everything follows from the table `days`.
+The first days of a part are kept as they were counted: of them is made what is watched, and of later ones
+where it is made anew. All others are judged by the rows of the days before. So everything follows from the
+table `days`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +10,17 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from zoneinfo import ZoneInfo
 
+import numpy as np
+
 from monitor.alerts.rules import Acceptance
-from monitor.core.clock import to_datetime
+from monitor.core.clock import DAY, to_datetime
 from monitor.evidence.daily import day_values
 from monitor.evidence.days import REMEMBERED, DayRow, DayValues, pack, unpack
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import AlertBudget, Judged, accept, step
 from monitor.evidence.making import watch_of
 from monitor.evidence.telling import judgements
-from monitor.evidence.watched import Watch
+from monitor.evidence.watched import Trait, Watch
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
@@ -31,6 +34,9 @@ from monitor.states.strata import Strata
 from monitor.windows.days import zone_of_days
 from monitor.windows.fold import fold
 
+POOLED = 28  # days of which is made what is watched, once there are so many
+_MOVING = (Trait.LEVEL, Trait.SPREAD)
+_FAR = 1.0  # standard deviations of usual days
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -43,7 +49,9 @@ class Watched:
     days
         those that were judged last, oldest first: as many as are remembered.
     first
-        (day, counters) of the first days, until something is watched.
+        counters of these days, until something is watched.
+    pool
+        the days together of which is made what is watched.
     watch
         None: it is not yet known what.
     history
@@ -53,10 +61,16 @@ class Watched:
     """
 
     days: tuple[Day, ...] = ()
-    first: tuple[tuple[int, Strata], ...] = ()
+    first: tuple[Strata, ...] = ()
+    pool: Day | None = None
     watch: Watch | None = None
     history: tuple[DayRow, ...] = ()
     newest: Judged | None = None
+
+    @property
+    def rows(self) -> list[DayRow]:
+        """Rows of the days, the newest the last."""
+        return [*self.history, *([] if self.newest is None else [self.newest.row])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +136,21 @@ def judge_days(
     age = next((day.age for day in parts.get(Part.LABELS, Watched()).days), None)
     judged = JudgedDays(watched=parts)
     known = JudgedUntil(until.get(Part.RECORDS), until.get(Part.LABELS), age)
+
+    def counts(day: Day | DueDay) -> Strata:
+        return counts_of(model, panes, day, as_of, uncounted)
+
     for due in due_days(model, panes, state, known, as_of):
-        strata = counts_of(model, panes, due, as_of, uncounted)
-        parts[due.part], day = _entered(model, parts[due.part], due, strata, accepted)
-        judged.days.append(day)
+        entered, days = _entered(model, parts[due.part], due, counts(due), accepted)
         if due.at > told_after:
-            rows = _rows(model, due.part, parts[due.part])
+            rows = _rows(model, due.part, entered)
             judged.rounds.append((due.at, rows))
             judged.kept.extend(with_evidence(rows))
+        if due.part is Part.RECORDS and _is_outgrown(entered):
+            entered, renewed = _made(model, entered.days, [counts(day) for day in entered.days], accepted)
+            days = [*days, *renewed]
+        parts[due.part] = entered
+        judged.days.extend(days)
     judged.rows.extend(row for part, one in parts.items() for row in _rows(model, part, one))
     return judged
 
@@ -151,81 +172,109 @@ def _parts(model: Model) -> Sequence[Part]:
 
 
 def _read(model: Model, part: Part) -> Watched:
-    kept = model.store.days(model.name, part, _counted(model, part), FEWEST)
     layout = model.counting.layout(part)
-    watched = Watched()
-    for day in kept:
-        watched = _learned(model, watched, part, day, decode(day.blob, layout))
-    if watched.watch is None or watched.newest is None:
-        return watched
-    days = model.store.days(model.name, part, watched.watch.key, REMEMBERED + 1)
-    if not days:
-        return watched
-    rows = [*watched.history, watched.newest.row, *(unpack(day.blob, watched.watch) for day in days)]
-    return _judged_again(model, watched, [*watched.days, *days], rows)
-
-
-def _judged_again(model: Model, watched: Watched, days: Sequence[Day], rows: Sequence[DayRow]) -> Watched:
-    """The newest day judged once more, by the rows before it: what is said of it is not kept."""
-    watch, budget, last = watched.watch, model.spec.budget, rows[-1]
-    if watch is None or budget is None:
-        return watched
+    pools = model.store.days(model.name, part, _pooled(model, part), 1)
+    if not pools:
+        days = model.store.days(model.name, part, _counted(model, part), FEWEST)
+        return Watched(days=tuple(days), first=tuple(decode(day.blob, layout) for day in days))
+    watch = watch_of(model.counting, part, decode(pools[0].blob, layout))
+    days = model.store.days(model.name, part, watch.key, REMEMBERED + 1)
+    *before, last = (unpack(day.blob, watch) for day in days)
     values = DayValues(last.day, last.values, last.samples, last.hits, last.trials)
-    before = tuple(rows[:-1][-REMEMBERED:])
-    judged = step(watch, before, values, budget=_budget(budget), unusual=_unusual(budget, last.day))
     return Watched(
-        days=tuple(days[-REMEMBERED:]),
+        days=tuple(days),
+        pool=pools[0],
         watch=watch,
-        history=before,
-        newest=replace(judged, row=last),
+        history=tuple(before),
+        newest=replace(_judged(model, watch, before, values), row=last),
     )
 
 
 def _entered(
     model: Model, watched: Watched, due: DueDay, strata: Strata, accepted: Iterable[Acceptance]
-) -> tuple[Watched, Day]:
-    """A part with one day more, and the day as it is kept."""
-    number, budget = _number(model, due.start), model.spec.budget
+) -> tuple[Watched, list[Day]]:
+    """A part with one day more, and what is to be kept."""
     day = Day(
         key=_counted(model, due.part), part=due.part, start=due.start, end=due.end, due=due.due, age=due.age
     )
-    watch, newest = watched.watch, watched.newest
-    if watch is None or newest is None or budget is None:
-        blob = encode([PanePart(due.start, strata)])[0]
-        return _learned(model, watched, due.part, replace(day, blob=blob), strata), replace(day, blob=blob)
-    before = watched.days[-1].due
-    expected = [one.series.subject for one in accepted if before <= one.since < due.due]
-    last = accept(watch, newest.row, [watched_as(subject) for subject in expected])
-    history = (*watched.history, last)[-REMEMBERED:]
-    judged = step(
-        watch,
-        history,
-        day_values(watch, model.counting, strata, number),
-        budget=_budget(budget),
-        unusual=_unusual(budget, number),
-    )
-    day = replace(day, key=watch.key, blob=pack(judged.row))
-    days = (*watched.days, day)[-REMEMBERED:]
-    return Watched(days=days, watch=watch, history=history, newest=judged), day
+    if watched.watch is not None:
+        entered = _after(model, watched, day, strata, accepted)
+        return entered, [entered.days[-1]]
+    day = replace(day, blob=encode([PanePart(due.start, strata)])[0])
+    days, first = (*watched.days, day), (*watched.first, strata)
+    if len(days) < FEWEST:
+        return Watched(days=days, first=first), [day]
+    made, kept = _made(model, days, first, accepted)
+    return made, [day, *kept]
 
 
-def _learned(model: Model, watched: Watched, part: Part, day: Day, strata: Strata) -> Watched:
-    """A part with one of its first days more; with the last of them it is known what is watched."""
-    budget = model.spec.budget
-    first = (*watched.first, (_number(model, day.start), strata))
-    days = (*watched.days, day)
-    if len(first) < FEWEST or budget is None:
-        return Watched(days=days, first=first)
-    watch = watch_of(
-        model.counting, part, fold(model.counting.layout(part), [counted for _, counted in first])
+def _after(
+    model: Model, watched: Watched, day: Day, strata: Strata, accepted: Iterable[Acceptance]
+) -> Watched:
+    """A watched part after one day more."""
+    watch, rows = watched.watch, watched.rows
+    if watch is None:
+        return watched
+    if rows:
+        before = watched.days[-1].due
+        expected = [one.series.subject for one in accepted if before <= one.since < day.due]
+        rows[-1] = accept(watch, rows[-1], [watched_as(subject) for subject in expected])
+    values = day_values(watch, model.counting, strata, _number(model, day.start))
+    newest = _judged(model, watch, rows, values)
+    kept = replace(day, key=watch.key, blob=pack(newest.row))
+    days = (*watched.days, kept)[-REMEMBERED - 1 :]
+    return replace(watched, days=days, history=tuple(rows[-REMEMBERED:]), newest=newest)
+
+
+def _made(
+    model: Model, days: Sequence[Day], counted: Sequence[Strata], accepted: Iterable[Acceptance]
+) -> tuple[Watched, list[Day]]:
+    """What is watched, made of the last days, and these days judged by it once more; what is to be kept."""
+    part, last = days[-1].part, days[-POOLED:]
+    pooled = fold(model.counting.layout(part), counted[-POOLED:])
+    pool = replace(
+        last[-1],
+        key=_pooled(model, part),
+        start=last[0].start,
+        blob=encode([PanePart(last[0].start, pooled)])[0],
     )
-    rows: list[DayRow] = []
-    judged = None
-    for number, counted in first:
-        rows += [] if judged is None else [judged.row]
-        values = day_values(watch, model.counting, counted, number)
-        judged = step(watch, rows, values, budget=_budget(budget), unusual=_unusual(budget, number))
-    return Watched(days=days, watch=watch, history=tuple(rows), newest=judged)
+    watched = Watched(pool=pool, watch=watch_of(model.counting, part, pooled))
+    for day, strata in zip(days, counted, strict=True):
+        watched = _after(model, watched, day, strata, accepted)
+    return watched, [pool, *watched.days]
+
+
+def _is_outgrown(watched: Watched) -> bool:
+    """Whether what is watched is to be made anew: of more days, or as numbers lie beyond its cells.
+
+    Those of a number that lies a standard deviation off, in the mean of 28 days, do not tell its values
+    apart any more: a season has taken it elsewhere.
+    """
+    watch, pool = watched.watch, watched.pool
+    if watch is None or pool is None:
+        return False
+    since = sum(day.start >= pool.end for day in watched.days)
+    if (pool.end - pool.start) // DAY + since < POOLED or since < FEWEST:
+        return False
+    if (pool.end - pool.start) // DAY < POOLED - 1:
+        return True
+    if since < POOLED:
+        return False
+    moving = np.asarray([one.statistic in _MOVING for one in watch.series], dtype=np.bool_)
+    values = np.stack([row.values[moving] for row in watched.rows[-POOLED:]]).astype(np.float64)
+    has = np.isfinite(values)
+    means = np.where(has, values, 0.0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)
+    return bool((np.abs(means) > _FAR).any())
+
+
+def _judged(model: Model, watch: Watch, rows: Sequence[DayRow], values: DayValues) -> Judged:
+    budget = model.spec.budget or BudgetSpec()
+    return step(watch, rows, values, budget=_budget(budget), unusual=_unusual(budget, values.day))
+
+
+def _pooled(model: Model, part: Part) -> str:
+    """Key of the days together of which is made what is watched."""
+    return f"{_counted(model, part)}:pooled"
 
 
 def _counted(model: Model, part: Part) -> str:

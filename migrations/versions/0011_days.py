@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0012"
+revision = "0011"
 down_revision = "0010"
 branch_labels = None
 depends_on = None
@@ -28,7 +28,10 @@ def upgrade() -> None:
         ),
         sa.Column("key", sa.Text(), nullable=False, comment="hash of what is watched: another begins anew"),
         sa.Column(
-            "blob", sa.LargeBinary(), nullable=False, comment="its counters, or statistics: see monitor.evidence"
+            "blob",
+            sa.LargeBinary(),
+            nullable=False,
+            comment="its counters, or statistics: see monitor.evidence",
         ),
         sa.PrimaryKeyConstraint("run", "model", "part", "key", "start", name="pk_days"),
         comment="days as they were judged against the false-alarm budget: append-only, once and for good",
