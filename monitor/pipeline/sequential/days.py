@@ -18,7 +18,7 @@ from monitor.pipeline.panes import Panes
 from monitor.records.counting import DELAY_EDGES
 from monitor.records.pane import Part
 from monitor.specs.reads import counted_ranges
-from monitor.specs.rows import Day, ModelState
+from monitor.specs.rows import ModelState
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.days import days_from, due, label_age, zone_of_days
@@ -119,7 +119,7 @@ def _delays(panes: Panes, span: tuple[int, int]) -> Ints:
 
 
 def counts_of(
-    model: Model, panes: Panes, day: Day | DueDay, as_of: int, uncounted: frozenset[int]
+    model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]
 ) -> dict[Stratum, Counters]:
     """What a part of a day held at its due moment, by stratum. Cost: none, or a read of the day's rows.
 
@@ -143,7 +143,7 @@ def _needed(strata: Strata) -> dict[Stratum, Counters]:
     return {stratum: counters for stratum, counters in strata.items() if stratum.segment is None}
 
 
-def _shown(model: Model, panes: Panes, day: Day | DueDay, as_of: int, uncounted: frozenset[int]) -> bool:
+def _shown(model: Model, panes: Panes, day: DueDay, as_of: int, uncounted: frozenset[int]) -> bool:
     """Whether a day's panes hold what was known when it was due: nothing came later."""
     starts = range(day.start, day.end, model.reading.pane)
     if day.start < model.oldest_pane(as_of):

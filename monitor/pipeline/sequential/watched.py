@@ -1,8 +1,7 @@
 """Days judged against the budget of false alerts: each part of a day once, in the order of their due moments.
 
-The first days of a part are kept as they were counted: of them is made what is watched, and of later ones
-where it is made anew. All others are judged by the rows of the days before. So everything follows from the
-table `days`.
+The first days of a part are kept as they were counted: of them is made what is watched. All are judged by
+the rows of the days before. So everything follows from the table `days`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,17 +9,15 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from zoneinfo import ZoneInfo
 
-import numpy as np
-
 from monitor.alerts.rules import Acceptance
-from monitor.core.clock import DAY, to_datetime
+from monitor.core.clock import to_datetime
 from monitor.evidence.daily import day_values
 from monitor.evidence.days import REMEMBERED, DayRow, DayValues, pack, unpack
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.judging import AlertBudget, Judged, accept, step
 from monitor.evidence.making import watch_of
 from monitor.evidence.telling import judgements
-from monitor.evidence.watched import Trait, Watch
+from monitor.evidence.watched import Watch
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
@@ -34,9 +31,6 @@ from monitor.states.strata import Strata
 from monitor.windows.days import zone_of_days
 from monitor.windows.fold import fold
 
-POOLED = 28  # days of which is made what is watched, once there are so many
-_MOVING = (Trait.LEVEL, Trait.SPREAD)
-_FAR = 1.0  # standard deviations of usual days
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -50,8 +44,6 @@ class Watched:
         those that were judged last, oldest first: as many as are remembered.
     first
         counters of these days, until something is watched.
-    pool
-        the days together of which is made what is watched.
     watch
         None: it is not yet known what.
     history
@@ -62,7 +54,6 @@ class Watched:
 
     days: tuple[Day, ...] = ()
     first: tuple[Strata, ...] = ()
-    pool: Day | None = None
     watch: Watch | None = None
     history: tuple[DayRow, ...] = ()
     newest: Judged | None = None
@@ -137,18 +128,13 @@ def judge_days(
     judged = JudgedDays(watched=parts)
     known = JudgedUntil(until.get(Part.RECORDS), until.get(Part.LABELS), age)
 
-    def counts(day: Day | DueDay) -> Strata:
-        return counts_of(model, panes, day, as_of, uncounted)
-
     for due in due_days(model, panes, state, known, as_of):
-        entered, days = _entered(model, parts[due.part], due, counts(due), accepted)
+        strata = counts_of(model, panes, due, as_of, uncounted)
+        entered, days = _entered(model, parts[due.part], due, strata, accepted)
         if due.at > told_after:
             rows = _rows(model, due.part, entered)
             judged.rounds.append((due.at, rows))
             judged.kept.extend(with_evidence(rows))
-        if due.part is Part.RECORDS and _is_outgrown(entered):
-            entered, renewed = _made(model, entered.days, [counts(day) for day in entered.days], accepted)
-            days = [*days, *renewed]
         parts[due.part] = entered
         judged.days.extend(days)
     judged.rows.extend(row for part, one in parts.items() for row in _rows(model, part, one))
@@ -173,21 +159,16 @@ def _parts(model: Model) -> Sequence[Part]:
 
 def _read(model: Model, part: Part) -> Watched:
     layout = model.counting.layout(part)
-    pools = model.store.days(model.name, part, _pooled(model, part), 1)
-    if not pools:
-        days = model.store.days(model.name, part, _counted(model, part), FEWEST)
-        return Watched(days=tuple(days), first=tuple(decode(day.blob, layout) for day in days))
-    watch = watch_of(model.counting, part, decode(pools[0].blob, layout))
+    first = model.store.days(model.name, part, _counted(model, part), FEWEST)
+    counted = tuple(decode(day.blob, layout) for day in first)
+    if len(first) < FEWEST:
+        return Watched(days=tuple(first), first=counted)
+    watch = watch_of(model.counting, part, fold(layout, counted))
     days = model.store.days(model.name, part, watch.key, REMEMBERED + 1)
     *before, last = (unpack(day.blob, watch) for day in days)
     values = DayValues(last.day, last.values, last.samples, last.hits, last.trials)
-    return Watched(
-        days=tuple(days),
-        pool=pools[0],
-        watch=watch,
-        history=tuple(before),
-        newest=replace(_judged(model, watch, before, values), row=last),
-    )
+    newest = replace(_judged(model, watch, before, values), row=last)
+    return Watched(days=tuple(days), watch=watch, history=tuple(before), newest=newest)
 
 
 def _entered(
@@ -204,8 +185,8 @@ def _entered(
     days, first = (*watched.days, day), (*watched.first, strata)
     if len(days) < FEWEST:
         return Watched(days=days, first=first), [day]
-    made, kept = _made(model, days, first, accepted)
-    return made, [day, *kept]
+    made = _made(model, days, first, accepted)
+    return made, [day, *made.days]
 
 
 def _after(
@@ -228,53 +209,18 @@ def _after(
 
 def _made(
     model: Model, days: Sequence[Day], counted: Sequence[Strata], accepted: Iterable[Acceptance]
-) -> tuple[Watched, list[Day]]:
-    """What is watched, made of the last days, and these days judged by it once more; what is to be kept."""
-    part, last = days[-1].part, days[-POOLED:]
-    pooled = fold(model.counting.layout(part), counted[-POOLED:])
-    pool = replace(
-        last[-1],
-        key=_pooled(model, part),
-        start=last[0].start,
-        blob=encode([PanePart(last[0].start, pooled)])[0],
-    )
-    watched = Watched(pool=pool, watch=watch_of(model.counting, part, pooled))
+) -> Watched:
+    """What is watched, made of the first days, which are then judged one after the other."""
+    part = days[0].part
+    watched = Watched(watch=watch_of(model.counting, part, fold(model.counting.layout(part), counted)))
     for day, strata in zip(days, counted, strict=True):
         watched = _after(model, watched, day, strata, accepted)
-    return watched, [pool, *watched.days]
-
-
-def _is_outgrown(watched: Watched) -> bool:
-    """Whether what is watched is to be made anew: of more days, or as numbers lie beyond its cells.
-
-    Those of a number that lies a standard deviation off, in the mean of 28 days, do not tell its values
-    apart any more: a season has taken it elsewhere.
-    """
-    watch, pool = watched.watch, watched.pool
-    if watch is None or pool is None:
-        return False
-    since = sum(day.start >= pool.end for day in watched.days)
-    if (pool.end - pool.start) // DAY + since < POOLED or since < FEWEST:
-        return False
-    if (pool.end - pool.start) // DAY < POOLED - 1:
-        return True
-    if since < POOLED:
-        return False
-    moving = np.asarray([one.statistic in _MOVING for one in watch.series], dtype=np.bool_)
-    values = np.stack([row.values[moving] for row in watched.rows[-POOLED:]]).astype(np.float64)
-    has = np.isfinite(values)
-    means = np.where(has, values, 0.0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)
-    return bool((np.abs(means) > _FAR).any())
+    return watched
 
 
 def _judged(model: Model, watch: Watch, rows: Sequence[DayRow], values: DayValues) -> Judged:
     budget = model.spec.budget or BudgetSpec()
     return step(watch, rows, values, budget=_budget(budget), unusual=_unusual(budget, values.day))
-
-
-def _pooled(model: Model, part: Part) -> str:
-    """Key of the days together of which is made what is watched."""
-    return f"{_counted(model, part)}:pooled"
 
 
 def _counted(model: Model, part: Part) -> str:
