@@ -28,6 +28,7 @@ from monitor.config.values import (
     Matrix,
     Moment,
     Name,
+    OutsideUrl,
     Positive,
     Range,
     StoreUrl,
@@ -77,6 +78,8 @@ HttpTable: TypeAlias = Annotated[
         tls_certificate=Text | None,
         tls_key=TlsKey,
         secret_file=Text | None,
+        pages=bool | None,
+        url=OutsideUrl | None,
     ),
 ]
 LogTable: TypeAlias = Annotated[
