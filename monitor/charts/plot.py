@@ -1,9 +1,9 @@
 """A chart of marks on two axes, as SVG text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import assert_never
+from typing import Any, TypeAlias
 
 from monitor.charts.marks import Band, Bars, Dots, Mark, Path, Rule, Segment, Steps, Whiskers, Zone
 from monitor.charts.scales import Axis
@@ -44,9 +44,6 @@ def drawn(plot: Plot) -> str:
     tall = _TOP + plot.height + _BOTTOM + (_TITLE if plot.x.title else 0)
     stops = " ".join(_number(100 * plot.x.part(at)) for at in plot.stops)
     head = f'<svg class="plot" width="100%" height="{tall}" role="img" aria-label="{text_of(plot.label)}"'
-    # no text is written within the stretched picture: it would be stretched too
-    flat = [part for mark in plot.marks for part in _stretched(mark, plot)]
-    upright = [part for mark in plot.marks for part in _unstretched(mark, plot)]
     return "".join(
         [
             head,
@@ -55,9 +52,9 @@ def drawn(plot: Plot) -> str:
             *_grid(plot),
             f'<svg class="paths" y="{_TOP}" width="100%" height="{plot.height}" ',
             f'viewBox="0 0 {WIDTH} {plot.height}" preserveAspectRatio="none">',
-            *flat,
+            *_of(_STRETCHED, plot),
             "</svg>",
-            *upright,
+            *_of(_UPRIGHT, plot),
             f'<line class="here" x1="0" x2="0" y1="{_TOP}" y2="{_TOP + plot.height}"/>' if stops else "",
             "</svg>",
         ]
@@ -92,57 +89,69 @@ def _grid(plot: Plot) -> Iterator[str]:
         yield f'<text class="title" x="100%" y="{bottom + 17 + _TITLE}">{title} →</text>'
 
 
-def _stretched(mark: Mark, plot: Plot) -> Iterator[str]:
-    """Parts of a mark that are as wide as the chart: paths."""
-    match mark:
-        case Zone():
-            left, right = (WIDTH * plot.x.part(at) for at in (mark.start, mark.end))
-            box = f'x="{_number(left)}" width="{_number(max(right - left, 1))}"'
-            yield f'<rect class="zone {mark.kind}" {box} y="0" height="{plot.height}"/>'
-        case Band():
-            for run in _runs(mark.points):
-                upper = [_at(plot, x, high) for x, _, high in run]
-                lower = [_at(plot, x, low) for x, low, _ in reversed(run)]
-                yield f'<path class="band {mark.kind}" d="M{"L".join([*upper, *lower])}Z"/>'
-        case Steps():
-            yield from _steps(mark, plot)
-        case Path():
-            lines = ["M" + "L".join(_at(plot, x, y) for x, y in run) for run in _runs(mark.points)]
-            if lines:
-                yield f'<path class="line {mark.kind}" d="{"".join(lines)}"/>'
-        case Bars():
-            for left, right, height in mark.bars:
-                box = _box(plot, left, right, height)
-                yield f'<rect class="bar {mark.kind}" {box}/>'
-        case Segment():
-            line = f"M{_at(plot, *mark.start)}L{_at(plot, *mark.end)}"
-            yield f'<path class="line {mark.kind}" d="{line}"/>'
-        case Dots() | Whiskers() | Rule():
-            return
-        case never:
-            assert_never(never)
+def _zone(mark: Zone, plot: Plot) -> Iterator[str]:
+    left, right = (WIDTH * plot.x.part(at) for at in (mark.start, mark.end))
+    box = f'x="{_number(left)}" width="{_number(max(right - left, 1))}"'
+    yield f'<rect class="zone {mark.kind}" {box} y="0" height="{plot.height}"/>'
 
 
-def _unstretched(mark: Mark, plot: Plot) -> Iterator[str]:
-    """Parts of a mark that keep their shape: dots, upright lines, texts."""
-    match mark:
-        case Dots():
-            look = f"dot {mark.kind}{' hollow' if mark.hollow else ''}"
-            for x, y in mark.points:
-                yield f'<circle class="{look}" cx="{_across(plot, x)}" cy="{_down(plot, y)}" r="{_DOT}"/>'
-        case Whiskers():
-            for x, low, high in mark.points:
-                at = _across(plot, x)
-                ends = f'y1="{_down(plot, low)}" y2="{_down(plot, high)}"'
-                yield f'<line class="whisker {mark.kind}" x1="{at}" x2="{at}" {ends}/>'
-        case Rule():
-            yield from _rule(mark, plot)
-        case Segment() if mark.label:
-            (x0, y0), (x1, y1) = mark.start, mark.end
-            x, y = _across(plot, (x0 + x1) / 2), _down(plot, (y0 + y1) / 2)
-            yield f'<text class="note" x="{x}" dx="6" y="{y}" dy="4">{text_of(mark.label)}</text>'
-        case _:
-            return
+def _band(mark: Band, plot: Plot) -> Iterator[str]:
+    for run in _runs(mark.points):
+        upper = [_at(plot, x, high) for x, _, high in run]
+        lower = [_at(plot, x, low) for x, low, _ in reversed(run)]
+        yield f'<path class="band {mark.kind}" d="M{"L".join([*upper, *lower])}Z"/>'
+
+
+def _path(mark: Path, plot: Plot) -> Iterator[str]:
+    lines = ["M" + "L".join(_at(plot, x, y) for x, y in run) for run in _runs(mark.points)]
+    if lines:
+        yield f'<path class="line {mark.kind}" d="{"".join(lines)}"/>'
+
+
+def _bars(mark: Bars, plot: Plot) -> Iterator[str]:
+    for left, right, height in mark.bars:
+        x, end = (WIDTH * plot.x.part(at) for at in (left, right))
+        top, ground = (plot.height * (1 - plot.y.part(at)) for at in (max(height, 0.0), min(height, 0.0)))
+        size = f'width="{_number(end - x)}" y="{_number(top)}" height="{_number(ground - top)}"'
+        yield f'<rect class="bar {mark.kind}" x="{_number(x)}" {size}/>'
+
+
+def _steps(mark: Steps, plot: Plot) -> Iterator[str]:
+    """Outline of cells, filled down to the low end."""
+    if len(mark.edges) != len(mark.heights) + 1:
+        raise ValueError(f"{len(mark.edges)} edges of {len(mark.heights)} cells: there must be one more")
+    ends = [mark.heights[0], *mark.heights, mark.heights[-1]]
+    corners: list[str] = []
+    for at, edge in enumerate(mark.edges):
+        corners += [_at(plot, edge, ends[at]), _at(plot, edge, ends[at + 1])]
+    outline = "L".join(dict.fromkeys(corners))
+    if mark.filled:
+        first, last = (_at(plot, edge, plot.y.low) for edge in (mark.edges[0], mark.edges[-1]))
+        yield f'<path class="band {mark.kind}" d="M{first}L{outline}L{last}Z"/>'
+    yield f'<path class="line {mark.kind}" d="M{outline}"/>'
+
+
+def _segment(mark: Segment, plot: Plot) -> Iterator[str]:
+    yield f'<path class="line {mark.kind}" d="M{_at(plot, *mark.start)}L{_at(plot, *mark.end)}"/>'
+
+
+def _segment_label(mark: Segment, plot: Plot) -> Iterator[str]:
+    if mark.label:
+        (x0, y0), (x1, y1) = mark.start, mark.end
+        x, y = _across(plot, (x0 + x1) / 2), _down(plot, (y0 + y1) / 2)
+        yield f'<text class="note" x="{x}" dx="6" y="{y}" dy="4">{text_of(mark.label)}</text>'
+
+
+def _dots(mark: Dots, plot: Plot) -> Iterator[str]:
+    look = f"dot {mark.kind}{' hollow' if mark.hollow else ''}"
+    for x, y in mark.points:
+        yield f'<circle class="{look}" cx="{_across(plot, x)}" cy="{_down(plot, y)}" r="{_DOT}"/>'
+
+
+def _whiskers(mark: Whiskers, plot: Plot) -> Iterator[str]:
+    for x, low, high in mark.points:
+        at, ends = _across(plot, x), f'y1="{_down(plot, low)}" y2="{_down(plot, high)}"'
+        yield f'<line class="whisker {mark.kind}" x1="{at}" x2="{at}" {ends}/>'
 
 
 def _rule(mark: Rule, plot: Plot) -> Iterator[str]:
@@ -160,22 +169,32 @@ def _rule(mark: Rule, plot: Plot) -> Iterator[str]:
         yield f'<text class="note{side} {mark.kind}" x="{x}" dx="{room}" y="{_TOP + 10}">{label}</text>'
 
 
-def _steps(mark: Steps, plot: Plot) -> Iterator[str]:
-    """Outline of cells, filled down to the low end."""
-    if len(mark.edges) != len(mark.heights) + 1:
-        raise ValueError(f"{len(mark.edges)} edges of {len(mark.heights)} cells: there must be one more")
-    ends = [mark.heights[0], *mark.heights, mark.heights[-1]]
-    corners = [_at(plot, mark.edges[0], ends[0])]
-    for at, edge in enumerate(mark.edges):
-        corners += [_at(plot, edge, ends[at]), _at(plot, edge, ends[at + 1])]
-    line = "L".join(dict.fromkeys(corners))
-    if mark.filled:
-        first, last = (_at(plot, edge, plot.y.low) for edge in (mark.edges[0], mark.edges[-1]))
-        yield f'<path class="band {mark.kind}" d="M{first}L{line}L{last}Z"/>'
-    yield f'<path class="line {mark.kind}" d="M{line}"/>'
+_Drawing: TypeAlias = Callable[[Any, Plot], Iterator[str]]
+_STRETCHED: dict[type, _Drawing] = {
+    Zone: _zone,
+    Band: _band,
+    Steps: _steps,
+    Path: _path,
+    Bars: _bars,
+    Segment: _segment,
+}  # as wide as the chart: paths
+_UPRIGHT: dict[type, _Drawing] = {
+    Dots: _dots,
+    Whiskers: _whiskers,
+    Rule: _rule,
+    Segment: _segment_label,
+}  # of a shape of their own: dots, upright lines, texts
 
 
-def _runs(points: Sequence[tuple[float, ...] | tuple[float | None, ...]]) -> Iterator[list[tuple[float, ...]]]:
+def _of(drawings: dict[type, _Drawing], plot: Plot) -> Iterator[str]:
+    for mark in plot.marks:
+        if type(mark) in drawings:
+            yield from drawings[type(mark)](mark, plot)
+
+
+def _runs(
+    points: Sequence[tuple[float, ...] | tuple[float | None, ...]],
+) -> Iterator[list[tuple[float, ...]]]:
     """Points without a gap between them."""
     run: list[tuple[float, ...]] = []
     for point in points:
@@ -187,13 +206,6 @@ def _runs(points: Sequence[tuple[float, ...] | tuple[float | None, ...]]) -> Ite
             run = []
     if run:
         yield run
-
-
-def _box(plot: Plot, left: float, right: float, height: float) -> str:
-    x, end = (WIDTH * plot.x.part(at) for at in (left, right))
-    top, ground = (plot.height * (1 - plot.y.part(at)) for at in (max(height, 0.0), min(height, 0.0)))
-    size = f'width="{_number(end - x)}" y="{_number(top)}" height="{_number(ground - top)}"'
-    return f'x="{_number(x)}" {size}'
 
 
 def _at(plot: Plot, x: float, y: float) -> str:

@@ -86,7 +86,7 @@ def linear(
 
 
 def logarithmic(values: Iterable[float], *, title: str = "") -> Axis:
-    """Logarithmic axis from a power of ten to another, ticks at powers of ten; what is not positive is left out.
+    """Logarithmic axis from a power of ten to another, with ticks at some; what is not positive is left out.
 
     >>> [tick.label for tick in logarithmic([0.03, 8.0]).ticks]
     ['0.01', '0.1', '1', '10']

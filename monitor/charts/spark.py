@@ -10,7 +10,7 @@ _WIDE, _TALL, _EDGE = 112, 26, 3
 
 
 def spark(values: Sequence[float | None], label: str, reference: float | None = None) -> str:
-    """How a value went, the last one dotted, and a dotted line at the reference; empty where nothing is known."""
+    """How a value went, a dot at the last one, a dotted line at the reference; empty: nothing is known."""
     known = [value for value in values if value is not None]
     if not known:
         return ""
@@ -25,7 +25,9 @@ def spark(values: Sequence[float | None], label: str, reference: float | None = 
     return _small("spark", [part for mark in marks for part in _of(mark, x, y)], label)
 
 
-def interval(axis: Axis, lower: float, value: float, upper: float, label: str, *, hollow: bool = False) -> str:
+def interval(
+    axis: Axis, lower: float, value: float, upper: float, label: str, *, hollow: bool = False
+) -> str:
     """An interval and its value on an axis that many such pictures share; its ticks are dotted lines."""
     ends = [_across(axis, end) for end in (lower, upper)]
     middle, at = _TALL / 2, _across(axis, value)

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,9 +34,11 @@ def view(path: Path, run_name: str, host: str | None, port: int | None) -> None:
 @click.option("--end", type=MomentType(), help="End of the window, exclusive; default: the newest one.")
 @click.option("--as-of", type=MomentType(), help="What was known then.")
 @click.option("--format", "form", type=click.Choice(["html", "json"]), default="html")
-@click.option("--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="File to write.")
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="File to write."
+)
 @exit_on_error
-def report(path: Path, run_name: str, output: Path, form: str, **asked: str | int | None) -> None:
+def report(path: Path, run_name: str, output: Path, form: str, **asked: Any) -> None:
     """Write a report of a model: one file for people who do not reach the pages; it prints to A4."""
     from monitor.app.pages.reporting import written
     from monitor.app.wiring import opened

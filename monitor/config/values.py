@@ -136,7 +136,7 @@ def _channel_url(value: object) -> object:
 def _outside_url(value: object) -> object:
     if isinstance(value, str) and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", value):
         raise ValueError(
-            f'an address from outside is a scheme and a host, as in "https://monitor.example": got {quoted(value)}'
+            f'an address is a scheme and a host, as in "https://monitor.example": got {quoted(value)}'
         )
     return value.rstrip("/") if isinstance(value, str) else value
 

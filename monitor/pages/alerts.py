@@ -60,7 +60,10 @@ def chosen(data: PageData, asked: Asked, model: str | None) -> list[ShownAlert]:
     standing = data.alerts(model, asked.as_of, ended=False)
     known = {(one.model, one.alert.series, one.alert.since) for one in standing}
     history = data.alerts(model, asked.as_of, ended=True)
-    return [*standing, *(one for one in history if (one.model, one.alert.series, one.alert.since) not in known)]
+    return [
+        *standing,
+        *(one for one in history if (one.model, one.alert.series, one.alert.since) not in known),
+    ]
 
 
 def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:

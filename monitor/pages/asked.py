@@ -12,7 +12,7 @@ from monitor.core.errors import AddressError
 from monitor.measures.rows import MeasurementRow
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Event, Provenance
+from monitor.specs.rows import Drawn, Event, Provenance
 
 Revision = tuple[int, MeasurementRow]
 KEPT = ("run", "as_of")  # parameters that links to other pages keep
@@ -38,21 +38,8 @@ class PageData(Protocol):
         """What is known of one model or of all: what `monitor status` goes by."""
         ...
 
-    def rows(
-        self,
-        model: str,
-        window: str,
-        *,
-        after: int,
-        until: int,
-        measures: Sequence[str] | None = None,
-        subjects: Sequence[str] | None = None,
-        as_of: int | None = None,
-        segment: str = "",
-        version: str = "",
-        details: bool = False,
-    ) -> list[Revision]:
-        """(as of, row) of all kept revisions of a window's ends within (after, until], by end and as of."""
+    def rows(self, model: str, which: Drawn) -> list[Revision]:
+        """(as of, row) of all kept revisions of a window's ends, by end and as of."""
         ...
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
@@ -108,9 +95,7 @@ class Asked:
         value = self.query.get(name, default)
         if value not in allowed and value != default:
             known = listed(allowed)
-            raise AddressError(
-                f"{name} is one of {known}: got {quoted(value)}{did_you_mean(value, allowed)}"
-            )
+            raise AddressError(f"{name} is one of {known}: got {quoted(value)}{did_you_mean(value, allowed)}")
         return value
 
     def moment(self, name: str) -> int | None:
@@ -166,12 +151,14 @@ def found(name: str, names: Sequence[str], what: str) -> str:
     """
     if name not in names:
         there = listed(names[:8]) or "none"
-        raise AddressError(f"there is no {what} {quoted(name)}: there is {there}{did_you_mean(name, names)}", 404)
+        raise AddressError(
+            f"there is no {what} {quoted(name)}: there is {there}{did_you_mean(name, names)}", 404
+        )
     return name
 
 
 def newest(rows: Iterable[Revision]) -> list[Revision]:
-    """Of each end, measure, … the newest revision; nowcasts stand beside the others until these have settled."""
+    """Of each end, measure, … the newest revision; a nowcast stands beside until the window has settled."""
     kept: dict[tuple[object, ...], Revision] = {}
     settled = set()
     for as_of, row in rows:

@@ -72,7 +72,11 @@ def timeline(
     drawn: list[Mark] = [*marks]
     legend: list[Key] = []
     if final:
-        drawn += [Band(band(final)), Path(line(final, window)), Dots(_dots(final) if len(final) < 100 else [])]
+        drawn += [
+            Band(band(final)),
+            Path(line(final, window)),
+            Dots(_dots(final) if len(final) < 100 else []),
+        ]
         kept = f"{measure}, settled" if final[0].row.truth is Truth.SETTLED else measure
         legend.append(Key("line", "main", f"{kept}{_level(final)}"))
     if tail:
@@ -99,7 +103,9 @@ def timeline(
     )
     columns = ("window", measure, "interval", "truth", "n")
     rows = tuple(_row(measure, one, window) for one in series)
-    return Figure(title=title or measure, note=note, plot=plot, legend=tuple(legend), columns=columns, rows=rows)
+    return Figure(
+        title=title or measure, note=note, plot=plot, legend=tuple(legend), columns=columns, rows=rows
+    )
 
 
 def _row(measure: str, one: Reading, window: Window) -> tuple[str, ...]:
@@ -130,6 +136,6 @@ def short(at: float) -> str:
     ('0.25', '50k', '-2000')
     """
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(at) >= 10 * size or (abs(at) >= size and size > 1e3):
+        if abs(at) >= 10 * size or (abs(at) >= size > 1e3):
             return f"{at / size:.10g}{unit}"
     return f"{at:.10g}"

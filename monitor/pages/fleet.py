@@ -16,6 +16,7 @@ from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import Known, capital, named
 from monitor.show.status import verdict_of
 from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window
 
 HALF_A_YEAR = 26  # weeks of a spark line
@@ -85,11 +86,9 @@ def fleet(data: PageData, asked: Asked) -> Fleet:
     rows: dict[Need, list[Row]] = {need: [] for need in Need}
     for one in ranked(map(standing, seen.values())):
         row = fleet_row(data, specs[one.model], seen[one.model], one)
-        if wanted in " ".join((row.model, row.because, row.icon, row.rule)).casefold():
+        if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
             rows[one.need].append(row)
-    groups = tuple(
-        Group(need.value, capital(verdict_of(need)), tuple(of)) for need, of in rows.items() if of
-    )
+    groups = tuple(Group(need.value, capital(verdict_of(need)), tuple(of)) for need, of in rows.items() if of)
     return Fleet(count=len(seen), filter=asked.query.get("q", ""), groups=groups)
 
 
@@ -173,15 +172,15 @@ def _spark(data: PageData, spec: ModelSpec, seen: Seen) -> tuple[float | None, .
         return ()
     window = main_of(spec, seen.window)
     after = seen.as_of - HALF_A_YEAR * _WEEK
-    rows = data.rows(
-        seen.model,
-        seen.window,
+    which = Drawn(
+        window=seen.window,
         after=after,
         until=seen.as_of,
         measures=(seen.main,),
         subjects=("",),
         as_of=seen.as_of,
     )
+    rows = data.rows(seen.model, which)
     values: Sequence[float | None] = [one.value for one in readings(rows, window, seen.main)]
     each = -(-len(values) // 60) or 1  # windows that slide by hours: more points than pixels say nothing
     return tuple(values[::-1][::each][::-1])

@@ -7,8 +7,6 @@ from monitor.alerts.standing import Seen, standing
 from monitor.charts.marks import Mark, Path, Rule
 from monitor.charts.scales import Axis, Tick, linear
 from monitor.core.clock import DAY
-from monitor.core.errors import AddressError
-from monitor.measures.catalogue import BY_NAME
 from monitor.measures.rows import Truth
 from monitor.measures.shift.stability_index import SIZES
 from monitor.measures.worded import bounds_of, surely, value_of
@@ -16,13 +14,14 @@ from monitor.pages.asked import Asked, PageData, Revision, found, newest
 from monitor.pages.figures import Figure, Key, tick_label, timeline
 from monitor.pages.fleet import icon_of, main_of, told
 from monitor.pages.moments import called, day, time_axis
-from monitor.pages.series import REFERENCE, Reading, band, line, of_reference, readings
+from monitor.pages.series import REFERENCE, Reading, line, of_reference, readings
 from monitor.records.reading import Task
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import Section, named
 from monitor.show.alerts import ShownAlert
 from monitor.show.status import verdict_of
 from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window
 
 RANGES = {"90d": 90 * DAY, "180d": 180 * DAY, "1y": 366 * DAY, "all": 0}
@@ -118,12 +117,16 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
     window = main_of(spec, asked.choice("window", [each.name for each in spec.windows], seen.window))
     offered = _offered(spec, seen)
     measure = asked.choice("measure", offered, seen.main)
-    span = asked.choice("range", list(RANGES), "180d" if window.length <= DAY and window.step <= DAY else "all")
+    span = asked.choice(
+        "range", list(RANGES), "180d" if window.length <= DAY and window.step <= DAY else "all"
+    )
     rows = _rows(data, spec, seen, window, measure, span)
     axis = _axis(seen, window, rows)
     alerts = data.alerts(name, asked.as_of, ended=True)
     periods, strip = _periods(data, spec, seen)
-    figures = [] if axis is None else list(_figures(rows, seen, window, axis, measure, _marks(data, seen, axis)))
+    figures = (
+        [] if axis is None else list(_figures(rows, seen, window, axis, measure, _marks(data, seen, axis)))
+    )
     return Overview(
         model=name,
         verdict=verdict_of(one.need),
@@ -140,7 +143,11 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
         strip=strip,
         others=tuple(figures[1:]),
         events=tuple(
-            (day(event.at), event.kind.replace("_", " "), " ".join(filter(None, (event.subject, event.who, event.why))))
+            (
+                day(event.at),
+                event.kind.replace("_", " "),
+                " ".join(filter(None, (event.subject, event.who, event.why))),
+            )
             for event in reversed(data.events(name)[-_MOST_EVENTS:])
             if asked.as_of is None or event.at <= asked.as_of
         ),
@@ -172,12 +179,14 @@ def _rows(
         for measures, subjects in asked
         for row in data.rows(
             spec.name,
-            window.name,
-            after=after,
-            until=until,
-            measures=measures,
-            subjects=subjects,
-            as_of=seen.as_of,
+            Drawn(
+                window=window.name,
+                after=after,
+                until=until,
+                measures=measures,
+                subjects=subjects,
+                as_of=seen.as_of,
+            ),
         )
     ]
 
@@ -187,7 +196,7 @@ def _axis(seen: Seen, window: Window, rows: Sequence[Revision]) -> Axis | None:
     if not rows or seen.as_of is None:
         return None
     start = window.start(min(row.window_end for _, row in rows))
-    return time_axis(start, max(seen.as_of, max(row.window_end for _, row in rows)), window.zone)
+    return time_axis(start, max(seen.as_of, *(row.window_end for _, row in rows)), window.zone)
 
 
 def _figures(
@@ -263,7 +272,10 @@ def _shift(rows: Sequence[Revision], window: Window, axis: Axis) -> Iterator[Fig
             continue
         critical = readings(rows, window, f"{INDEX}_critical", subject)
         limits = [Rule(size, "y", "limit", f"{size:g}") for size in SIZES]
-        title, note = f"Shift of the {subject}", "against the reference; above both lines it is real and large"
+        title, note = (
+            f"Shift of the {subject}",
+            "against the reference; above both lines it is real and large",
+        )
         figure = timeline(INDEX, index, window, axis, height=120, title=title, marks=limits, note=note)
         key = Key("line", "chance", "critical value: exceeded by chance in 5 of 100 windows")
         cells = [value_of(INDEX, one.value) for one in _aligned(index, critical)]
@@ -311,9 +323,10 @@ def _periods(data: PageData, spec: ModelSpec, seen: Seen) -> tuple[tuple[Period,
         ends = [end for end in ends if (ends[0] - end) % max(window.length, window.step) == 0]
     ends = ends[:_MOST_MONTHS]
     names = [seen.main, "records", "coverage", *_CONSTANT, INDEX, f"{INDEX}_critical"]
-    rows = data.rows(
-        spec.name, window.name, after=ends[-1] - 1, until=ends[0], measures=names, as_of=seen.as_of
-    ) if ends else []  # fmt: skip
+    if not ends:
+        return (), None
+    which = Drawn(window=window.name, after=ends[-1] - 1, until=ends[0], measures=names, as_of=seen.as_of)
+    rows = data.rows(spec.name, which)
     by_end: dict[int, list[Revision]] = {end: [] for end in ends}
     for as_of, row in rows:
         by_end.get(row.window_end, []).append((as_of, row))
@@ -342,7 +355,9 @@ def _period(window: Window, end: int, rows: Sequence[Revision], seen: Seen) -> P
     large = {
         name: value
         for name, value in features.items()
-        if value >= SIZES[0] and (limit := limits[name]) is not None and value > (limit.measurement.value or 0.0)
+        if value >= SIZES[0]
+        and (limit := limits[name]) is not None
+        and value > (limit.measurement.value or 0.0)
     }
     most = sorted(large, key=lambda name: -large[name])[:_MOST_FEATURES]
     result = None if main is None else main.measurement
@@ -384,5 +399,3 @@ def _behind(data: PageData, name: str, seen: Seen) -> str:
         return ""
     reference = f" · reference {kept.reference[:16]}" if kept.reference else ""
     return f"monitor {kept.code} · configuration {kept.config[:16]} · grids {kept.grid[:16]}{reference}"
-
-

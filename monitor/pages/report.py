@@ -14,6 +14,7 @@ from monitor.pages.moments import called
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
 from monitor.show.plain import as_json
+from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window
 
 _FAR = 1 << 62
@@ -58,7 +59,7 @@ def report_rows(data: PageData, model: str, window: str | None, end: int | None,
     """Rows of the period of a report, as `monitor show --format json` prints them."""
     asked, of, last = _period(data, model, window, end, as_of)
     moment = Asked((), asked).as_of
-    rows = data.rows(model, of.name, after=last - 1, until=last, as_of=moment, details=True)
+    rows = data.rows(model, Drawn(window=of.name, after=last - 1, until=last, as_of=moment, details=True))
     return as_json([(model, kept, row) for kept, row in newest(rows)])
 
 
@@ -74,11 +75,13 @@ def _period(
     names = [each.name for each in spec.windows]
     name = Asked((), {"window": window} if window else {}).choice("window", names, seen.window)
     of = next(each for each in spec.windows if each.name == name)
-    rows = data.rows(
-        model, name, after=0, until=_FAR if end is None else end, measures=("records",), subjects=("",), as_of=moment
-    )
+    until = _FAR if end is None else end
+    which = Drawn(window=name, after=0, until=until, measures=("records",), subjects=("",), as_of=moment)
+    rows = data.rows(model, which)
     ends = [row.window_end for _, row in rows]
     if not ends or (end is not None and end not in ends):
         given = "" if end is None else f" that ends {to_iso(end)}"
-        raise AddressError(f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}', 404)
+        raise AddressError(
+            f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}', 404
+        )
     return {"as_of": to_iso(moment)}, of, end or max(ends)

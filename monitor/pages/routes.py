@@ -98,7 +98,7 @@ def answer(data: PageData, path: str, query: str) -> Answer:
     try:
         asked, plain = _asked(path, query)
     except AddressError as error:
-        return _fault(data, Asked(()), error)
+        return _fault(data, error)
     try:
         page, given = _found(asked)
         if plain:
@@ -109,7 +109,7 @@ def answer(data: PageData, path: str, query: str) -> Answer:
         if plain:
             text = json_text({"error": str(error)}, indent=1)
             return Answer(f"{text}\n".encode(), _JSON, error.status, PRIVATE)
-        return _fault(data, asked, error)
+        return _fault(data, error)
 
 
 def _asked(path: str, query: str) -> tuple[Asked, bool]:
@@ -130,9 +130,7 @@ def _found(asked: Asked) -> tuple[_Page, tuple[str, ...]]:
         if len(pattern) == len(asked.path) and all(
             want in ("*", part) for want, part in zip(pattern, asked.path, strict=True)
         ):
-            return page, tuple(
-                part for want, part in zip(pattern, asked.path, strict=True) if want == "*"
-            )
+            return page, tuple(part for want, part in zip(pattern, asked.path, strict=True) if want == "*")
     raise AddressError("there is no page at this address", 404)
 
 
@@ -148,7 +146,11 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
     here = asked.here()
     path, _, query = here.partition("?")
     tabs = tuple(
-        Choice(text, asked.link("models", model, *rest), asked.path[2:] == rest or asked.path[2:3] == rest[:1] != ())
+        Choice(
+            text,
+            asked.link("models", model, *rest),
+            asked.path[2:] == rest or asked.path[2:3] == rest[:1] != (),
+        )
         for text, rest in TABS
     )
     return Frame(
@@ -178,7 +180,7 @@ def _zone(data: PageData, model: str) -> str:
     return next(zones, "UTC")
 
 
-def _fault(data: PageData, asked: Asked, error: AddressError) -> Answer:
+def _fault(data: PageData, error: AddressError) -> Answer:
     page: Mapping[str, str] = {"title": _TITLES[error.status], "text": str(error)}
     without = Asked(())  # what is wrong with the address is not asked again
     body = _html(data, without, "fault", page)
@@ -196,5 +198,3 @@ def _asset(path: str) -> Answer:
     if name not in ASSETS or version != assets_hash() or path.count("/") != 3:
         return Answer(b"there is no such file\n", "text/plain; charset=utf-8", 404)
     return Answer(asset(name), ASSETS[name], headers=_FOR_EVER)
-
-

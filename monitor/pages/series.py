@@ -55,9 +55,7 @@ def readings(
     ]
 
 
-def line(
-    series: Sequence[Reading], window: Window, *, gaps: bool = True
-) -> list[tuple[float, float | None]]:
+def line(series: Sequence[Reading], window: Window, *, gaps: bool = True) -> list[tuple[float, float | None]]:
     """Points of a line; a window without a value, or that is not there, is a gap."""
     points: list[tuple[float, float | None]] = []
     step = max(window.step, min((b.end - a.end for a, b in pairwise(series)), default=0))
@@ -77,7 +75,9 @@ def band(series: Sequence[Reading]) -> list[tuple[float, float | None, float | N
     ]
 
 
-def of_reference(rows: Iterable[MeasurementRow], measure: str) -> tuple[float, float | None, float | None] | None:
+def of_reference(
+    rows: Iterable[MeasurementRow], measure: str
+) -> tuple[float, float | None, float | None] | None:
     """Value of the reference and the bounds of its interval, as the newest comparison with it tells them."""
     told = [
         row.measurement.detail

@@ -15,6 +15,7 @@ from monitor.records.pane import PanePart, Part
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
+    Drawn,
     Entry,
     Event,
     KeptConfiguration,
@@ -208,7 +209,7 @@ class SqlStore:
         with reading(self.engine) as connection:
             return snapshots.history(connection, self.run, filters, as_of)
 
-    def drawn(self, model: str, which: drawn.Drawn) -> list[tuple[int, MeasurementRow]]:
+    def drawn(self, model: str, which: Drawn) -> list[tuple[int, MeasurementRow]]:
         """(as of, row) of the kept measurements of one window's ends, by end and as of."""
         with reading(self.engine) as connection:
             return drawn.read(connection, self.run, model, which)

@@ -17,7 +17,7 @@ _MOST = 64
 
 @dataclass(slots=True)
 class KeptPages:
-    """Pages of a store; one that was made already is made anew once a cycle, a decision or a minute has passed."""
+    """Pages of a store: one is made anew once a cycle, a decision or a minute has passed."""
 
     data: StoreData
     _kept: OrderedDict[str, Answer] = field(default_factory=OrderedDict)

@@ -9,8 +9,7 @@ from monitor.app.wiring import App
 from monitor.pages.asked import Revision
 from monitor.show.alerts import ShownAlert
 from monitor.specs.model import ModelSpec
-from monitor.specs.rows import Event, Provenance
-from monitor.store.measurements.drawn import Drawn
+from monitor.specs.rows import Drawn, Event, Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +42,8 @@ class StoreData:
         """What is known of one model or of all."""
         return seen_models(self.app, model, self.clock(), as_of)
 
-    def rows(
-        self,
-        model: str,
-        window: str,
-        *,
-        after: int,
-        until: int,
-        measures: Sequence[str] | None = None,
-        subjects: Sequence[str] | None = None,
-        as_of: int | None = None,
-        segment: str = "",
-        version: str = "",
-        details: bool = False,
-    ) -> list[Revision]:
-        """(as of, row) of all kept revisions of a window's ends within (after, until]."""
-        which = Drawn(
-            window=window,
-            after=after,
-            until=until,
-            measures=measures,
-            subjects=subjects,
-            as_of=as_of,
-            segment=segment,
-            version=version,
-            details=details,
-        )
+    def rows(self, model: str, which: Drawn) -> list[Revision]:
+        """(as of, row) of all kept revisions of a window's ends."""
         return self.app.store.drawn(model, which)
 
     def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
