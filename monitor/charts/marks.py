@@ -26,7 +26,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Outline:
     """Heights of cells: one more edge than heights, ascending."""
 
     edges: Sequence[float]
@@ -61,7 +61,7 @@ class Whiskers:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RuleLine:
     """A straight line at a number of one axis, with a label."""
 
     at: float
@@ -81,7 +81,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Zone:
+class Span:
     """All that lies between two numbers of the x axis."""
 
     start: float
@@ -89,4 +89,4 @@ class Zone:
     kind: Kind = "now"
 
 
-Mark: TypeAlias = Path | Band | Steps | Bars | Dots | Whiskers | Rule | Segment | Zone
+Mark: TypeAlias = Path | Band | Outline | Bars | Dots | Whiskers | RuleLine | Segment | Span

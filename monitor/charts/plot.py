@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, TypeAlias
 
-from monitor.charts.marks import Band, Bars, Dots, Mark, Path, Rule, Segment, Steps, Whiskers, Zone
+from monitor.charts.marks import Band, Bars, Dots, Mark, Outline, Path, RuleLine, Segment, Span, Whiskers
 from monitor.charts.scales import Axis
 from monitor.core.text import readable
 
@@ -89,7 +89,7 @@ def _grid(plot: Plot) -> Iterator[str]:
         yield f'<text class="title" x="100%" y="{bottom + 17 + _TITLE}">{title} →</text>'
 
 
-def _zone(mark: Zone, plot: Plot) -> Iterator[str]:
+def _zone(mark: Span, plot: Plot) -> Iterator[str]:
     left, right = (WIDTH * plot.x.part(at) for at in (mark.start, mark.end))
     box = f'x="{_number(left)}" width="{_number(max(right - left, 1))}"'
     yield f'<rect class="zone {mark.kind}" {box} y="0" height="{plot.height}"/>'
@@ -116,7 +116,7 @@ def _bars(mark: Bars, plot: Plot) -> Iterator[str]:
         yield f'<rect class="bar {mark.kind}" x="{_number(x)}" {size}/>'
 
 
-def _steps(mark: Steps, plot: Plot) -> Iterator[str]:
+def _steps(mark: Outline, plot: Plot) -> Iterator[str]:
     """Outline of cells, filled down to the low end."""
     if len(mark.edges) != len(mark.heights) + 1:
         raise ValueError(f"{len(mark.edges)} edges of {len(mark.heights)} cells: there must be one more")
@@ -154,7 +154,7 @@ def _whiskers(mark: Whiskers, plot: Plot) -> Iterator[str]:
         yield f'<line class="whisker {mark.kind}" x1="{at}" x2="{at}" {ends}/>'
 
 
-def _rule(mark: Rule, plot: Plot) -> Iterator[str]:
+def _rule(mark: RuleLine, plot: Plot) -> Iterator[str]:
     look, label = f"line {mark.kind}", text_of(mark.label)
     if mark.axis == "y":
         y = _down(plot, mark.at)
@@ -171,9 +171,9 @@ def _rule(mark: Rule, plot: Plot) -> Iterator[str]:
 
 _Drawing: TypeAlias = Callable[[Any, Plot], Iterator[str]]
 _STRETCHED: dict[type, _Drawing] = {
-    Zone: _zone,
+    Span: _zone,
     Band: _band,
-    Steps: _steps,
+    Outline: _steps,
     Path: _path,
     Bars: _bars,
     Segment: _segment,
@@ -181,7 +181,7 @@ _STRETCHED: dict[type, _Drawing] = {
 _UPRIGHT: dict[type, _Drawing] = {
     Dots: _dots,
     Whiskers: _whiskers,
-    Rule: _rule,
+    RuleLine: _rule,
     Segment: _segment_label,
 }  # of a shape of their own: dots, upright lines, texts
 

@@ -10,7 +10,7 @@ _FARTHEST = 1e300  # beyond it a difference of two numbers is none any more
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class AxisTick:
     """A number of an axis that is labelled."""
 
     at: float
@@ -31,7 +31,7 @@ class Axis:
 
     low: float
     high: float
-    ticks: tuple[Tick, ...] = ()
+    ticks: tuple[AxisTick, ...] = ()
     log: bool = False
     title: str = ""
 
@@ -81,7 +81,7 @@ def linear(
     step = _step(low, high, min(max(most, 2), MOST))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     text = label or (lambda at: f"{at:.10g}")
-    ticks = tuple(Tick(at * step, _signed(text(at * step + 0.0))) for at in range(first, last + 1))
+    ticks = tuple(AxisTick(at * step, _signed(text(at * step + 0.0))) for at in range(first, last + 1))
     return Axis(first * step, last * step, ticks, title=title)
 
 
@@ -96,7 +96,7 @@ def logarithmic(values: Iterable[float], *, title: str = "") -> Axis:
     last = max(last, first + 1)
     each = -(-(last - first + 1) // MOST)
     first, last = max(first, -307), min(last, 308)
-    ticks = tuple(Tick(10.0**at, f"{10.0**at:g}") for at in range(first, last + 1, each))
+    ticks = tuple(AxisTick(10.0**at, f"{10.0**at:g}") for at in range(first, last + 1, each))
     return Axis(10.0**first, 10.0**last, ticks, log=True, title=title)
 
 

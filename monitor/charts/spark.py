@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from monitor.charts.marks import Dots, Mark, Path, Rule
+from monitor.charts.marks import Dots, Mark, Path, RuleLine
 from monitor.charts.plot import text_of
 from monitor.charts.scales import Axis
 
@@ -20,7 +20,7 @@ def spark(values: Sequence[float | None], label: str, reference: float | None = 
     x = Axis(0.0, float(max(len(values) - 1, 1)))
     points = list(enumerate(values))
     last = max(at for at, value in points if value is not None)
-    marks: list[Mark] = [] if reference is None else [Rule(reference)]
+    marks: list[Mark] = [] if reference is None else [RuleLine(reference)]
     marks += [Path([(float(at), value) for at, value in points]), Dots([(float(last), values[last] or 0.0)])]
     return _small("spark", [part for mark in marks for part in _of(mark, x, y)], label)
 
@@ -45,7 +45,7 @@ def _of(mark: Mark, x: Axis, y: Axis) -> list[str]:
         return f"{_EDGE + (_TALL - 2 * _EDGE) * (1 - y.part(value)):.1f}"
 
     match mark:
-        case Rule(at=at):
+        case RuleLine(at=at):
             return [f'<path class="line reference" d="M0 {down(at)}H{_WIDE}"/>']
         case Path(points=points):
             pen, steps = "M", []

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from monitor.charts.marks import Band, Dots, Kind, Mark, Path, Rule
+from monitor.charts.marks import Band, Dots, Kind, Mark, Path, RuleLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear
 from monitor.measures.rows import Truth
 from monitor.measures.worded import bounds_of, is_percent, value_of
 from monitor.pages.moments import called
-from monitor.pages.series import Reading, band, line
+from monitor.pages.series import WindowReading, band, line
 from monitor.windows.ends import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class LegendKey:
     """Entry of a legend: how it is drawn ("line", "area", "dot"), of which kind, what it is."""
 
     look: str
@@ -35,7 +35,7 @@ class Figure:
     title: str
     plot: Plot
     note: str = ""
-    legend: tuple[Key, ...] = ()
+    legend: tuple[LegendKey, ...] = ()
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 
@@ -52,7 +52,7 @@ def percent(at: float) -> str:
 
 def timeline(
     measure: str,
-    series: Sequence[Reading],
+    series: Sequence[WindowReading],
     window: Window,
     axis: Axis,
     *,
@@ -70,7 +70,7 @@ def timeline(
     tail = [one for one in series if not one.final]
     joined = tail if not final or not tail else [*[one for one in final if one.end < tail[0].end][-1:], *tail]
     drawn: list[Mark] = [*marks]
-    legend: list[Key] = []
+    legend: list[LegendKey] = []
     if final:
         drawn += [
             Band(band(final)),
@@ -78,7 +78,7 @@ def timeline(
             Dots(_dots(final) if len(final) < 100 else []),
         ]
         kept = f"{measure}, settled" if final[0].row.truth is Truth.SETTLED else measure
-        legend.append(Key("line", "main", f"{kept}{_level(final)}"))
+        legend.append(LegendKey("line", "main", f"{kept}{_level(final)}"))
     if tail:
         truth = str(tail[-1].row.truth)
         drawn += [
@@ -86,13 +86,13 @@ def timeline(
             Path(line(joined, window), "provisional"),
             Dots(_dots(tail), "provisional", hollow=True),
         ]
-        legend.append(Key("line", "provisional", f"{truth}: labels are still coming"))
+        legend.append(LegendKey("line", "provisional", f"{truth}: labels are still coming"))
     if reference is not None:
         value, low, high = reference
         if low is not None and high is not None:
             drawn.insert(0, Band([(axis.low, low, high), (axis.high, low, high)], "reference"))
-        drawn.append(Rule(value, "y", "reference", f"reference {value_of(measure, value)}"))
-        legend.append(Key("line", "reference", "reference"))
+        drawn.append(RuleLine(value, "y", "reference", f"reference {value_of(measure, value)}"))
+        legend.append(LegendKey("line", "reference", "reference"))
     plot = Plot(
         x=axis,
         y=linear(levels, label=tick_label(measure)),
@@ -108,7 +108,7 @@ def timeline(
     )
 
 
-def _row(measure: str, one: Reading, window: Window) -> tuple[str, ...]:
+def _row(measure: str, one: WindowReading, window: Window) -> tuple[str, ...]:
     result = one.row.measurement
     value = str(result.reason) if result.value is None else value_of(measure, result.value)
     return (
@@ -120,11 +120,11 @@ def _row(measure: str, one: Reading, window: Window) -> tuple[str, ...]:
     )
 
 
-def _dots(series: Sequence[Reading]) -> list[tuple[float, float]]:
+def _dots(series: Sequence[WindowReading]) -> list[tuple[float, float]]:
     return [(one.middle, one.value) for one in series if one.value is not None]
 
 
-def _level(series: Sequence[Reading]) -> str:
+def _level(series: Sequence[WindowReading]) -> str:
     level = next((one.row.measurement.interval.level for one in series if one.row.measurement.interval), None)
     return "" if level is None else f", {100 * level:g} %"
 

@@ -22,11 +22,11 @@ from monitor.windows.ends import Window
 HALF_A_YEAR = 26  # weeks of a spark line
 _WEEK = 7 * 86_400_000_000
 _SEVERITIES = tuple(Severity)
-_SIGNS = {"surely worse": "▼", "surely better": "▲"}
+SIGNS = {"surely worse": "▼", "surely better": "▲"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class FleetRow:
     """A model in the fleet, in words; "" where nothing is known.
 
     Parameters
@@ -60,12 +60,12 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FleetGroup:
     """Models with one verdict."""
 
     need: str
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[FleetRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class Fleet:
 
     count: int
     filter: str
-    groups: tuple[Group, ...]
+    groups: tuple[FleetGroup, ...]
 
 
 def fleet(data: PageData, asked: Asked) -> Fleet:
@@ -83,16 +83,18 @@ def fleet(data: PageData, asked: Asked) -> Fleet:
     wanted = asked.query.get("q", "").casefold()
     specs = {spec.name: spec for spec in data.specs()}
     seen = {one.model: one for one in data.seen(None, asked.as_of)}
-    rows: dict[Need, list[Row]] = {need: [] for need in Need}
+    rows: dict[Need, list[FleetRow]] = {need: [] for need in Need}
     for one in ranked(map(standing, seen.values())):
         row = fleet_row(data, specs[one.model], seen[one.model], one)
         if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
             rows[one.need].append(row)
-    groups = tuple(Group(need.value, capital(verdict_of(need)), tuple(of)) for need, of in rows.items() if of)
+    groups = tuple(
+        FleetGroup(need.value, capital(verdict_of(need)), tuple(of)) for need, of in rows.items() if of
+    )
     return Fleet(count=len(seen), filter=asked.query.get("q", ""), groups=groups)
 
 
-def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> Row:
+def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> FleetRow:
     """Line of a model: its verdict, and the newest of what its main window says."""
     known = Known(seen.rows, seen.window, seen.main)
     main = known.newest(seen.main, Truth.SETTLED.value) or known.newest(seen.main, "nowcast")
@@ -103,7 +105,7 @@ def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> Row
     coverage = known.newest("coverage", Truth.SETTLED.value) or known.newest("coverage", "provisional")
     records = known.newest("records")
     result = None if main is None else main.measurement
-    return Row(
+    return FleetRow(
         model=one.model,
         because=one.because[0],
         more=len(one.because) - 1,
@@ -115,7 +117,7 @@ def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> Row
         spark=_spark(data, spec, seen),
         reference=(of_reference(seen.rows, seen.main) or (None,))[0],
         step="" if step is None or step.measurement.value is None else _difference(step),
-        sure="" if step is None else _SIGNS.get(surely(seen.main, step.measurement), ""),
+        sure="" if step is None else SIGNS.get(surely(seen.main, step.measurement), ""),
         shift="" if shift is None else told(shift),
         moved=f"{sum(moved(known, row) for row in features)} of {len(features)}" if features else "",
         most="" if largest is None else named(largest.subject),

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.standing import Seen, standing
-from monitor.charts.marks import Mark, Path, Rule
-from monitor.charts.scales import Axis, Tick, linear
+from monitor.charts.marks import Mark, Path, RuleLine
+from monitor.charts.scales import Axis, linear
 from monitor.core.clock import DAY
-from monitor.measures.rows import Truth
 from monitor.measures.shift.stability_index import SIZES
-from monitor.measures.worded import bounds_of, surely, value_of
-from monitor.pages.asked import Asked, PageData, Revision, found, newest
-from monitor.pages.figures import Figure, Key, tick_label, timeline
-from monitor.pages.fleet import icon_of, main_of, told
-from monitor.pages.moments import called, day, time_axis
-from monitor.pages.series import REFERENCE, Reading, line, of_reference, readings
+from monitor.measures.worded import value_of
+from monitor.pages.asked import Asked, PageData, Revision, found
+from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
+from monitor.pages.fleet import icon_of, main_of
+from monitor.pages.moments import day, time_axis
+from monitor.pages.periods import CONSTANT, Period, periods_of
+from monitor.pages.series import WindowReading, line, of_reference, readings
 from monitor.records.reading import Task
 from monitor.sentences.inputs import INDEX
 from monitor.sentences.known import Section, named
@@ -30,13 +30,11 @@ MEASURES = {
     Task.MULTICLASS: ("accuracy", "average_class_accuracy", "cohen_kappa_score", "log_loss"),
     Task.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "r2_score"),
 }
-_CONSTANT = ("accuracy", "majority_accuracy")
-_MOST_MONTHS, _MOST_EVENTS, _MOST_FEATURES = 24, 20, 2
-_SIGNS = {"surely worse": "▼", "surely better": "▲"}
+_MOST_EVENTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Link:
     """A link of a row of links; `chosen`: what is shown now."""
 
     text: str
@@ -53,28 +51,6 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
-    """A window in the table of windows, in words."""
-
-    name: str
-    end: int
-    records: str
-    labels: str
-    value: str
-    bounds: str
-    sure: str
-    interval: tuple[float, float, float] | None
-    final: bool
-    constant: str
-    shift: str
-    critical: str
-    moved: str
-    most: tuple[tuple[str, str], ...]
-    truth: str
-    revisions: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """Page of one model."""
 
@@ -83,9 +59,9 @@ class Overview:
     icon: str
     because: tuple[str, ...]
     sections: tuple[Section, ...]
-    windows: tuple[Choice, ...]
-    measures: tuple[Choice, ...]
-    ranges: tuple[Choice, ...]
+    windows: tuple[Link, ...]
+    measures: tuple[Link, ...]
+    ranges: tuple[Link, ...]
     figure: Figure | None
     lanes: tuple[Lane, ...]
     main: str
@@ -123,7 +99,7 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
     rows = _rows(data, spec, seen, window, measure, span)
     axis = _axis(seen, window, rows)
     alerts = data.alerts(name, asked.as_of, ended=True)
-    periods, strip = _periods(data, spec, seen)
+    periods, strip = periods_of(data, spec, seen)
     figures = (
         [] if axis is None else list(_figures(rows, seen, window, axis, measure, _marks(data, seen, axis)))
     )
@@ -155,8 +131,8 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
     )
 
 
-def _choices(asked: Asked, name: str, values: Sequence[str], chosen: str) -> tuple[Choice, ...]:
-    return tuple(Choice(value, asked.here(**{name: value}), value == chosen) for value in values)
+def _choices(asked: Asked, name: str, values: Sequence[str], chosen: str) -> tuple[Link, ...]:
+    return tuple(Link(value, asked.here(**{name: value}), value == chosen) for value in values)
 
 
 def _offered(spec: ModelSpec, seen: Seen) -> list[str]:
@@ -171,7 +147,7 @@ def _rows(
     """Rows of the charts of a window: performance, and the shift of what comes out."""
     until = seen.as_of or 0
     after = until - RANGES[span] if RANGES[span] else 0
-    names = [measure, seen.main, f"estimated_{seen.main}", "brier_score", *_CONSTANT]
+    names = [measure, seen.main, f"estimated_{seen.main}", "brier_score", *CONSTANT]
     shifts = (INDEX, f"{INDEX}_critical")
     asked = [(names, ("",)), (shifts, ("score", "prediction"))]
     return [
@@ -205,13 +181,13 @@ def _figures(
     """The chart of the chosen measure, and the others."""
     reference = of_reference(seen.rows, measure)
     yield timeline(measure, readings(rows, window, measure), window, axis, reference=reference, marks=marks)
-    right, always = (readings(rows, window, name) for name in _CONSTANT)
+    right, always = (readings(rows, window, name) for name in CONSTANT)
     if right and always:
         yield _beside(
             timeline("accuracy", right, window, axis, height=120, title="Accuracy"),
             "accuracy",
             line(always, window),
-            Key("line", "second", "always saying the more frequent class"),
+            LegendKey("line", "second", "always saying the more frequent class"),
             "is it better than a constant answer?",
             [value_of("accuracy", one.value) for one in _aligned(right, always)],
         )
@@ -228,14 +204,14 @@ def _figures(
             timeline(seen.main, real, window, axis, height=120, title="Before labels arrive"),
             seen.main,
             line(guess, window),
-            Key("line", "estimate", "estimated from scores alone"),
+            LegendKey("line", "estimate", "estimated from scores alone"),
             "the estimate is known at the window's end; labels follow",
             [value_of(seen.main, one.value) for one in _aligned(real, guess)],
         )
     yield from _shift(rows, window, axis)
 
 
-def _aligned(one: Sequence[Reading], other: Sequence[Reading]) -> list[Reading]:
+def _aligned(one: Sequence[WindowReading], other: Sequence[WindowReading]) -> list[WindowReading]:
     """The other readings of the same windows, the own one where there is none."""
     there = {each.end: each for each in other}
     return [there.get(each.end, each) for each in one]
@@ -245,7 +221,7 @@ def _beside(
     figure: Figure,
     measure: str,
     points: Sequence[tuple[float, float | None]],
-    key: Key,
+    key: LegendKey,
     note: str,
     cells: Sequence[str],
     limits: Sequence[float] = (),
@@ -271,16 +247,16 @@ def _shift(rows: Sequence[Revision], window: Window, axis: Axis) -> Iterator[Fig
         if not index:
             continue
         critical = readings(rows, window, f"{INDEX}_critical", subject)
-        limits = [Rule(size, "y", "limit", f"{size:g}") for size in SIZES]
+        limits = [RuleLine(size, "y", "limit", f"{size:g}") for size in SIZES]
         title, note = (
             f"Shift of the {subject}",
             "against the reference; above both lines it is real and large",
         )
         figure = timeline(INDEX, index, window, axis, height=120, title=title, marks=limits, note=note)
-        key = Key("line", "chance", "critical value: exceeded by chance in 5 of 100 windows")
+        key = LegendKey("line", "chance", "critical value: exceeded by chance in 5 of 100 windows")
         cells = [value_of(INDEX, one.value) for one in _aligned(index, critical)]
         figure = _beside(figure, INDEX, line(critical, window), key, note, cells, SIZES)
-        yield replace(figure, legend=(*figure.legend, Key("line", "limit", "classical bands")))
+        yield replace(figure, legend=(*figure.legend, LegendKey("line", "limit", "classical bands")))
         return
 
 
@@ -288,7 +264,7 @@ def _marks(data: PageData, seen: Seen, axis: Axis) -> list[Mark]:
     """Versions and decisions on the axis of time."""
     told = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
     return [
-        Rule(float(event.at), "x", "now", told[event.kind].format(named(event.subject)))
+        RuleLine(float(event.at), "x", "now", told[event.kind].format(named(event.subject)))
         for event in data.events(seen.model)[-12:]
         if event.kind in told and axis.low + (axis.high - axis.low) / 50 < event.at <= axis.high
     ]
@@ -305,89 +281,6 @@ def _lanes(alerts: Sequence[ShownAlert], axis: Axis, until: int) -> tuple[Lane, 
         span = (axis.part(float(alert.fired_at)), axis.part(float(end)), alert.severity.value)
         lanes.setdefault(alert.series.rule, []).append(span)
     return tuple(Lane(rule, tuple(spans)) for rule, spans in lanes.items())
-
-
-def period_window(spec: ModelSpec, seen: Seen) -> Window:
-    """Window of the table: calendar months if the model has them, else the one that rules judge."""
-    calendar = [window for window in spec.windows if window.name == "month"]
-    return calendar[0] if calendar else main_of(spec, seen.window)
-
-
-def _periods(data: PageData, spec: ModelSpec, seen: Seen) -> tuple[tuple[Period, ...], Axis | None]:
-    """The table of windows, the newest first, and the axis that their intervals share."""
-    if seen.as_of is None:
-        return (), None
-    window = period_window(spec, seen)
-    ends = window.kept_ends(seen.as_of - 3 * 366 * DAY, seen.as_of)[: 60 * _MOST_MONTHS]
-    if not window.calendar:  # windows that overlap say the same again
-        ends = [end for end in ends if (ends[0] - end) % max(window.length, window.step) == 0]
-    ends = ends[:_MOST_MONTHS]
-    names = [seen.main, "records", "coverage", *_CONSTANT, INDEX, f"{INDEX}_critical"]
-    if not ends:
-        return (), None
-    which = Drawn(window=window.name, after=ends[-1] - 1, until=ends[0], measures=names, as_of=seen.as_of)
-    rows = data.rows(spec.name, which)
-    by_end: dict[int, list[Revision]] = {end: [] for end in ends}
-    for as_of, row in rows:
-        by_end.get(row.window_end, []).append((as_of, row))
-    periods = tuple(_period(window, end, of, seen) for end, of in by_end.items() if of)
-    bounds = [part for one in periods if one.interval for part in (one.interval[0], one.interval[2])]
-    reference = of_reference(seen.rows, seen.main)
-    if not bounds:
-        return periods, None
-    levels = [*bounds, *([] if reference is None else [reference[0]])]
-    room = (max(levels) - min(levels)) / 20 or 1e-6
-    ticks = () if reference is None else (Tick(reference[0], "reference"),)
-    return periods, Axis(min(levels) - room, max(levels) + room, ticks)
-
-
-def _period(window: Window, end: int, rows: Sequence[Revision], seen: Seen) -> Period:
-    """One window in words."""
-    known = {(row.measure, row.subject, row.against): row for _, row in _by_truth(newest(rows))}
-    main = known.get((seen.main, "", ""))
-    step = known.get((seen.main, "", REFERENCE))
-    right, always = (known.get((name, "", "")) for name in _CONSTANT)
-    subject = "score" if (INDEX, "score", "") in known else "prediction"
-    shift, critical = (known.get((name, subject, "")) for name in (INDEX, f"{INDEX}_critical"))
-    features = {name[1]: row.measurement.value or 0.0 for name, row in known.items()
-                if name[0] == INDEX and name[1].startswith("feature:") and not name[2]}  # fmt: skip
-    limits = {name: known.get((f"{INDEX}_critical", name, "")) for name in features}
-    large = {
-        name: value
-        for name, value in features.items()
-        if value >= SIZES[0]
-        and (limit := limits[name]) is not None
-        and value > (limit.measurement.value or 0.0)
-    }
-    most = sorted(large, key=lambda name: -large[name])[:_MOST_FEATURES]
-    result = None if main is None else main.measurement
-    interval = None if result is None else result.interval
-    records, coverage = known.get(("records", "", "")), known.get(("coverage", "", ""))
-    return Period(
-        name=called(window, end),
-        end=end,
-        records="" if records is None else told(records),
-        labels="" if coverage is None else told(coverage),
-        value="" if main is None else told(main) or f"({main.measurement.reason})",
-        bounds="" if result is None else bounds_of(seen.main, interval),
-        sure="" if step is None else _SIGNS.get(surely(seen.main, step.measurement), ""),
-        interval=None if interval is None or result is None or result.value is None
-        else (interval.lower, result.value, interval.upper),
-        final=main is not None and main.truth is Truth.SETTLED,
-        constant="" if right is None or always is None else f"{told(right)} ({told(always)})",
-        shift="" if shift is None else told(shift),
-        critical="" if critical is None else told(critical),
-        moved=f"{len(large)} of {len(features)}" if features else "",
-        most=tuple((name.removeprefix("feature:"), value_of(INDEX, large[name])) for name in most),
-        truth="" if main is None else str(main.truth),
-        revisions=len({as_of for as_of, row in rows if row.measure == seen.main and not row.against}),
-    )  # fmt: skip
-
-
-def _by_truth(rows: Sequence[Revision]) -> list[Revision]:
-    """Rows such that of one measure the best truth comes last: settled after nowcast after provisional."""
-    order = {Truth.NONE: 0, Truth.PROVISIONAL: 1, Truth.NOWCAST: 2, Truth.SETTLED: 3}
-    return sorted(rows, key=lambda pair: (pair[1].measurement.value is not None, order[pair[1].truth]))
 
 
 def _behind(data: PageData, name: str, seen: Seen) -> str:

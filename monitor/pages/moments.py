@@ -2,7 +2,7 @@
 
 from zoneinfo import ZoneInfo
 
-from monitor.charts.scales import MOST, Axis, Tick
+from monitor.charts.scales import MOST, Axis, AxisTick
 from monitor.core.clock import DAY, HOUR, SECOND, to_datetime
 from monitor.windows.ends import Window
 from monitor.windows.units import newest_start
@@ -72,7 +72,7 @@ def time_axis(start: int, end: int, zone: str = "UTC") -> Axis:
     if unit == "year":
         starts = [at for at in starts if to_datetime(at).astimezone(ZoneInfo(zone)).month == 1]
     each = -(-len(starts) // MOST) or 1
-    ticks = tuple(Tick(float(at), _tick(at, unit, zone)) for at in reversed(starts[::each]))
+    ticks = tuple(AxisTick(float(at), _tick(at, unit, zone)) for at in reversed(starts[::each]))
     return Axis(float(start), float(end), ticks)
 
 

@@ -12,7 +12,7 @@ from monitor.core.text import json_text
 from monitor.pages.alerts import alert_list, chosen
 from monitor.pages.asked import KEPT, Asked, PageData
 from monitor.pages.fleet import fleet
-from monitor.pages.model import Choice, overview, spec_of
+from monitor.pages.model import Link, overview, spec_of
 from monitor.pages.moments import day
 from monitor.pages.rendering import ASSETS, asset, assets_hash, rendered
 from monitor.show.alerts import alerts_as_json
@@ -44,8 +44,8 @@ class Frame:
     json: str
     sheet: str
     script: str
-    crumbs: tuple[Choice, ...]
-    tabs: tuple[Choice, ...]
+    crumbs: tuple[Link, ...]
+    tabs: tuple[Link, ...]
     report: bool
     kept: tuple[tuple[str, str], ...]
 
@@ -146,7 +146,7 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
     here = asked.here()
     path, _, query = here.partition("?")
     tabs = tuple(
-        Choice(
+        Link(
             text,
             asked.link("models", model, *rest),
             asked.path[2:] == rest or asked.path[2:3] == rest[:1] != (),
@@ -167,7 +167,7 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
         json=f"{path if path != '/' else '/'}.json" + (f"?{query}" if query else ""),
         sheet=f"{places}/pages.css",
         script=f"{places}/pages.js",
-        crumbs=(Choice(model, asked.link("models", model), False),) if model else (),
+        crumbs=(Link(model, asked.link("models", model), False),) if model else (),
         tabs=tabs if model else (),
         report=False,
         kept=tuple((name, asked.query[name]) for name in KEPT if name in asked.query),
@@ -175,7 +175,7 @@ def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
 
 
 def _zone(data: PageData, model: str) -> str:
-    """Zone of a model's windows."""
+    """Span of a model's windows."""
     zones = (spec.windows[0].zone for spec in data.specs() if spec.name == model and spec.windows)
     return next(zones, "UTC")
 

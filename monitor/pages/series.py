@@ -14,7 +14,7 @@ REFERENCE = "reference"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class WindowReading:
     """What is known of one window: its newest row, settled before nowcast before provisional.
 
     Parameters
@@ -41,7 +41,7 @@ class Reading:
 
 def readings(
     rows: Iterable[Revision], window: Window, measure: str, subject: str = "", against: str = ""
-) -> list[Reading]:
+) -> list[WindowReading]:
     """One reading a window, by end."""
     best: dict[int, Revision] = {}
     for as_of, row in newest(rows):
@@ -51,11 +51,14 @@ def readings(
         if before is None or _rank(row) < _rank(before[1]):
             best[row.window_end] = (as_of, row)
     return [
-        Reading(end, (window.start(end) + end) / 2, as_of, row) for end, (as_of, row) in sorted(best.items())
+        WindowReading(end, (window.start(end) + end) / 2, as_of, row)
+        for end, (as_of, row) in sorted(best.items())
     ]
 
 
-def line(series: Sequence[Reading], window: Window, *, gaps: bool = True) -> list[tuple[float, float | None]]:
+def line(
+    series: Sequence[WindowReading], window: Window, *, gaps: bool = True
+) -> list[tuple[float, float | None]]:
     """Points of a line; a window without a value, or that is not there, is a gap."""
     points: list[tuple[float, float | None]] = []
     step = max(window.step, min((b.end - a.end for a, b in pairwise(series)), default=0))
@@ -66,7 +69,7 @@ def line(series: Sequence[Reading], window: Window, *, gaps: bool = True) -> lis
     return points
 
 
-def band(series: Sequence[Reading]) -> list[tuple[float, float | None, float | None]]:
+def band(series: Sequence[WindowReading]) -> list[tuple[float, float | None, float | None]]:
     """Intervals of readings; None: it has none."""
     intervals = ((one.middle, one.row.measurement.interval) for one in series)
     return [

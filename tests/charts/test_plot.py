@@ -6,9 +6,21 @@ import pytest
 from hostile_texts import CORPUS, acting
 
 from monitor.charts.heat import cells, spans
-from monitor.charts.marks import Band, Bars, Dots, Kind, Mark, Path, Rule, Segment, Steps, Whiskers, Zone
+from monitor.charts.marks import (
+    Band,
+    Bars,
+    Dots,
+    Kind,
+    Mark,
+    Outline,
+    Path,
+    RuleLine,
+    Segment,
+    Span,
+    Whiskers,
+)
 from monitor.charts.plot import Plot, drawn
-from monitor.charts.scales import Axis, Tick, linear
+from monitor.charts.scales import Axis, AxisTick, linear
 from monitor.charts.spark import interval, spark
 
 UNIT = Axis(0.0, 1.0)
@@ -38,7 +50,7 @@ def picture(*marks: Mark, x: Axis = UNIT, y: Axis = UNIT, stops: tuple[float, ..
             "",
         ),
         (
-            Steps([0.0, 0.5, 1.0], [0.25, 1.0], filled=False),
+            Outline([0.0, 0.5, 1.0], [0.25, 1.0], filled=False),
             '<path class="line main" d="M0 75L500 75L500 0L1000 0"/>',
             "",
         ),
@@ -47,7 +59,7 @@ def picture(*marks: Mark, x: Axis = UNIT, y: Axis = UNIT, stops: tuple[float, ..
             '<rect class="bar main" x="0" width="100" y="50" height="50"/>',
             "",
         ),
-        (Zone(0.25, 0.5), '<rect class="zone now" x="250" width="250" y="0" height="100"/>', ""),
+        (Span(0.25, 0.5), '<rect class="zone now" x="250" width="250" y="0" height="100"/>', ""),
         (
             Segment((0.0, 0.0), (1.0, 1.0), label="b"),
             '<path class="line chance" d="M0 100L1000 0"/>',
@@ -64,7 +76,7 @@ def picture(*marks: Mark, x: Axis = UNIT, y: Axis = UNIT, stops: tuple[float, ..
             '<line class="whisker main" x1="50%" x2="50%" y1="83" y2="33"/>',
         ),
         (
-            Rule(0.5, label="half"),
+            RuleLine(0.5, label="half"),
             "",
             (
                 '<line class="line reference" x1="0" x2="100%" y1="58" y2="58"/>'
@@ -72,7 +84,7 @@ def picture(*marks: Mark, x: Axis = UNIT, y: Axis = UNIT, stops: tuple[float, ..
             ),
         ),
         (
-            Rule(0.9, "x", "now", "late"),
+            RuleLine(0.9, "x", "now", "late"),
             "",
             (
                 '<line class="line now" x1="90%" x2="90%" y1="8" y2="108"/>'
@@ -87,8 +99,8 @@ def test_a_mark_is_drawn(mark: Mark, flat: str, upright: str) -> None:
 
 
 def test_axes_have_ticks_and_a_title() -> None:
-    x = Axis(0.0, 1.0, (Tick(0.0, "0"), Tick(0.5, "½"), Tick(1.0, "1")), title="score")
-    text = picture(x=x, y=Axis(0.0, 1.0, (Tick(0.5, "50 %"),)), stops=(0.0, 0.25))
+    x = Axis(0.0, 1.0, (AxisTick(0.0, "0"), AxisTick(0.5, "½"), AxisTick(1.0, "1")), title="score")
+    text = picture(x=x, y=Axis(0.0, 1.0, (AxisTick(0.5, "50 %"),)), stops=(0.0, 0.25))
 
     assert 'height="146"' in text
     assert 'data-at="0 25"' in text
@@ -107,7 +119,7 @@ def test_what_lies_beyond_an_axis_is_drawn_at_its_end() -> None:
 
 def test_cells_without_one_more_edge_are_refused() -> None:
     with pytest.raises(ValueError, match="2 edges of 2 cells"):
-        picture(Steps([0.0, 1.0], [1.0, 2.0]))
+        picture(Outline([0.0, 1.0], [1.0, 2.0]))
 
 
 def test_the_area_under_a_drawn_curve_is_that_of_its_points() -> None:
@@ -124,10 +136,10 @@ def test_the_area_under_a_drawn_curve_is_that_of_its_points() -> None:
 @pytest.mark.parametrize("name", CORPUS)
 def test_hostile_names_are_shown_and_make_no_element(name: str) -> None:
     """Every text that enters: of axes, marks, rows of cells, small pictures."""
-    x = Axis(0.0, 1.0, (Tick(0.5, name),), title=name)
+    x = Axis(0.0, 1.0, (AxisTick(0.5, name),), title=name)
     marks: list[Mark] = [
-        Rule(0.5, label=name),
-        Rule(0.5, "x", label=name),
+        RuleLine(0.5, label=name),
+        RuleLine(0.5, "x", label=name),
         Segment((0, 0), (1, 1), label=name),
     ]
     pictures = {
@@ -154,7 +166,7 @@ def test_no_picture_says_how_it_looks_but_by_its_classes() -> None:
     kinds: list[Kind] = ["main", "second"]
     marks: list[Mark] = [Path([(0.0, 0.1), (1.0, 0.3)], kind) for kind in kinds]
 
-    assert not re.search(r"style=|fill=|stroke=|font", picture(*marks, Zone(0.1, 0.2), x=linear([0.0, 1.0])))
+    assert not re.search(r"style=|fill=|stroke=|font", picture(*marks, Span(0.1, 0.2), x=linear([0.0, 1.0])))
 
 
 def test_a_row_of_cells_has_a_path_a_class() -> None:
