@@ -81,7 +81,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Shade:
     """All that lies between two numbers of the x axis."""
 
     start: float
@@ -89,4 +89,4 @@ class Span:
     kind: Kind = "now"
 
 
-Mark: TypeAlias = Path | Band | Outline | Bars | Dots | Whiskers | RuleLine | Segment | Span
+Mark: TypeAlias = Path | Band | Outline | Bars | Dots | Whiskers | RuleLine | Segment | Shade

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, TypeAlias
 
-from monitor.charts.marks import Band, Bars, Dots, Mark, Outline, Path, RuleLine, Segment, Span, Whiskers
+from monitor.charts.marks import Band, Bars, Dots, Mark, Outline, Path, RuleLine, Segment, Shade, Whiskers
 from monitor.charts.scales import Axis
 from monitor.core.text import readable
 
@@ -89,7 +89,7 @@ def _grid(plot: Plot) -> Iterator[str]:
         yield f'<text class="title" x="100%" y="{bottom + 17 + _TITLE}">{title} →</text>'
 
 
-def _zone(mark: Span, plot: Plot) -> Iterator[str]:
+def _zone(mark: Shade, plot: Plot) -> Iterator[str]:
     left, right = (WIDTH * plot.x.part(at) for at in (mark.start, mark.end))
     box = f'x="{_number(left)}" width="{_number(max(right - left, 1))}"'
     yield f'<rect class="zone {mark.kind}" {box} y="0" height="{plot.height}"/>'
@@ -171,7 +171,7 @@ def _rule(mark: RuleLine, plot: Plot) -> Iterator[str]:
 
 _Drawing: TypeAlias = Callable[[Any, Plot], Iterator[str]]
 _STRETCHED: dict[type, _Drawing] = {
-    Span: _zone,
+    Shade: _zone,
     Band: _band,
     Outline: _steps,
     Path: _path,

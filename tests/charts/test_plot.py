@@ -16,7 +16,7 @@ from monitor.charts.marks import (
     Path,
     RuleLine,
     Segment,
-    Span,
+    Shade,
     Whiskers,
 )
 from monitor.charts.plot import Plot, drawn
@@ -59,7 +59,7 @@ def picture(*marks: Mark, x: Axis = UNIT, y: Axis = UNIT, stops: tuple[float, ..
             '<rect class="bar main" x="0" width="100" y="50" height="50"/>',
             "",
         ),
-        (Span(0.25, 0.5), '<rect class="zone now" x="250" width="250" y="0" height="100"/>', ""),
+        (Shade(0.25, 0.5), '<rect class="zone now" x="250" width="250" y="0" height="100"/>', ""),
         (
             Segment((0.0, 0.0), (1.0, 1.0), label="b"),
             '<path class="line chance" d="M0 100L1000 0"/>',
@@ -166,7 +166,7 @@ def test_no_picture_says_how_it_looks_but_by_its_classes() -> None:
     kinds: list[Kind] = ["main", "second"]
     marks: list[Mark] = [Path([(0.0, 0.1), (1.0, 0.3)], kind) for kind in kinds]
 
-    assert not re.search(r"style=|fill=|stroke=|font", picture(*marks, Span(0.1, 0.2), x=linear([0.0, 1.0])))
+    assert not re.search(r"style=|fill=|stroke=|font", picture(*marks, Shade(0.1, 0.2), x=linear([0.0, 1.0])))
 
 
 def test_a_row_of_cells_has_a_path_a_class() -> None:
