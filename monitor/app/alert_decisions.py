@@ -52,7 +52,12 @@ def _seen_by(model: str, alert: Alert, seen: Iterable[Event]) -> str:
 
 
 def standings(app: App, model: str | None, now: int, as_of: int | None = None) -> list[Standing]:
-    """How the configured models stand, or one of them.
+    """How the configured models stand, or one of them: see `seen_models`."""
+    return [standing(seen) for seen in seen_models(app, model, now, as_of)]
+
+
+def seen_models(app: App, model: str | None, now: int, as_of: int | None = None) -> list[Seen]:
+    """What the store knows of the configured models, or of one of them.
 
     Parameters
     ----------
@@ -78,7 +83,7 @@ def standings(app: App, model: str | None, now: int, as_of: int | None = None) -
         seen_by = [(shown.alert, shown.seen_by) for shown in alerts if shown.model == name]
         rows = [row for _, row in mine]
         seen = _seen(app.spec(name), rows, seen_by, accepted_then, now=at, as_of=done)
-        found.append(standing(replace(seen, past=then is not None)))
+        found.append(replace(seen, past=then is not None))
     return found
 
 

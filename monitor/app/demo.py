@@ -68,7 +68,7 @@ def run_demo(
         say(f"ask on: {_further(config, source_url, store_url)}", err=True)
         if leave:
             return 0
-        say(f"metrics: http://{host}:{port}/metrics (Ctrl-C ends)", err=True)
+        say(f"look at http://{host}:{port}/ (metrics: /metrics; Ctrl-C ends)", err=True)
         now = max(stop, app.store.state(MODEL).as_of or stop)
         if now >= END:
             return serve(app, held=held, clock=standing_clock(END), ticking=False)

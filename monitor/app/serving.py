@@ -13,6 +13,8 @@ import structlog
 from monitor.app.clocks import system_clock
 from monitor.app.model_history import rename_models
 from monitor.app.notifying import Notifying
+from monitor.app.pages.keeping import KeptPages
+from monitor.app.pages.reading import StoreData
 from monitor.app.reloading import Reloading, limits
 from monitor.app.run_lock import Held, Joined, join_when_free
 from monitor.app.running import Owed, last_ticks
@@ -31,7 +33,7 @@ from monitor.pipeline.alerting import accepted_changes
 from monitor.specs.settings import Settings
 from monitor.store.coordination.daemons import Aside
 from monitor.web.files import certificate, secrets
-from monitor.web.guard import exposed
+from monitor.web.guard import exposed, own_hosts, serves_pages
 from monitor.web.server import Server, make_app
 
 
@@ -131,7 +133,7 @@ def _service(
     )
     return Service(
         schedule=schedule,
-        server=_server(app, exposition, health, schedule, joined),
+        server=_server(app, exposition, health, schedule, joined, clock),
         health=health,
         restore=restore,
         reload=reloading,
@@ -182,7 +184,12 @@ def _schedule(
 
 
 def _server(
-    app: App, exposition: Exposition, health: Health, schedule: Schedule, joined: Joined | None
+    app: App,
+    exposition: Exposition,
+    health: Health,
+    schedule: Schedule,
+    joined: Joined | None,
+    clock: Clock,
 ) -> Server:
     http = app.settings.http
     if warning := exposed(http):
@@ -202,6 +209,8 @@ def _server(
         ready=health.unready,
         noted=noted,
         secrets=secrets(http, app.base),
+        pages=KeptPages(StoreData(app, clock)) if serves_pages(http) else None,
+        hosts=own_hosts(http),
     )
     return Server(web, host=http.host, port=http.port, tls=certificate(http, app.base))
 

@@ -29,6 +29,7 @@ from monitor.config.values import (
     Matrix,
     Moment,
     Name,
+    OutsideUrl,
     Positive,
     Range,
     StoreUrl,
@@ -79,6 +80,8 @@ HttpTable: TypeAlias = Annotated[
         tls_certificate=Text | None,
         tls_key=TlsKey,
         secret_file=Text | None,
+        pages=bool | None,
+        url=OutsideUrl | None,
     ),
 ]
 LogTable: TypeAlias = Annotated[

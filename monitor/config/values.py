@@ -148,6 +148,14 @@ def _channel_url(value: object) -> object:
     return value
 
 
+def _outside_url(value: object) -> object:
+    if isinstance(value, str) and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", value):
+        raise ValueError(
+            f'an address is a scheme and a host, as in "https://monitor.example": got {quoted(value)}'
+        )
+    return value.rstrip("/") if isinstance(value, str) else value
+
+
 def _store_url(value: object) -> object:
     scheme = str(_url(value)).partition("://")[0].partition("+")[0]
     if isinstance(value, str) and scheme not in _STORES:
@@ -221,6 +229,7 @@ Name: TypeAlias = Annotated[str, BeforeValidator(_name)]
 Label: TypeAlias = Annotated[str, BeforeValidator(_label)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_url)]
 ChannelUrl: TypeAlias = Annotated[str, BeforeValidator(_channel_url)]
+OutsideUrl: TypeAlias = Annotated[str, BeforeValidator(_outside_url)]
 StoreUrl: TypeAlias = Annotated[str, BeforeValidator(_store_url)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(_zone)]
 Id: TypeAlias = Annotated[str | list[str], BeforeValidator(_id)]

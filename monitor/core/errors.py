@@ -8,6 +8,7 @@ MonitorError
 │   ├── StoreLost           its file was deleted or replaced under this process; nothing was written
 │   └── LeaseLost           another process took this model over; nothing was written
 ├── NotificationError       a channel took no notice, or cannot be used as it is configured
+├── AddressError            no page has this address, or it asks for what no page knows
 ├── GridMismatch            two states counted on different grids were to be merged
 └── CodecError              what is stored cannot be read: damaged, or of another version
 """
@@ -79,6 +80,14 @@ class LeaseLost(StoreError):  # noqa: N818 -- reads as a sentence where it is ca
 
 class NotificationError(MonitorError):
     """A channel took no notice. Its text holds no secret."""
+
+
+class AddressError(MonitorError):
+    """No page has this address (`status` 404), or it asks for what no page knows (400)."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        self.status = status
+        super().__init__(message)
 
 
 class GridMismatch(MonitorError):  # noqa: N818 -- reads as a sentence where it is caught

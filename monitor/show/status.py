@@ -69,6 +69,11 @@ def as_plain(models: Sequence[Standing]) -> str:
     )
 
 
+def verdict_of(need: Need) -> str:
+    """Who is needed, in words."""
+    return _WORDS.get(need, need.value)
+
+
 def _head(one: Standing, columns: tuple[int, ...], width: int) -> Styled:
     names, needs = columns
     more = len(one.because) - 1
@@ -79,8 +84,7 @@ def _head(one: Standing, columns: tuple[int, ...], width: int) -> Styled:
 
 def _screen(one: Standing, width: int) -> Iterator[Styled]:
     """Head, and a paragraph a section: cut so that all of it is on one screen."""
-    verdict = _WORDS.get(one.need, one.need.value)
-    yield Styled(f"{named(one.model)}: {verdict}", _COLOURS[one.need])
+    yield Styled(f"{named(one.model)}: {verdict_of(one.need)}", _COLOURS[one.need])
     head = _reasons(one.because, width)
     yield from map(Styled, head)
     sections, whole = _fitted(one.sections, width, MOST_LINES - 1 - len(head))

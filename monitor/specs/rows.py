@@ -1,6 +1,6 @@
 """Rows that cross layers: plain, flat, the columns of our tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -269,3 +269,32 @@ class KeptReference:
     made_of: str
     rows: int
     created: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Which kept measurements of a window's ends pages draw.
+
+    Parameters
+    ----------
+    after, until
+        bounds of the windows' ends: after the one, up to the other.
+    measures, subjects
+        None: any.
+    as_of
+        only what was kept then; None: all revisions.
+    segment, version
+        empty: the whole.
+    details
+        whether the tables behind the values are read too.
+    """
+
+    window: str
+    after: int
+    until: int
+    measures: Sequence[str] | None = None
+    subjects: Sequence[str] | None = None
+    as_of: int | None = None
+    segment: str = ""
+    version: str = ""
+    details: bool = False

@@ -11,13 +11,23 @@ from monitor.specs.model import ModelSpec, SourceSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSpec:
-    """Where the HTTP server listens; files of TLS and of secrets, relative to the configuration's."""
+    """Where the HTTP server listens; files of TLS and of secrets, relative to the configuration's.
+
+    Parameters
+    ----------
+    pages
+        whether people are shown pages; None: where the host is loopback, or there is a secret.
+    url
+        address from outside, as behind a proxy; what links to pages begin with.
+    """
 
     host: str = HOST
     port: int = PORT
     tls_certificate: str | None = None
     tls_key: str | None = None
     secret_file: str | None = None
+    pages: bool | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

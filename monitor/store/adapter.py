@@ -16,6 +16,7 @@ from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
     Day,
+    Drawn,
     Entry,
     Event,
     KeptConfiguration,
@@ -29,7 +30,7 @@ from monitor.specs.rows import (
 from monitor.store import alerts, configurations, entries, events, histories, panes, references, states
 from monitor.store.connections import reading, writing
 from monitor.store.coordination import daemons, leases, outbox
-from monitor.store.measurements import current, snapshots
+from monitor.store.measurements import current, drawn, snapshots
 from monitor.store.panes import note_waiting, save_parts, waiting_panes
 
 _AT_A_TIME = 20_000  # rows of the kept measurements
@@ -215,6 +216,11 @@ class SqlStore:
         with reading(self.engine) as connection:
             return snapshots.history(connection, self.run, filters, as_of)
 
+    def drawn(self, model: str, which: Drawn) -> list[tuple[int, MeasurementRow]]:
+        """(as of, row) of the kept measurements of one window's ends, by end and as of."""
+        with reading(self.engine) as connection:
+            return drawn.read(connection, self.run, model, which)
+
     def stream(
         self,
         filters: dict[str, str],
@@ -287,6 +293,11 @@ class SqlStore:
         """Events in the order in which they were kept; None: of any model, of any kind."""
         with reading(self.engine) as connection:
             return events.read(connection, self.run, model=model, kind=kind)
+
+    def newest_event(self) -> int:
+        """Number of the run's newest event; 0: there is none."""
+        with reading(self.engine) as connection:
+            return events.newest(connection, self.run)
 
     def runs(self, model: str) -> list[str]:
         """Runs in which a model has a history."""

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, insert, select
+from sqlalchemy import Connection, Select, bindparam, func, insert, select
 
 from monitor.specs.rows import Event
 from monitor.store.tables import events
@@ -26,6 +26,12 @@ def read(
     given = {"run": run, "model": model, "kind": kind}
     asked = {name: value for name, value in given.items() if value is not None}
     return [Event(**row) for row in connection.execute(_query(tuple(asked)), asked).mappings()]
+
+
+def newest(connection: Connection, run: str) -> int:
+    """Number of the newest event of a run; 0: there is none."""
+    query = select(func.max(events.c.id)).where(events.c.run == run)
+    return connection.execute(query).scalar() or 0
 
 
 @lru_cache(maxsize=4)

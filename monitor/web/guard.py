@@ -7,6 +7,7 @@ import socket
 from base64 import b64decode
 from collections.abc import Callable
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -19,9 +20,13 @@ PROBES = frozenset({"/healthz", "/readyz"})
 """Paths that answer those without credentials too, but with "ok" or "not ok" alone."""
 _TRUSTED = "monitor.trusted"
 _METHODS = ("GET", "HEAD")
+_PLAIN = "default-src 'none'; form-action 'none'; frame-ancestors 'none'"
+_OF_PAGES = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 _HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -51,7 +56,11 @@ class Guard:
 
         async def careful(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                is_page = headers.get("content-type", "").startswith("text/html")
+                headers["Content-Security-Policy"] = _OF_PAGES if is_page else _PLAIN
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         refusal = _refusal(scope["path"], scope["method"], trusted=trusted)
@@ -69,10 +78,30 @@ def exposed(http: HttpSpec) -> str | None:
     if http.tls_certificate is None:
         lacking.append("everything is sent in clear text (tls_certificate)")
     if http.secret_file is None:
-        lacking.append("whoever reaches the port is answered (secret_file)")
+        seen = ", pages included" if serves_pages(http) else ", but not shown pages"
+        lacking.append(f"whoever reaches the port is answered{seen} (secret_file)")
     if not lacking or _is_loopback(http.host):
         return None
     return f'http.host: "{http.host}" is reached from other machines: {", ".join(lacking)}'
+
+
+def serves_pages(http: HttpSpec) -> bool:
+    """Whether people are shown pages: unless it is said, on loopback, or with a secret."""
+    if http.pages is not None:
+        return http.pages
+    return http.secret_file is not None or _is_loopback(http.host)
+
+
+def own_hosts(http: HttpSpec) -> frozenset[str] | None:
+    """Hosts by which pages are asked for; None: any.
+
+    A page of another site can have its own name resolved to this machine, and then read what it is answered
+    (DNS rebinding). It has no secret to send; where none is asked for, the name in `Host` gives it away.
+    """
+    outside = urlsplit(http.url or "").hostname
+    if http.secret_file is not None or not (_is_loopback(http.host) or outside):
+        return None
+    return frozenset({"localhost", "127.0.0.1", "[::1]", *([outside] if outside else [])})
 
 
 def _refusal(path: str, method: str, *, trusted: bool) -> Response | None:

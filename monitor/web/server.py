@@ -17,9 +17,10 @@ from starlette.routing import Route
 
 from monitor.core.errors import ConfigurationError
 from monitor.core.text import readable_lines
-from monitor.exposition.page import likes
+from monitor.web.answers import Pages, accepts_gzip
 from monitor.web.connections import MOST, ServerConfig
 from monitor.web.guard import Guard, Secrets, is_trusted
+from monitor.web.pages import pages_at
 
 _INDEX = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>monitor</title></head><body>
@@ -49,26 +50,34 @@ class Metrics(Protocol):
 
 
 def make_app(
-    metrics: Metrics,
+    metrics: Metrics | None,
     *,
     healthy: Check,
     ready: Check,
     noted: Check = lambda: None,
     secrets: Secrets | None = None,
+    pages: Pages | None = None,
+    hosts: frozenset[str] | None = None,
 ) -> Starlette:
-    """Application with `/`, `/metrics`, `/healthz` and `/readyz`.
+    """Application with `/metrics`, `/healthz` and `/readyz`, and with pages or `/` alone.
 
     Parameters
     ----------
+    metrics
+        None: there is no `/metrics`.
     healthy, ready
         what is wrong, or None; a fault is answered with 503 and its text.
     noted
         what there is to say of a health without fault, or None.
     secrets
         who sends none of them is told whether the service is well, not why; None: everybody is answered.
+    pages, hosts
+        what all other paths show, and by which hosts they may be asked for; None: nothing; any.
     """
 
     async def show_metrics(request: Request) -> Response:
+        if metrics is None:
+            return PlainTextResponse("no metrics are kept here\n", status_code=404)
         accept = request.headers.get("accept", "")
         headers = {"Vary": "Accept, Accept-Encoding"}
         if accepts_gzip(request.headers.get("accept-encoding", "")):
@@ -90,25 +99,15 @@ def make_app(
 
     app = Starlette(
         routes=[
-            Route("/", show_index),
             Route("/metrics", show_metrics),
             Route("/healthz", show_health),
             Route("/readyz", show_readiness),
+            Route("/", show_index) if pages is None else Route("/{path:path}", pages_at(pages, hosts)),
         ],
         middleware=[Middleware(Guard, secrets=secrets)],
     )
     app.router.redirect_slashes = False  # it would redirect to whichever host the client names
     return app
-
-
-def accepts_gzip(accept_encoding: str) -> bool:
-    """Whether an Accept-Encoding header admits gzip.
-
-    >>> accepts_gzip("deflate, gzip;q=0.5"), accepts_gzip("gzip;q=0"), accepts_gzip("")
-    (True, False, False)
-    """
-    liked = likes(accept_encoding)
-    return liked.get("gzip", liked.get("*", 0.0)) > 0
 
 
 def _verdict(fault: str | None, note: str | None, *, trusted: bool) -> Response:

@@ -27,6 +27,7 @@ predictions = {{ table = "predictions", id = "id", event_time = "at", event_time
 HEAVY = {
     "alembic",
     "apprise",
+    "jinja2",
     "pandas",
     "pyarrow.parquet",
     "scipy.special",

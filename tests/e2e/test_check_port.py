@@ -16,7 +16,7 @@ START = from_iso("2024-03-01")
 ANYWHERE = '[http]\nhost = "::"\nport = 0\n'
 WARNING = (
     'http.host: "::" is reached from other machines: everything is sent in clear text (tls_certificate), '
-    "whoever reaches the port is answered (secret_file)"
+    "whoever reaches the port is answered, but not shown pages (secret_file)"
 )
 
 

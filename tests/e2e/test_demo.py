@@ -80,7 +80,7 @@ def test_the_standing_daemon_serves_the_last_commit_until_ctrl_c(demo: Demo) -> 
     assert demo.served["as_of_seconds", model] == from_iso(MARCH) / SECOND
     assert demo.code == 0
     assert "338,510 rows of the logs loaded" in demo.printed
-    assert "metrics: http://0.0.0.0:" in demo.printed
+    assert "look at http://0.0.0.0:" in demo.printed
     config = shlex.quote(str(demo.directory / "config.toml"))
     assert f"ask on: monitor show --config {config} --history --window month\n" in demo.printed
 

@@ -159,16 +159,20 @@ def test_nothing_that_a_client_sends_comes_back_in_a_header(client: httpx.Client
     [
         (
             HttpSpec(host=ipaddress.IPv4Address(0).exploded),
-            "clear text (tls_certificate), whoever reaches the port is answered (secret_file)",
+            "(tls_certificate), whoever reaches the port is answered, but not shown pages (secret_file)",
         ),
         (
             HttpSpec(host="::"),
-            "clear text (tls_certificate), whoever reaches the port is answered (secret_file)",
+            "(tls_certificate), whoever reaches the port is answered, but not shown pages (secret_file)",
         ),
         (HttpSpec(host="192.0.2.1", secret_file=FILE), "everything is sent in clear text (tls_certificate)"),
         (
             HttpSpec(host="192.0.2.1", tls_certificate="c"),
-            "machines: whoever reaches the port is answered (secret_file)",
+            "machines: whoever reaches the port is answered, but not shown pages (secret_file)",
+        ),
+        (
+            HttpSpec(host="192.0.2.1", tls_certificate="c", pages=True),
+            "whoever reaches the port is answered, pages included (secret_file)",
         ),
         (HttpSpec(host="192.0.2.1", tls_certificate="c", secret_file=FILE), None),
         (HttpSpec(host="127.0.0.1"), None),

@@ -1,0 +1,60 @@
+"""What pages ask of a store."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.standing import Seen
+from monitor.app.alert_decisions import listed, seen_models
+from monitor.app.wiring import App
+from monitor.pages.asked import Revision
+from monitor.show.alerts import ShownAlert
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn, Event, Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class StoreData:
+    """The store of an application, as pages see it: each call reads in its own short transaction.
+
+    Parameters
+    ----------
+    clock
+        tells the time by which a model is stale.
+    """
+
+    app: App
+    clock: Callable[[], int]
+
+    @property
+    def run(self) -> str:
+        """History that is shown."""
+        return self.app.store.run
+
+    def now(self) -> int:
+        """The moment at which the page is made."""
+        return self.clock()
+
+    def specs(self) -> Sequence[ModelSpec]:
+        """Models as they are configured."""
+        return self.app.settings.models
+
+    def seen(self, model: str | None, as_of: int | None) -> list[Seen]:
+        """What is known of one model or of all."""
+        return seen_models(self.app, model, self.clock(), as_of)
+
+    def rows(self, model: str, which: Drawn) -> list[Revision]:
+        """(as of, row) of all kept revisions of a window's ends."""
+        return self.app.store.drawn(model, which)
+
+    def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
+        """Alerts that are pending or firing, `ended`: those that are over too."""
+        return listed(self.app, model=model, history=ended, as_of=as_of)
+
+    def events(self, model: str) -> list[Event]:
+        """What happened to the history of a model."""
+        return self.app.store.events(model)
+
+    def provenance(self, model: str, as_of: int) -> Provenance | None:
+        """What stood behind the measurements of a cycle."""
+        kept = [row for _, row in self.app.store.provenance(model) if row.as_of <= as_of]
+        return kept[-1] if kept else None

@@ -1,0 +1,92 @@
+"""The marks of a chart: a closed list. A kind is the class of a mark, and says what it stands for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal[
+    "main", "second", "third", "reference", "chance", "provisional", "estimate", "limit", "now"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A line through (x, y); None for y: a gap, never a line through it."""
+
+    points: Sequence[tuple[float, float | None]]
+    kind: Kind = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """What lies between (x, lower, upper); None: a gap."""
+
+    points: Sequence[tuple[float, float | None, float | None]]
+    kind: Kind = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Heights of cells: one more edge than heights, ascending."""
+
+    edges: Sequence[float]
+    heights: Sequence[float]
+    kind: Kind = "main"
+    filled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """(Left, right, height) of bars that stand on 0."""
+
+    bars: Sequence[tuple[float, float, float]]
+    kind: Kind = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """Dots at (x, y); hollow ones are not final."""
+
+    points: Sequence[tuple[float, float]]
+    kind: Kind = "main"
+    hollow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Whiskers:
+    """Upright intervals (x, lower, upper)."""
+
+    points: Sequence[tuple[float, float, float]]
+    kind: Kind = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """A straight line at a number of one axis, with a label."""
+
+    at: float
+    axis: Literal["x", "y"] = "y"
+    kind: Kind = "reference"
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A straight line from one point to another, with a label at its middle."""
+
+    start: tuple[float, float]
+    end: tuple[float, float]
+    kind: Kind = "chance"
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """All that lies between two numbers of the x axis."""
+
+    start: float
+    end: float
+    kind: Kind = "now"
+
+
+Mark: TypeAlias = Path | Band | Outline | Bars | Dots | Whiskers | RuleLine | Segment | Shade

@@ -1,0 +1,227 @@
+"""A chart of marks on two axes, as SVG text."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, TypeAlias
+
+from monitor.charts.marks import Band, Bars, Dots, Mark, Outline, Path, RuleLine, Segment, Shade, Whiskers
+from monitor.charts.scales import Axis
+from monitor.core.text import readable
+
+WIDTH = 1000  # units of a stretched path, whatever its width in pixels
+_TOP, _BOTTOM = 8, 22  # pixels above the highest tick and below the lowest one
+_DOT = 2.5
+_TITLE = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A chart.
+
+    Parameters
+    ----------
+    label
+        what it shows, in a sentence, for those who do not see it.
+    marks
+        in the order in which they are drawn.
+    height
+        of the y axis, pixels.
+    stops
+        numbers of the x axis at which values can be read: one for each row of the table behind the chart.
+    """
+
+    x: Axis
+    y: Axis
+    marks: Sequence[Mark]
+    label: str
+    height: int = 160
+    stops: Sequence[float] = ()
+
+
+def drawn(plot: Plot) -> str:
+    """SVG of a chart."""
+    tall = _TOP + plot.height + _BOTTOM + (_TITLE if plot.x.title else 0)
+    stops = " ".join(_number(100 * plot.x.part(at)) for at in plot.stops)
+    head = f'<svg class="plot" width="100%" height="{tall}" role="img" aria-label="{text_of(plot.label)}"'
+    return "".join(
+        [
+            head,
+            f' data-at="{stops}"' if stops else "",
+            ">",
+            *_grid(plot),
+            f'<svg class="paths" y="{_TOP}" width="100%" height="{plot.height}" ',
+            f'viewBox="0 0 {WIDTH} {plot.height}" preserveAspectRatio="none">',
+            *_of(_STRETCHED, plot),
+            "</svg>",
+            *_of(_UPRIGHT, plot),
+            f'<line class="here" x1="0" x2="0" y1="{_TOP}" y2="{_TOP + plot.height}"/>' if stops else "",
+            "</svg>",
+        ]
+    )
+
+
+def text_of(text: str) -> str:
+    r"""Text from anywhere, as SVG and HTML may hold it: readable and escaped.
+
+    >>> text_of('<b a="1">\u202e')
+    '&lt;b a=&quot;1&quot;&gt;\\u202e'
+    """
+    return escape(readable(text))
+
+
+def _grid(plot: Plot) -> Iterator[str]:
+    bottom = _TOP + plot.height
+    for tick in plot.y.ticks:
+        y = _down(plot, tick.at)
+        yield f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
+        yield f'<text class="y" x="0" dx="-6" y="{y}" dy="4">{text_of(tick.label)}</text>'
+    yield f'<line class="axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>'
+    for at, tick in enumerate(plot.x.ticks):
+        part = plot.x.part(tick.at)
+        end = " first" if part < 0.02 else " last" if part > 0.98 else ""
+        x = _number(100 * part)
+        yield f'<line class="axis" x1="{x}%" x2="{x}%" y1="{bottom}" y2="{bottom + 4}"/>'
+        odd = " odd" if at % 2 else ""
+        yield f'<text class="x{end}{odd}" x="{x}%" y="{bottom + 17}">{text_of(tick.label)}</text>'
+    if plot.x.title:
+        title = text_of(plot.x.title)
+        yield f'<text class="title" x="100%" y="{bottom + 17 + _TITLE}">{title} →</text>'
+
+
+def _zone(mark: Shade, plot: Plot) -> Iterator[str]:
+    left, right = (WIDTH * plot.x.part(at) for at in (mark.start, mark.end))
+    box = f'x="{_number(left)}" width="{_number(max(right - left, 1))}"'
+    yield f'<rect class="zone {mark.kind}" {box} y="0" height="{plot.height}"/>'
+
+
+def _band(mark: Band, plot: Plot) -> Iterator[str]:
+    for run in _runs(mark.points):
+        upper = [_at(plot, x, high) for x, _, high in run]
+        lower = [_at(plot, x, low) for x, low, _ in reversed(run)]
+        yield f'<path class="band {mark.kind}" d="M{"L".join([*upper, *lower])}Z"/>'
+
+
+def _path(mark: Path, plot: Plot) -> Iterator[str]:
+    lines = ["M" + "L".join(_at(plot, x, y) for x, y in run) for run in _runs(mark.points)]
+    if lines:
+        yield f'<path class="line {mark.kind}" d="{"".join(lines)}"/>'
+
+
+def _bars(mark: Bars, plot: Plot) -> Iterator[str]:
+    for left, right, height in mark.bars:
+        x, end = (WIDTH * plot.x.part(at) for at in (left, right))
+        top, ground = (plot.height * (1 - plot.y.part(at)) for at in (max(height, 0.0), min(height, 0.0)))
+        size = f'width="{_number(end - x)}" y="{_number(top)}" height="{_number(ground - top)}"'
+        yield f'<rect class="bar {mark.kind}" x="{_number(x)}" {size}/>'
+
+
+def _steps(mark: Outline, plot: Plot) -> Iterator[str]:
+    """Outline of cells, filled down to the low end."""
+    if len(mark.edges) != len(mark.heights) + 1:
+        raise ValueError(f"{len(mark.edges)} edges of {len(mark.heights)} cells: there must be one more")
+    ends = [mark.heights[0], *mark.heights, mark.heights[-1]]
+    corners: list[str] = []
+    for at, edge in enumerate(mark.edges):
+        corners += [_at(plot, edge, ends[at]), _at(plot, edge, ends[at + 1])]
+    outline = "L".join(dict.fromkeys(corners))
+    if mark.filled:
+        first, last = (_at(plot, edge, plot.y.low) for edge in (mark.edges[0], mark.edges[-1]))
+        yield f'<path class="band {mark.kind}" d="M{first}L{outline}L{last}Z"/>'
+    yield f'<path class="line {mark.kind}" d="M{outline}"/>'
+
+
+def _segment(mark: Segment, plot: Plot) -> Iterator[str]:
+    yield f'<path class="line {mark.kind}" d="M{_at(plot, *mark.start)}L{_at(plot, *mark.end)}"/>'
+
+
+def _segment_label(mark: Segment, plot: Plot) -> Iterator[str]:
+    if mark.label:
+        (x0, y0), (x1, y1) = mark.start, mark.end
+        x, y = _across(plot, (x0 + x1) / 2), _down(plot, (y0 + y1) / 2)
+        yield f'<text class="note" x="{x}" dx="6" y="{y}" dy="4">{text_of(mark.label)}</text>'
+
+
+def _dots(mark: Dots, plot: Plot) -> Iterator[str]:
+    look = f"dot {mark.kind}{' hollow' if mark.hollow else ''}"
+    for x, y in mark.points:
+        yield f'<circle class="{look}" cx="{_across(plot, x)}" cy="{_down(plot, y)}" r="{_DOT}"/>'
+
+
+def _whiskers(mark: Whiskers, plot: Plot) -> Iterator[str]:
+    for x, low, high in mark.points:
+        at, ends = _across(plot, x), f'y1="{_down(plot, low)}" y2="{_down(plot, high)}"'
+        yield f'<line class="whisker {mark.kind}" x1="{at}" x2="{at}" {ends}/>'
+
+
+def _rule(mark: RuleLine, plot: Plot) -> Iterator[str]:
+    look, label = f"line {mark.kind}", text_of(mark.label)
+    if mark.axis == "y":
+        y = _down(plot, mark.at)
+        yield f'<line class="{look}" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
+        if label:
+            yield f'<text class="note end {mark.kind}" x="100%" y="{y}" dy="-4">{label}</text>'
+        return
+    x = _across(plot, mark.at)
+    yield f'<line class="{look}" x1="{x}" x2="{x}" y1="{_TOP}" y2="{_TOP + plot.height}"/>'
+    if label:
+        side, room = (" end", -4) if plot.x.part(mark.at) > 0.6 else ("", 4)
+        yield f'<text class="note{side} {mark.kind}" x="{x}" dx="{room}" y="{_TOP + 10}">{label}</text>'
+
+
+_Drawing: TypeAlias = Callable[[Any, Plot], Iterator[str]]
+_STRETCHED: dict[type, _Drawing] = {
+    Shade: _zone,
+    Band: _band,
+    Outline: _steps,
+    Path: _path,
+    Bars: _bars,
+    Segment: _segment,
+}  # as wide as the chart: paths
+_UPRIGHT: dict[type, _Drawing] = {
+    Dots: _dots,
+    Whiskers: _whiskers,
+    RuleLine: _rule,
+    Segment: _segment_label,
+}  # of a shape of their own: dots, upright lines, texts
+
+
+def _of(drawings: dict[type, _Drawing], plot: Plot) -> Iterator[str]:
+    for mark in plot.marks:
+        if type(mark) in drawings:
+            yield from drawings[type(mark)](mark, plot)
+
+
+def _runs(
+    points: Sequence[tuple[float, ...] | tuple[float | None, ...]],
+) -> Iterator[list[tuple[float, ...]]]:
+    """Points without a gap between them."""
+    run: list[tuple[float, ...]] = []
+    for point in points:
+        known = tuple(part for part in point if part is not None)
+        if len(known) == len(point):
+            run.append(known)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _at(plot: Plot, x: float, y: float) -> str:
+    """Point of a path."""
+    return f"{_number(WIDTH * plot.x.part(x))} {_number(plot.height * (1 - plot.y.part(y)))}"
+
+
+def _across(plot: Plot, x: float) -> str:
+    return f"{_number(100 * plot.x.part(x))}%"
+
+
+def _down(plot: Plot, y: float) -> str:
+    return _number(_TOP + plot.height * (1 - plot.y.part(y)))
+
+
+def _number(value: float) -> str:
+    """Shortest text of a coordinate to a hundredth."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

@@ -1,0 +1,130 @@
+"""Axes: which numbers are at their ends, which have ticks, and where a number lies between."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+MOST = 12  # ticks of an axis
+_NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
+_FARTHEST = 1e300  # beyond it a difference of two numbers is none any more
+
+
+@dataclass(frozen=True, slots=True)
+class AxisTick:
+    """A number of an axis that is labelled."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Numbers from `low` to `high`, `low` < `high`, and the ticks between them.
+
+    Parameters
+    ----------
+    log
+        whether equal steps are equal ratios; `low` > 0.
+    title
+        what the numbers are; empty: known from elsewhere.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[AxisTick, ...] = ()
+    log: bool = False
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ValueError(f"axis: low must be below high: got {self.low} and {self.high}")
+        if self.log and self.low <= 0:
+            raise ValueError(f"axis: a logarithmic one begins above 0: got {self.low}")
+
+    def part(self, value: float) -> float:
+        """Where a number lies: 0 at the low end, 1 at the high one; what lies beyond an end is put there.
+
+        >>> Axis(0.0, 4.0).part(1.0), Axis(1.0, 100.0, log=True).part(10.0), Axis(0.0, 1.0).part(9.0)
+        (0.25, 0.5, 1.0)
+        """
+        value = min(max(value, self.low), self.high)
+        if self.log:
+            return (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
+        return (value - self.low) / (self.high - self.low)
+
+
+def linear(
+    values: Iterable[float],
+    *,
+    zero: bool = False,
+    most: int = 5,
+    label: Callable[[float], str] | None = None,
+    title: str = "",
+) -> Axis:
+    """Axis that holds all values and ends at ticks.
+
+    Parameters
+    ----------
+    values
+        finite; none at all gives 0 to 1, a single one has some room around it.
+    zero
+        whether 0 must be on it.
+    most
+        ticks at most, 2 to 12.
+    label
+        text of a tick; None: the shortest one.
+
+    >>> [tick.label for tick in linear([0.52, 0.77]).ticks]
+    ['0.5', '0.6', '0.7', '0.8']
+    """
+    low, high = _room([*values, *([0.0] if zero else [])])
+    step = _step(low, high, min(max(most, 2), MOST))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    text = label or (lambda at: f"{at:.10g}")
+    ticks = tuple(AxisTick(at * step, _signed(text(at * step + 0.0))) for at in range(first, last + 1))
+    return Axis(first * step, last * step, ticks, title=title)
+
+
+def logarithmic(values: Iterable[float], *, title: str = "") -> Axis:
+    """Logarithmic axis from a power of ten to another, with ticks at some; what is not positive is left out.
+
+    >>> [tick.label for tick in logarithmic([0.03, 8.0]).ticks]
+    ['0.01', '0.1', '1', '10']
+    """
+    logs = [math.log10(value) for value in values if value > 0] or [0.0]
+    first, last = math.floor(min(logs)), math.ceil(max(logs))
+    last = max(last, first + 1)
+    each = -(-(last - first + 1) // MOST)
+    first, last = max(first, -307), min(last, 308)
+    ticks = tuple(AxisTick(10.0**at, f"{10.0**at:g}") for at in range(first, last + 1, each))
+    return Axis(10.0**first, 10.0**last, ticks, log=True, title=title)
+
+
+def _room(values: list[float]) -> tuple[float, float]:
+    """Smallest and largest value, apart from one another."""
+    if not values:
+        return 0.0, 1.0
+    low, high = (min(max(end, -_FARTHEST), _FARTHEST) for end in (min(values), max(values)))
+    if high - low > 1e-9 * max(abs(low), abs(high)):
+        return low, high
+    around = max(abs(low) / 10, 1e-300) if low else 1.0
+    return low - around, high + around
+
+
+def _step(low: float, high: float, most: int) -> float:
+    """Smallest of 1, 2, 2.5, 5 times a power of ten with which there are at most so many ticks."""
+    rough = (high - low) / (most - 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    for nice in (*_NICE, 20.0):
+        step = nice * power
+        if math.ceil(high / step - 1e-9) - math.floor(low / step + 1e-9) + 1 <= most:
+            return step
+    return 50.0 * power
+
+
+def _signed(label: str) -> str:
+    """Label with the sign of subtraction; what is rounded to nothing has none."""
+    bare = label.removeprefix("-")
+    if bare == label:
+        return label
+    return f"\N{MINUS SIGN}{bare}" if any(digit in "123456789" for digit in bare) else bare

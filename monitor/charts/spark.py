@@ -1,0 +1,72 @@
+"""Pictures of the height of a line of text: how a value went, and where an interval lies."""
+
+from collections.abc import Sequence
+
+from monitor.charts.marks import Dots, Mark, Path, RuleLine
+from monitor.charts.plot import text_of
+from monitor.charts.scales import Axis
+
+_WIDE, _TALL, _EDGE = 112, 26, 3
+
+
+def spark(values: Sequence[float | None], label: str, reference: float | None = None) -> str:
+    """How a value went, a dot at the last one, a dotted line at the reference; empty: nothing is known."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    levels = known if reference is None else [*known, reference]
+    low, high = min(levels), max(levels)
+    y = Axis(low, high) if low < high else Axis(low - 1, low + 1)
+    x = Axis(0.0, float(max(len(values) - 1, 1)))
+    points = list(enumerate(values))
+    last = max(at for at, value in points if value is not None)
+    marks: list[Mark] = [] if reference is None else [RuleLine(reference)]
+    marks += [Path([(float(at), value) for at, value in points]), Dots([(float(last), values[last] or 0.0)])]
+    return _small("spark", [part for mark in marks for part in _of(mark, x, y)], label)
+
+
+def interval(
+    axis: Axis, lower: float, value: float, upper: float, label: str, *, hollow: bool = False
+) -> str:
+    """An interval and its value on an axis that many such pictures share; its ticks are dotted lines."""
+    ends = [_across(axis, end) for end in (lower, upper)]
+    middle, at = _TALL / 2, _across(axis, value)
+    parts = [f'<line class="line reference" x1="{x}" x2="{x}" y1="0" y2="{_TALL}"/>'
+             for x in (_across(axis, tick.at) for tick in axis.ticks)]  # fmt: skip
+    parts.append(f'<path class="line main" d="M{ends[0]} {middle:g}H{ends[1]}"/>')
+    parts += [f'<path class="line main" d="M{x} {middle - 3:g}v6"/>' for x in ends]
+    look = "dot main hollow" if hollow else "dot main"
+    parts.append(f'<circle class="{look}" cx="{at}" cy="{middle:g}" r="2.5"/>')
+    return _small("strip", parts, label)
+
+
+def _of(mark: Mark, x: Axis, y: Axis) -> list[str]:
+    def down(value: float) -> str:
+        return f"{_EDGE + (_TALL - 2 * _EDGE) * (1 - y.part(value)):.1f}"
+
+    match mark:
+        case RuleLine(at=at):
+            return [f'<path class="line reference" d="M0 {down(at)}H{_WIDE}"/>']
+        case Path(points=points):
+            pen, steps = "M", []
+            for at, value in points:
+                if value is None:
+                    pen = "M"
+                    continue
+                steps.append(f"{pen}{_across(x, at)} {down(value)}")
+                pen = "L"
+            return [f'<path class="line main" d="{"".join(steps)}"/>']
+        case Dots(points=points):
+            return [f'<circle class="dot main" cx="{_across(x, at)}" cy="{down(value)}" r="2"/>'
+                    for at, value in points]  # fmt: skip
+        case _:
+            return []
+
+
+def _across(axis: Axis, value: float) -> str:
+    return f"{_EDGE + (_WIDE - 2 * _EDGE) * axis.part(value):.1f}"
+
+
+def _small(look: str, parts: Sequence[str], label: str) -> str:
+    box = f'width="{_WIDE}" height="{_TALL}" viewBox="0 0 {_WIDE} {_TALL}"'
+    return f'<svg class="{look}" {box} role="img" aria-label="{text_of(label)}">{"".join(parts)}</svg>'

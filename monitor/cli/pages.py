@@ -1,0 +1,49 @@
+"""Commands that show pages: `view` serves them, `report` writes one."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from monitor.cli import options
+from monitor.cli.options import MomentType, exit_on_error, read_settings
+from monitor.show.words import say
+
+
+@click.command()
+@options.config
+@options.run
+@click.option("--host", help="Address to listen on; default: that of the configuration.")
+@click.option("--port", type=int, help="0 takes a free one; default: that of the configuration.")
+@exit_on_error
+def view(path: Path, run_name: str, host: str | None, port: int | None) -> None:
+    """Show the pages of a store in the browser: no cycle is run, no source is opened."""
+    from monitor.app.pages.viewing import view as serve_pages
+    from monitor.app.wiring import opened
+
+    with opened(read_settings(path), path.parent, run_name, keeps=False) as app:
+        sys.exit(serve_pages(app, host, port))
+
+
+@click.command()
+@options.config
+@click.option("--model", required=True, help="Name of the model.")
+@options.run
+@click.option("--window", help="As configured: 7d, month.")
+@click.option("--end", type=MomentType(), help="End of the window, exclusive; default: the newest one.")
+@click.option("--as-of", type=MomentType(), help="What was known then.")
+@click.option("--format", "form", type=click.Choice(["html", "json"]), default="html")
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="File to write."
+)
+@exit_on_error
+def report(path: Path, run_name: str, output: Path, form: str, **asked: Any) -> None:
+    """Write a report of a model: one file for people who do not reach the pages; it prints to A4."""
+    from monitor.app.pages.reporting import written
+    from monitor.app.wiring import opened
+
+    with opened(read_settings(path), path.parent, run_name, keeps=False) as app:
+        text = written(app, form, **asked)
+    output.write_text(text, encoding="utf-8")
+    say(f"{output}: {len(text.encode()):,} bytes")

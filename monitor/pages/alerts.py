@@ -1,0 +1,93 @@
+"""Lists of alerts: those that stand, and those that are over."""
+
+from dataclasses import dataclass
+
+from monitor.alerts.lifecycle import State
+from monitor.alerts.phrases import interval_in_words, limit_in_words, worded
+from monitor.pages.asked import Asked, PageData
+from monitor.pages.moments import day
+from monitor.show.alerts import ShownAlert
+
+_MOST = 200
+_ORDER = (State.FIRING, State.PENDING, State.RESOLVED)
+_SEVERITIES = ("critical", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertLine:
+    """An alert in a list, in words."""
+
+    model: str
+    rule: str
+    of: str
+    severity: str
+    state: str
+    value: str
+    bounds: str
+    limit: str
+    since: str
+    until: str
+    seen_by: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertList:
+    """Alerts of one model or of all; `left_out`: how many older ones are not listed."""
+
+    model: str
+    standing: tuple[AlertLine, ...]
+    over: tuple[AlertLine, ...]
+    left_out: int
+
+
+def alert_list(data: PageData, asked: Asked, model: str | None) -> AlertList:
+    """Page of the alerts of a model, or of all."""
+    asked.only()
+    alerts = sorted(chosen(data, asked, model), key=_place)
+    over = [shown for shown in alerts if shown.alert.state is State.RESOLVED]
+    standing = [shown for shown in alerts if shown.alert.state is not State.RESOLVED]
+    return AlertList(
+        model=model or "",
+        standing=tuple(alert_line(asked, shown) for shown in standing),
+        over=tuple(alert_line(asked, shown) for shown in over[:_MOST]),
+        left_out=max(len(over) - _MOST, 0),
+    )
+
+
+def chosen(data: PageData, asked: Asked, model: str | None) -> list[ShownAlert]:
+    """All alerts of a model, those that stood as of the moment in the state that they had."""
+    standing = data.alerts(model, asked.as_of, ended=False)
+    known = {(one.model, one.alert.series, one.alert.since) for one in standing}
+    history = data.alerts(model, asked.as_of, ended=True)
+    return [
+        *standing,
+        *(one for one in history if (one.model, one.alert.series, one.alert.since) not in known),
+    ]
+
+
+def alert_line(asked: Asked, shown: ShownAlert) -> AlertLine:
+    """Words of one alert."""
+    alert, series = shown.alert, shown.alert.series
+    return AlertLine(
+        model=shown.model,
+        rule=series.rule,
+        of=", ".join(part for part in (series.version, series.segment, series.subject) if part),
+        severity=alert.severity.value,
+        state=alert.state.value,
+        value=worded(shown.rule, alert.breach.value),
+        bounds=interval_in_words(shown.rule, alert.breach),
+        limit=limit_in_words(shown.rule, alert.breach.limit),
+        since=day(alert.since),
+        until="" if alert.resolved_at is None else f"{day(alert.resolved_at)}, {alert.ended}",
+        seen_by=shown.seen_by,
+        href=asked.link(
+            "models", shown.model, "alerts", series.rule, since=str(alert.since), subject=series.subject,
+            segment=series.segment, version=series.version, as_of=asked.query.get("as_of"),
+        ),
+    )  # fmt: skip
+
+
+def _place(shown: ShownAlert) -> tuple[int, int, int, str]:
+    alert = shown.alert
+    return (_ORDER.index(alert.state), _SEVERITIES.index(alert.severity), -alert.since, str(alert.series))

@@ -1,0 +1,172 @@
+"""What a page asks of the store, and what an address asks of a page."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import quote, urlencode
+
+from monitor.alerts.standing import Seen
+from monitor.config.messages import did_you_mean, listed, quoted
+from monitor.core.clock import from_iso
+from monitor.core.errors import AddressError
+from monitor.measures.rows import MeasurementRow
+from monitor.show.alerts import ShownAlert
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn, Event, Provenance
+
+Revision = tuple[int, MeasurementRow]
+KEPT = ("run", "as_of")  # parameters that links to other pages keep
+
+
+class PageData(Protocol):
+    """The store of one run, as pages see it. Moments are microseconds; `as_of` None: now."""
+
+    @property
+    def run(self) -> str:
+        """History that is shown."""
+        ...
+
+    def now(self) -> int:
+        """The moment at which the page is made."""
+        ...
+
+    def specs(self) -> Sequence[ModelSpec]:
+        """Models as they are configured."""
+        ...
+
+    def seen(self, model: str | None, as_of: int | None) -> list[Seen]:
+        """What is known of one model or of all: what `monitor status` goes by."""
+        ...
+
+    def rows(self, model: str, which: Drawn) -> list[Revision]:
+        """(as of, row) of all kept revisions of a window's ends, by end and as of."""
+        ...
+
+    def alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
+        """Alerts that are pending or firing, `ended`: those that are over too."""
+        ...
+
+    def events(self, model: str) -> list[Event]:
+        """What happened to the history of a model."""
+        ...
+
+    def provenance(self, model: str, as_of: int) -> Provenance | None:
+        """What stood behind the measurements of a cycle."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an address asks for.
+
+    Parameters
+    ----------
+    path
+        parts between the slashes, decoded, without ".json".
+    query
+        parameters, each once.
+    """
+
+    path: tuple[str, ...]
+    query: Mapping[str, str] = field(default_factory=dict)
+
+    def only(self, *names: str) -> None:
+        """Refuse parameters that the page does not know.
+
+        Raises
+        ------
+        AddressError
+            which names those that it knows.
+        """
+        known = (*KEPT, *names)
+        for name in self.query:
+            if name not in known:
+                meant = did_you_mean(name, known)
+                raise AddressError(f"no parameter {quoted(name)}: this page has {listed(known)}{meant}")
+
+    def choice(self, name: str, allowed: Sequence[str], default: str) -> str:
+        """Value of a parameter that has few.
+
+        Raises
+        ------
+        AddressError
+            which names them.
+        """
+        value = self.query.get(name, default)
+        if value not in allowed and value != default:
+            known = listed(allowed)
+            raise AddressError(f"{name} is one of {known}: got {quoted(value)}{did_you_mean(value, allowed)}")
+        return value
+
+    def moment(self, name: str) -> int | None:
+        """Moment of a parameter in microseconds; None: it is not given.
+
+        Raises
+        ------
+        AddressError
+            if it is no date or time.
+        """
+        text = self.query.get(name)
+        if not text:
+            return None
+        try:
+            return from_iso(text.replace(" ", "+"))  # a plus sign of a query means a space
+        except ValueError:
+            example = "2013-08-15 or 2013-08-15T06:00Z"
+            raise AddressError(f"{name} is a date or time as in {example}: got {quoted(text)}") from None
+
+    @property
+    def as_of(self) -> int | None:
+        """Moment of which is told what was known then; None: now."""
+        return self.moment("as_of")
+
+    def link(self, *path: str, **changed: str | int | None) -> str:
+        """Address of another page of the same run and moment."""
+        kept = {name: self.query.get(name) for name in KEPT}
+        return address(path, {**kept, **changed})
+
+    def here(self, **changed: str | int | None) -> str:
+        """Address of this page with some parameters changed; None leaves one out."""
+        return address(self.path, {**self.query, **changed})
+
+
+def address(path: Iterable[str], query: Mapping[str, str | int | None]) -> str:
+    """Address of a page.
+
+    >>> address(("models", "a/b"), {"end": "2013-12-01", "as_of": None})
+    '/models/a%2Fb?end=2013-12-01'
+    """
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    text = "/" + "/".join(quote(part, safe="") for part in path)
+    return f"{text}?{urlencode(given)}" if given else text
+
+
+def found(name: str, names: Sequence[str], what: str) -> str:
+    """A name that is known.
+
+    Raises
+    ------
+    AddressError
+        404, with a suggestion.
+    """
+    if name not in names:
+        there = listed(names[:8]) or "none"
+        raise AddressError(
+            f"there is no {what} {quoted(name)}: there is {there}{did_you_mean(name, names)}", 404
+        )
+    return name
+
+
+def newest(rows: Iterable[Revision]) -> list[Revision]:
+    """Of each end, measure, … the newest revision; a nowcast stands beside until the window has settled."""
+    kept: dict[tuple[object, ...], Revision] = {}
+    settled = set()
+    for as_of, row in rows:
+        place = (row.window, row.window_end, row.version, row.segment, row.measure, row.subject, row.against)
+        if row.truth.value == "settled":
+            settled.add(place)
+        key = (*place, row.truth.value == "nowcast")
+        before = kept.get(key)
+        if before is None or before[0] <= as_of:
+            kept[key] = (as_of, row)
+    return [pair for key, pair in kept.items() if not (key[-1] and key[:-1] in settled)]

@@ -1,0 +1,141 @@
+"""Figures: a chart, what it shows in words, and the numbers behind it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from monitor.charts.marks import Band, Dots, Kind, Mark, Path, RuleLine
+from monitor.charts.plot import Plot
+from monitor.charts.scales import Axis, linear
+from monitor.measures.rows import Truth
+from monitor.measures.worded import bounds_of, is_percent, value_of
+from monitor.pages.moments import called
+from monitor.pages.series import WindowReading, band, line
+from monitor.windows.ends import Window
+
+
+@dataclass(frozen=True, slots=True)
+class LegendKey:
+    """Entry of a legend: how it is drawn ("line", "area", "dot"), of which kind, what it is."""
+
+    look: str
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A chart with its caption and its table.
+
+    Parameters
+    ----------
+    columns, rows
+        the numbers behind it, in words: a row for each stop of the chart.
+    """
+
+    title: str
+    plot: Plot
+    note: str = ""
+    legend: tuple[LegendKey, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def tick_label(measure: str) -> Callable[[float], str]:
+    """How ticks of an axis of a measure are written: rates in %, large numbers in short."""
+    return percent if is_percent(measure) else short
+
+
+def percent(at: float) -> str:
+    """Share as a tick in %."""
+    return f"{100 * at:.10g} %"
+
+
+def timeline(
+    measure: str,
+    series: Sequence[WindowReading],
+    window: Window,
+    axis: Axis,
+    *,
+    reference: tuple[float, float | None, float | None] | None = None,
+    marks: Sequence[Mark] = (),
+    height: int = 160,
+    title: str = "",
+    note: str = "",
+) -> Figure:
+    """A measure over time: settled with its interval, what is not final dashed and hollow, the reference."""
+    levels = [one.value for one in series if one.value is not None]
+    levels += [end for _, low, high in band(series) if low is not None for end in (low, high or low)]
+    levels += [] if reference is None else [end for end in reference if end is not None]
+    final = [one for one in series if one.final]
+    tail = [one for one in series if not one.final]
+    joined = tail if not final or not tail else [*[one for one in final if one.end < tail[0].end][-1:], *tail]
+    drawn: list[Mark] = [*marks]
+    legend: list[LegendKey] = []
+    if final:
+        drawn += [
+            Band(band(final)),
+            Path(line(final, window)),
+            Dots(_dots(final) if len(final) < 100 else []),
+        ]
+        kept = f"{measure}, settled" if final[0].row.truth is Truth.SETTLED else measure
+        legend.append(LegendKey("line", "main", f"{kept}{_level(final)}"))
+    if tail:
+        truth = str(tail[-1].row.truth)
+        drawn += [
+            Band(band(tail), "provisional"),
+            Path(line(joined, window), "provisional"),
+            Dots(_dots(tail), "provisional", hollow=True),
+        ]
+        legend.append(LegendKey("line", "provisional", f"{truth}: labels are still coming"))
+    if reference is not None:
+        value, low, high = reference
+        if low is not None and high is not None:
+            drawn.insert(0, Band([(axis.low, low, high), (axis.high, low, high)], "reference"))
+        drawn.append(RuleLine(value, "y", "reference", f"reference {value_of(measure, value)}"))
+        legend.append(LegendKey("line", "reference", "reference"))
+    plot = Plot(
+        x=axis,
+        y=linear(levels, label=tick_label(measure)),
+        marks=tuple(drawn),
+        label=f"{title or measure} over time, {len(series)} windows of {window.name}",
+        height=height,
+        stops=tuple(one.middle for one in series),
+    )
+    columns = ("window", measure, "interval", "truth", "n")
+    rows = tuple(_row(measure, one, window) for one in series)
+    return Figure(
+        title=title or measure, note=note, plot=plot, legend=tuple(legend), columns=columns, rows=rows
+    )
+
+
+def _row(measure: str, one: WindowReading, window: Window) -> tuple[str, ...]:
+    result = one.row.measurement
+    value = str(result.reason) if result.value is None else value_of(measure, result.value)
+    return (
+        called(window, one.end),
+        value,
+        bounds_of(measure, result.interval),
+        str(one.row.truth),
+        f"{result.n:,}",
+    )
+
+
+def _dots(series: Sequence[WindowReading]) -> list[tuple[float, float]]:
+    return [(one.middle, one.value) for one in series if one.value is not None]
+
+
+def _level(series: Sequence[WindowReading]) -> str:
+    level = next((one.row.measurement.interval.level for one in series if one.row.measurement.interval), None)
+    return "" if level is None else f", {100 * level:g} %"
+
+
+def short(at: float) -> str:
+    """Number of a tick: thousands in short.
+
+    >>> short(0.25), short(50_000), short(-2_000)
+    ('0.25', '50k', '-2000')
+    """
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(at) >= 10 * size or (abs(at) >= size > 1e3):
+            return f"{at / size:.10g}{unit}"
+    return f"{at:.10g}"

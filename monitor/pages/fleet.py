@@ -1,0 +1,188 @@
+"""The fleet: a line a model, those that somebody is needed for first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.lifecycle import State
+from monitor.alerts.rules import Severity
+from monitor.alerts.standing import Need, Seen, Standing, ranked, standing
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.measures.shift.stability_index import band_of
+from monitor.measures.worded import bounds_of, difference_of, surely, value_of
+from monitor.pages.asked import Asked, PageData
+from monitor.pages.moments import lasting
+from monitor.pages.series import REFERENCE, of_reference, readings
+from monitor.sentences.inputs import INDEX
+from monitor.sentences.known import Known, capital, named
+from monitor.show.status import verdict_of
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
+from monitor.windows.ends import Window
+
+HALF_A_YEAR = 26  # weeks of a spark line
+_WEEK = 7 * 86_400_000_000
+_SEVERITIES = tuple(Severity)
+SIGNS = {"surely worse": "▼", "surely better": "▲"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRow:
+    """A model in the fleet, in words; "" where nothing is known.
+
+    Parameters
+    ----------
+    because
+        why somebody is needed, as `monitor status` says it; `more` sentences follow there.
+    icon
+        critical, warning, stale, unknown or ok.
+    rule
+        of the most urgent alert that fires.
+    """
+
+    model: str
+    because: str
+    more: int
+    icon: str
+    rule: str
+    measure: str
+    value: str
+    bounds: str
+    spark: tuple[float | None, ...]
+    reference: float | None
+    step: str
+    sure: str
+    shift: str
+    moved: str
+    most: str
+    labels: str
+    records: str
+    age: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGroup:
+    """Models with one verdict."""
+
+    need: str
+    title: str
+    rows: tuple[FleetRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """The page of all models."""
+
+    count: int
+    filter: str
+    groups: tuple[FleetGroup, ...]
+
+
+def fleet(data: PageData, asked: Asked) -> Fleet:
+    """Page of all models; the parameter `q` filters by name, rule and what is said."""
+    asked.only("q")
+    wanted = asked.query.get("q", "").casefold()
+    specs = {spec.name: spec for spec in data.specs()}
+    seen = {one.model: one for one in data.seen(None, asked.as_of)}
+    rows: dict[Need, list[FleetRow]] = {need: [] for need in Need}
+    for one in ranked(map(standing, seen.values())):
+        row = fleet_row(data, specs[one.model], seen[one.model], one)
+        if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
+            rows[one.need].append(row)
+    groups = tuple(
+        FleetGroup(need.value, capital(verdict_of(need)), tuple(of)) for need, of in rows.items() if of
+    )
+    return Fleet(count=len(seen), filter=asked.query.get("q", ""), groups=groups)
+
+
+def fleet_row(data: PageData, spec: ModelSpec, seen: Seen, one: Standing) -> FleetRow:
+    """Line of a model: its verdict, and the newest of what its main window says."""
+    known = Known(seen.rows, seen.window, seen.main)
+    main = known.newest(seen.main, Truth.SETTLED.value) or known.newest(seen.main, "nowcast")
+    step = None if main is None else known.beside(main, seen.main, REFERENCE)
+    shift = known.newest(INDEX, "", "score") or known.newest(INDEX, "", "prediction")
+    features = [row for row in known.features(INDEX) if row.measurement.value is not None]
+    largest = max(features, key=lambda row: row.measurement.value or 0.0, default=None)
+    coverage = known.newest("coverage", Truth.SETTLED.value) or known.newest("coverage", "provisional")
+    records = known.newest("records")
+    result = None if main is None else main.measurement
+    return FleetRow(
+        model=one.model,
+        because=one.because[0],
+        more=len(one.because) - 1,
+        icon=icon_of(one),
+        rule=_urgent(seen),
+        measure=seen.main,
+        value="" if main is None else told(main),
+        bounds="" if result is None else bounds_of(seen.main, result.interval),
+        spark=_spark(data, spec, seen),
+        reference=(of_reference(seen.rows, seen.main) or (None,))[0],
+        step="" if step is None or step.measurement.value is None else _difference(step),
+        sure="" if step is None else SIGNS.get(surely(seen.main, step.measurement), ""),
+        shift="" if shift is None else told(shift),
+        moved=f"{sum(moved(known, row) for row in features)} of {len(features)}" if features else "",
+        most="" if largest is None else named(largest.subject),
+        labels="" if coverage is None else told(coverage),
+        records="" if records is None else told(records),
+        age="never" if seen.as_of is None else lasting(seen.now - seen.as_of),
+    )
+
+
+def told(row: MeasurementRow) -> str:
+    """Value of a row in words; "" where there is none."""
+    value = row.measurement.value
+    return "" if value is None else value_of(row.measure, value)
+
+
+def _difference(row: MeasurementRow) -> str:
+    return difference_of(row.measure, row.measurement.value)
+
+
+def icon_of(one: Standing) -> str:
+    """Shape and colour of a verdict."""
+    match one.need:
+        case Need.NEEDED | Need.IN_HAND:
+            return ("critical", "stale", "warning")[one.rank[0]]
+        case Need.CANNOT_TELL:
+            return "unknown"
+        case _:
+            return "ok"
+
+
+def moved(known: Known, row: MeasurementRow) -> bool:
+    """Whether a feature moved beyond chance, and by 0.1 or more."""
+    critical = known.beside(row, f"{INDEX}_critical")
+    limit = None if critical is None else critical.measurement.value
+    value = row.measurement.value or 0.0
+    return limit is not None and value > limit and band_of(value) != "none"
+
+
+def main_of(spec: ModelSpec, name: str) -> Window:
+    """Window of a model by its name."""
+    return next(window for window in spec.windows if window.name == name)
+
+
+def _urgent(seen: Seen) -> str:
+    """Rule of the most urgent alert that fires."""
+    firing = [alert for alert, _ in seen.alerts if alert.state is State.FIRING]
+    first = min(firing, key=lambda one: (_SEVERITIES.index(one.severity), -one.since), default=None)
+    return "" if first is None else first.series.rule
+
+
+def _spark(data: PageData, spec: ModelSpec, seen: Seen) -> tuple[float | None, ...]:
+    """Values of the main measure in the last half year's windows."""
+    if seen.as_of is None:
+        return ()
+    window = main_of(spec, seen.window)
+    after = seen.as_of - HALF_A_YEAR * _WEEK
+    which = Drawn(
+        window=seen.window,
+        after=after,
+        until=seen.as_of,
+        measures=(seen.main,),
+        subjects=("",),
+        as_of=seen.as_of,
+    )
+    rows = data.rows(seen.model, which)
+    values: Sequence[float | None] = [one.value for one in readings(rows, window, seen.main)]
+    each = -(-len(values) // 60) or 1  # windows that slide by hours: more points than pixels say nothing
+    return tuple(values[::-1][::each][::-1])

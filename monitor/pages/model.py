@@ -1,0 +1,294 @@
+"""One model: what is said of it first, then how it went."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from monitor.alerts.standing import Seen, standing
+from monitor.charts.marks import Mark, Path, RuleLine
+from monitor.charts.scales import Axis, linear
+from monitor.core.clock import DAY
+from monitor.measures.shift.stability_index import SIZES
+from monitor.measures.worded import value_of
+from monitor.pages.asked import Asked, PageData, Revision, found
+from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
+from monitor.pages.fleet import icon_of, main_of
+from monitor.pages.moments import day, time_axis
+from monitor.pages.periods import CONSTANT, Period, periods_of
+from monitor.pages.series import WindowReading, line, of_reference, readings
+from monitor.records.reading import Task
+from monitor.sentences.inputs import INDEX
+from monitor.sentences.known import Section, named
+from monitor.show.alerts import ShownAlert
+from monitor.show.status import verdict_of
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
+from monitor.windows.ends import Window
+
+RANGES = {"90d": 90 * DAY, "180d": 180 * DAY, "1y": 366 * DAY, "all": 0}
+MEASURES = {
+    Task.BINARY: ("roc_auc", "accuracy", "recall", "precision", "brier_score", "profit"),
+    Task.MULTICLASS: ("accuracy", "average_class_accuracy", "cohen_kappa_score", "log_loss"),
+    Task.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "r2_score"),
+}
+_MOST_EVENTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a row of links; `chosen`: what is shown now."""
+
+    text: str
+    href: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Alerts of a rule over time: (start, end, severity), 0 and 1 at the ends of the axis."""
+
+    rule: str
+    spans: tuple[tuple[float, float, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Page of one model."""
+
+    model: str
+    verdict: str
+    icon: str
+    because: tuple[str, ...]
+    sections: tuple[Section, ...]
+    windows: tuple[Link, ...]
+    measures: tuple[Link, ...]
+    ranges: tuple[Link, ...]
+    figure: Figure | None
+    lanes: tuple[Lane, ...]
+    main: str
+    periods: tuple[Period, ...]
+    strip: Axis | None
+    others: tuple[Figure, ...]
+    events: tuple[tuple[str, str, str], ...]
+    behind: str
+
+
+def spec_of(data: PageData, name: str) -> ModelSpec:
+    """Specification of a model.
+
+    Raises
+    ------
+    AddressError
+        404, with a suggestion.
+    """
+    specs = {spec.name: spec for spec in data.specs()}
+    return specs[found(name, list(specs), "model")]
+
+
+def overview(data: PageData, asked: Asked, name: str) -> Overview:
+    """Page of one model."""
+    asked.only("window", "measure", "range")
+    spec = spec_of(data, name)
+    (seen,) = data.seen(name, asked.as_of)
+    one = standing(seen)
+    window = main_of(spec, asked.choice("window", [each.name for each in spec.windows], seen.window))
+    offered = _offered(spec, seen)
+    measure = asked.choice("measure", offered, seen.main)
+    span = asked.choice(
+        "range", list(RANGES), "180d" if window.length <= DAY and window.step <= DAY else "all"
+    )
+    rows = _rows(data, spec, seen, window, measure, span)
+    axis = _axis(seen, window, rows)
+    alerts = data.alerts(name, asked.as_of, ended=True)
+    periods, strip = periods_of(data, spec, seen)
+    figures = (
+        [] if axis is None else list(_figures(rows, seen, window, axis, measure, _marks(data, seen, axis)))
+    )
+    return Overview(
+        model=name,
+        verdict=verdict_of(one.need),
+        icon=icon_of(one),
+        because=one.because,
+        sections=one.sections,
+        windows=_choices(asked, "window", [each.name for each in spec.windows], window.name),
+        measures=_choices(asked, "measure", offered, measure),
+        ranges=_choices(asked, "range", list(RANGES), span),
+        figure=figures[0] if figures else None,
+        lanes=() if axis is None else _lanes(alerts, axis, seen.as_of or seen.now),
+        main=seen.main,
+        periods=periods,
+        strip=strip,
+        others=tuple(figures[1:]),
+        events=tuple(
+            (
+                day(event.at),
+                event.kind.replace("_", " "),
+                " ".join(filter(None, (event.subject, event.who, event.why))),
+            )
+            for event in reversed(data.events(name)[-_MOST_EVENTS:])
+            if asked.as_of is None or event.at <= asked.as_of
+        ),
+        behind=_behind(data, name, seen),
+    )
+
+
+def _choices(asked: Asked, name: str, values: Sequence[str], chosen: str) -> tuple[Link, ...]:
+    return tuple(Link(value, asked.here(**{name: value}), value == chosen) for value in values)
+
+
+def _offered(spec: ModelSpec, seen: Seen) -> list[str]:
+    """Measures that have a value, the main one first."""
+    known = {row.measure for row in seen.rows if row.of_whole and row.measurement.value is not None}
+    return [seen.main, *(name for name in MEASURES[spec.reading.task] if name in known and name != seen.main)]
+
+
+def _rows(
+    data: PageData, spec: ModelSpec, seen: Seen, window: Window, measure: str, span: str
+) -> list[Revision]:
+    """Rows of the charts of a window: performance, and the shift of what comes out."""
+    until = seen.as_of or 0
+    after = until - RANGES[span] if RANGES[span] else 0
+    names = [measure, seen.main, f"estimated_{seen.main}", "brier_score", *CONSTANT]
+    shifts = (INDEX, f"{INDEX}_critical")
+    asked = [(names, ("",)), (shifts, ("score", "prediction"))]
+    return [
+        row
+        for measures, subjects in asked
+        for row in data.rows(
+            spec.name,
+            Drawn(
+                window=window.name,
+                after=after,
+                until=until,
+                measures=measures,
+                subjects=subjects,
+                as_of=seen.as_of,
+            ),
+        )
+    ]
+
+
+def _axis(seen: Seen, window: Window, rows: Sequence[Revision]) -> Axis | None:
+    """Axis of time of all charts; None: there is nothing to draw."""
+    if not rows or seen.as_of is None:
+        return None
+    start = window.start(min(row.window_end for _, row in rows))
+    return time_axis(start, max(seen.as_of, *(row.window_end for _, row in rows)), window.zone)
+
+
+def _figures(
+    rows: Sequence[Revision], seen: Seen, window: Window, axis: Axis, measure: str, marks: Sequence[Mark]
+) -> Iterator[Figure]:
+    """The chart of the chosen measure, and the others."""
+    reference = of_reference(seen.rows, measure)
+    yield timeline(measure, readings(rows, window, measure), window, axis, reference=reference, marks=marks)
+    right, always = (readings(rows, window, name) for name in CONSTANT)
+    if right and always:
+        yield _beside(
+            timeline("accuracy", right, window, axis, height=120, title="Accuracy"),
+            "accuracy",
+            line(always, window),
+            LegendKey("line", "second", "always saying the more frequent class"),
+            "is it better than a constant answer?",
+            [value_of("accuracy", one.value) for one in _aligned(right, always)],
+        )
+    brier = readings(rows, window, "brier_score")
+    if brier and measure != "brier_score":
+        of = of_reference(seen.rows, "brier_score")
+        note = "error of the probabilities: lower is better"
+        yield timeline(
+            "brier_score", brier, window, axis, reference=of, height=120, title="Brier score", note=note
+        )
+    guess, real = (readings(rows, window, name) for name in (f"estimated_{seen.main}", seen.main))
+    if guess and real:
+        yield _beside(
+            timeline(seen.main, real, window, axis, height=120, title="Before labels arrive"),
+            seen.main,
+            line(guess, window),
+            LegendKey("line", "estimate", "estimated from scores alone"),
+            "the estimate is known at the window's end; labels follow",
+            [value_of(seen.main, one.value) for one in _aligned(real, guess)],
+        )
+    yield from _shift(rows, window, axis)
+
+
+def _aligned(one: Sequence[WindowReading], other: Sequence[WindowReading]) -> list[WindowReading]:
+    """The other readings of the same windows, the own one where there is none."""
+    there = {each.end: each for each in other}
+    return [there.get(each.end, each) for each in one]
+
+
+def _beside(
+    figure: Figure,
+    measure: str,
+    points: Sequence[tuple[float, float | None]],
+    key: LegendKey,
+    note: str,
+    cells: Sequence[str],
+    limits: Sequence[float] = (),
+) -> Figure:
+    """A figure of a measure with another line beside, and limits that its axis holds."""
+    levels = [y for _, y in points if y is not None]
+    levels += [figure.plot.y.low, figure.plot.y.high, *limits]
+    axis = linear(levels, label=tick_label(measure))
+    return replace(
+        figure,
+        plot=replace(figure.plot, y=axis, marks=(*figure.plot.marks, Path(points, key.kind))),
+        note=note,
+        legend=(*figure.legend, key),
+        columns=(*figure.columns, key.text),
+        rows=tuple((*row, cell) for row, cell in zip(figure.rows, cells, strict=True)),
+    )
+
+
+def _shift(rows: Sequence[Revision], window: Window, axis: Axis) -> Iterator[Figure]:
+    """How far the score, or the prediction, has moved."""
+    for subject in ("score", "prediction"):
+        index = readings(rows, window, INDEX, subject)
+        if not index:
+            continue
+        critical = readings(rows, window, f"{INDEX}_critical", subject)
+        limits = [RuleLine(size, "y", "limit", f"{size:g}") for size in SIZES]
+        title, note = (
+            f"Shift of the {subject}",
+            "against the reference; above both lines it is real and large",
+        )
+        figure = timeline(INDEX, index, window, axis, height=120, title=title, marks=limits, note=note)
+        key = LegendKey("line", "chance", "critical value: exceeded by chance in 5 of 100 windows")
+        cells = [value_of(INDEX, one.value) for one in _aligned(index, critical)]
+        figure = _beside(figure, INDEX, line(critical, window), key, note, cells, SIZES)
+        yield replace(figure, legend=(*figure.legend, LegendKey("line", "limit", "classical bands")))
+        return
+
+
+def _marks(data: PageData, seen: Seen, axis: Axis) -> list[Mark]:
+    """Versions and decisions on the axis of time."""
+    told = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
+    return [
+        RuleLine(float(event.at), "x", "now", told[event.kind].format(named(event.subject)))
+        for event in data.events(seen.model)[-12:]
+        if event.kind in told and axis.low + (axis.high - axis.low) / 50 < event.at <= axis.high
+    ]
+
+
+def _lanes(alerts: Sequence[ShownAlert], axis: Axis, until: int) -> tuple[Lane, ...]:
+    """When alerts fired, a lane a rule, those that fire most recently first."""
+    lanes: dict[str, list[tuple[float, float, str]]] = {}
+    for shown in sorted(alerts, key=lambda one: -(one.alert.resolved_at or until)):
+        alert = shown.alert
+        end = alert.resolved_at or until
+        if alert.fired_at is None or end < axis.low or alert.fired_at > axis.high:
+            continue
+        span = (axis.part(float(alert.fired_at)), axis.part(float(end)), alert.severity.value)
+        lanes.setdefault(alert.series.rule, []).append(span)
+    return tuple(Lane(rule, tuple(spans)) for rule, spans in lanes.items())
+
+
+def _behind(data: PageData, name: str, seen: Seen) -> str:
+    """What stands behind the numbers, in a line."""
+    if seen.as_of is None:
+        return ""
+    kept = data.provenance(name, seen.as_of)
+    if kept is None:
+        return ""
+    reference = f" · reference {kept.reference[:16]}" if kept.reference else ""
+    return f"monitor {kept.code} · configuration {kept.config[:16]} · grids {kept.grid[:16]}{reference}"

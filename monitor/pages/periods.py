@@ -1,0 +1,127 @@
+"""Windows one by one, the newest first: a row a window, each with its main measure's interval."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.standing import Seen
+from monitor.charts.scales import Axis, AxisTick
+from monitor.core.clock import DAY
+from monitor.measures.rows import Truth
+from monitor.measures.shift.stability_index import SIZES
+from monitor.measures.worded import bounds_of, surely, value_of
+from monitor.pages.asked import PageData, Revision, newest
+from monitor.pages.fleet import SIGNS, main_of, told
+from monitor.pages.moments import called
+from monitor.pages.series import REFERENCE, of_reference
+from monitor.sentences.inputs import INDEX
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
+from monitor.windows.ends import Window
+
+CONSTANT = ("accuracy", "majority_accuracy")
+_MOST_MONTHS, _MOST_FEATURES = 24, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """A window in the table of windows, in words."""
+
+    name: str
+    end: int
+    records: str
+    labels: str
+    value: str
+    bounds: str
+    sure: str
+    interval: tuple[float, float, float] | None
+    final: bool
+    constant: str
+    shift: str
+    critical: str
+    moved: str
+    most: tuple[tuple[str, str], ...]
+    truth: str
+    revisions: int
+
+
+def period_window(spec: ModelSpec, seen: Seen) -> Window:
+    """Window of the table: calendar months if the model has them, else the one that rules judge."""
+    calendar = [window for window in spec.windows if window.name == "month"]
+    return calendar[0] if calendar else main_of(spec, seen.window)
+
+
+def periods_of(data: PageData, spec: ModelSpec, seen: Seen) -> tuple[tuple[Period, ...], Axis | None]:
+    """The table of windows, the newest first, and the axis that their intervals share."""
+    if seen.as_of is None:
+        return (), None
+    window = period_window(spec, seen)
+    ends = window.kept_ends(seen.as_of - 3 * 366 * DAY, seen.as_of)[: 60 * _MOST_MONTHS]
+    if not window.calendar:  # windows that overlap say the same again
+        ends = [end for end in ends if (ends[0] - end) % max(window.length, window.step) == 0]
+    ends = ends[:_MOST_MONTHS]
+    names = [seen.main, "records", "coverage", *CONSTANT, INDEX, f"{INDEX}_critical"]
+    if not ends:
+        return (), None
+    which = Drawn(window=window.name, after=ends[-1] - 1, until=ends[0], measures=names, as_of=seen.as_of)
+    rows = data.rows(spec.name, which)
+    by_end: dict[int, list[Revision]] = {end: [] for end in ends}
+    for as_of, row in rows:
+        by_end.get(row.window_end, []).append((as_of, row))
+    periods = tuple(_period(window, end, of, seen) for end, of in by_end.items() if of)
+    bounds = [part for one in periods if one.interval for part in (one.interval[0], one.interval[2])]
+    reference = of_reference(seen.rows, seen.main)
+    if not bounds:
+        return periods, None
+    levels = [*bounds, *([] if reference is None else [reference[0]])]
+    room = (max(levels) - min(levels)) / 20 or 1e-6
+    ticks = () if reference is None else (AxisTick(reference[0], "reference"),)
+    return periods, Axis(min(levels) - room, max(levels) + room, ticks)
+
+
+def _period(window: Window, end: int, rows: Sequence[Revision], seen: Seen) -> Period:
+    """One window in words."""
+    known = {(row.measure, row.subject, row.against): row for _, row in _by_truth(newest(rows))}
+    main = known.get((seen.main, "", ""))
+    step = known.get((seen.main, "", REFERENCE))
+    right, always = (known.get((name, "", "")) for name in CONSTANT)
+    subject = "score" if (INDEX, "score", "") in known else "prediction"
+    shift, critical = (known.get((name, subject, "")) for name in (INDEX, f"{INDEX}_critical"))
+    features = {name[1]: row.measurement.value or 0.0 for name, row in known.items()
+                if name[0] == INDEX and name[1].startswith("feature:") and not name[2]}  # fmt: skip
+    limits = {name: known.get((f"{INDEX}_critical", name, "")) for name in features}
+    large = {
+        name: value
+        for name, value in features.items()
+        if value >= SIZES[0]
+        and (limit := limits[name]) is not None
+        and value > (limit.measurement.value or 0.0)
+    }
+    most = sorted(large, key=lambda name: -large[name])[:_MOST_FEATURES]
+    result = None if main is None else main.measurement
+    interval = None if result is None else result.interval
+    records, coverage = known.get(("records", "", "")), known.get(("coverage", "", ""))
+    return Period(
+        name=called(window, end),
+        end=end,
+        records="" if records is None else told(records),
+        labels="" if coverage is None else told(coverage),
+        value="" if main is None else told(main) or f"({main.measurement.reason})",
+        bounds="" if result is None else bounds_of(seen.main, interval),
+        sure="" if step is None else SIGNS.get(surely(seen.main, step.measurement), ""),
+        interval=None if interval is None or result is None or result.value is None
+        else (interval.lower, result.value, interval.upper),
+        final=main is not None and main.truth is Truth.SETTLED,
+        constant="" if right is None or always is None else f"{told(right)} ({told(always)})",
+        shift="" if shift is None else told(shift),
+        critical="" if critical is None else told(critical),
+        moved=f"{len(large)} of {len(features)}" if features else "",
+        most=tuple((name.removeprefix("feature:"), value_of(INDEX, large[name])) for name in most),
+        truth="" if main is None else str(main.truth),
+        revisions=len({as_of for as_of, row in rows if row.measure == seen.main and not row.against}),
+    )  # fmt: skip
+
+
+def _by_truth(rows: Sequence[Revision]) -> list[Revision]:
+    """Rows such that of one measure the best truth comes last: settled after nowcast after provisional."""
+    order = {Truth.NONE: 0, Truth.PROVISIONAL: 1, Truth.NOWCAST: 2, Truth.SETTLED: 3}
+    return sorted(rows, key=lambda pair: (pair[1].measurement.value is not None, order[pair[1].truth]))

@@ -1,0 +1,70 @@
+"""Contexts to HTML: the one place that knows Jinja2, and that takes charts as markup.
+
+Jinja2 is imported with the first page: a daemon that nobody looks at does without it.
+"""
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from monitor.charts.heat import cells, spans
+from monitor.charts.plot import drawn
+from monitor.charts.spark import interval, spark
+from monitor.core.text import readable
+from monitor.states.grids import content_hash
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ASSETS = {"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8"}
+_LONGEST = 60  # characters of a name on a page
+
+
+def rendered(template: str, **context: Any) -> str:
+    """HTML of a template; what the context lacks is an error, never a gap."""
+    return _environment().get_template(f"{template}.html").render(**context)
+
+
+@lru_cache(maxsize=2)
+def asset(name: str) -> bytes:
+    """The sheet or the script."""
+    return files("monitor.pages").joinpath("static", name).read_bytes()
+
+
+def sheet_markup() -> str:
+    """The sheet as an element of a page may hold it, unescaped: it is ours."""
+    from markupsafe import Markup
+
+    return Markup(asset("pages.css").decode())  # noqa: S704
+
+
+@lru_cache(maxsize=1)
+def assets_hash() -> str:
+    """Part of the address of sheet and script: another one wherever they are others."""
+    return content_hash([asset(name).decode() for name in ASSETS])[:12]
+
+
+def shown(name: object) -> str:
+    """Name that the data brought, as a page may hold it: every character of it seen, not too long."""
+    text = readable(str(name))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+@lru_cache(maxsize=1)
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    with_templates = Environment(
+        loader=FileSystemLoader(str(files("monitor.pages").joinpath("templates"))),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    charts = {"drawn": drawn, "cells": cells, "spans": spans, "spark": spark, "strip": interval}
+    for name, chart in charts.items():  # they escape every text themselves
+        with_templates.filters[name] = lambda *given, of=chart, **named: Markup(of(*given, **named))  # noqa: S704
+    with_templates.filters["shown"] = shown
+    return with_templates

@@ -1,0 +1,200 @@
+"""Addresses to pages: which page an address means, what surrounds it, its rows as JSON."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from monitor.alerts.standing import standing
+from monitor.core.clock import to_iso
+from monitor.core.errors import AddressError, MonitorError
+from monitor.core.text import json_text
+from monitor.pages.alerts import alert_list, chosen
+from monitor.pages.asked import KEPT, Asked, PageData
+from monitor.pages.fleet import fleet
+from monitor.pages.model import Link, overview, spec_of
+from monitor.pages.moments import day
+from monitor.pages.rendering import ASSETS, asset, assets_hash, rendered
+from monitor.show.alerts import alerts_as_json
+from monitor.show.plain import as_json
+from monitor.show.status import as_plain
+from monitor.web.answers import Answer
+
+_JSON = "application/json; charset=utf-8"
+_LONGEST = 2_000  # characters of a path or a query
+_FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+PRIVATE = {"Cache-Control": "private, no-cache"}
+_TITLES = {400: "This address asks for what the page does not know", 404: "There is no such page"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What surrounds a page: where it is, as of when, its assets and links."""
+
+    title: str
+    run: str
+    as_of: str
+    as_of_iso: str
+    as_of_date: str
+    zone: str
+    banner: str
+    home: str
+    here: str
+    now: str
+    json: str
+    sheet: str
+    script: str
+    crumbs: tuple[Link, ...]
+    tabs: tuple[Link, ...]
+    report: bool
+    kept: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page: its template, what makes its context, its rows as JSON; names of the parts of its path."""
+
+    template: str
+    context: Callable[..., Any]
+    plain: Callable[..., str]
+
+
+def _fleet_plain(data: PageData, asked: Asked) -> str:
+    asked.only("q")
+    return as_plain([standing(one) for one in data.seen(None, asked.as_of)])
+
+
+def _model_plain(data: PageData, asked: Asked, name: str) -> str:
+    asked.only("window", "measure", "range")
+    spec_of(data, name)
+    (seen,) = data.seen(name, asked.as_of)
+    return as_json([(name, seen.as_of or 0, row) for row in seen.rows])
+
+
+def _alerts_plain(data: PageData, asked: Asked, name: str | None = None) -> str:
+    asked.only()
+    if name is not None:
+        spec_of(data, name)
+    return alerts_as_json(chosen(data, asked, name))
+
+
+def _alerts_of(data: PageData, asked: Asked, name: str) -> Any:
+    return alert_list(data, asked, spec_of(data, name).name)
+
+
+_PAGES = {
+    (): _Page("fleet", fleet, _fleet_plain),
+    ("alerts",): _Page("alerts", lambda data, asked: alert_list(data, asked, None), _alerts_plain),
+    ("models", "*"): _Page("model", overview, _model_plain),
+    ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain),
+}
+TABS = (("Overview", ()), ("Alerts", ("alerts",)))
+
+
+def answer(data: PageData, path: str, query: str) -> Answer:
+    """Page of an address as it was sent; what no page knows is a page that says so."""
+    if path.startswith("/static/"):
+        return _asset(path)
+    try:
+        asked, plain = _asked(path, query)
+    except AddressError as error:
+        return _fault(data, error)
+    try:
+        page, given = _found(asked)
+        if plain:
+            return Answer(f"{page.plain(data, asked, *given)}\n".encode(), _JSON, headers=PRIVATE)
+        context = page.context(data, asked, *given)
+        return Answer(_html(data, asked, page.template, context, given).encode(), headers=PRIVATE)
+    except AddressError as error:
+        if plain:
+            text = json_text({"error": str(error)}, indent=1)
+            return Answer(f"{text}\n".encode(), _JSON, error.status, PRIVATE)
+        return _fault(data, error)
+
+
+def _asked(path: str, query: str) -> tuple[Asked, bool]:
+    """What an address asks for, and whether as JSON."""
+    if len(path) > _LONGEST or len(query) > _LONGEST:
+        raise AddressError(f"an address has at most {_LONGEST:,} characters of path, and of query")
+    plain = path.endswith(".json")
+    parts = tuple(unquote(part) for part in path.removesuffix(".json").strip("/").split("/") if part)
+    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=50)
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise AddressError("each parameter may stand once")
+    return Asked(parts, {name: value for name, value in given.items() if value or name == "q"}), plain
+
+
+def _found(asked: Asked) -> tuple[_Page, tuple[str, ...]]:
+    for pattern, page in _PAGES.items():
+        if len(pattern) == len(asked.path) and all(
+            want in ("*", part) for want, part in zip(pattern, asked.path, strict=True)
+        ):
+            return page, tuple(part for want, part in zip(pattern, asked.path, strict=True) if want == "*")
+    raise AddressError("there is no page at this address", 404)
+
+
+def _html(data: PageData, asked: Asked, template: str, page: Any, given: tuple[str, ...] = ()) -> str:
+    return rendered(template, page=page, frame=frame(data, asked, given), link=asked.link)
+
+
+def frame(data: PageData, asked: Asked, given: tuple[str, ...] = ()) -> Frame:
+    """What surrounds a page of a model, or of none."""
+    model = given[0] if given else ""
+    at = data.now() if asked.as_of is None else asked.as_of
+    places = f"/static/{assets_hash()}"
+    here = asked.here()
+    path, _, query = here.partition("?")
+    tabs = tuple(
+        Link(
+            text,
+            asked.link("models", model, *rest),
+            asked.path[2:] == rest or asked.path[2:3] == rest[:1] != (),
+        )
+        for text, rest in TABS
+    )
+    return Frame(
+        title=" ".join((*given, *asked.path[2:3])) or "models",
+        run=data.run,
+        as_of=day(at, _zone(data, model)),
+        as_of_iso=to_iso(at),
+        as_of_date="" if asked.as_of is None else to_iso(at)[:10],
+        zone=_zone(data, model),
+        banner="" if asked.as_of is None else day(at, _zone(data, model)),
+        home=asked.link(),
+        here=path,
+        now=asked.here(as_of=None),
+        json=f"{path if path != '/' else '/'}.json" + (f"?{query}" if query else ""),
+        sheet=f"{places}/pages.css",
+        script=f"{places}/pages.js",
+        crumbs=(Link(model, asked.link("models", model), False),) if model else (),
+        tabs=tabs if model else (),
+        report=False,
+        kept=tuple((name, asked.query[name]) for name in KEPT if name in asked.query),
+    )
+
+
+def _zone(data: PageData, model: str) -> str:
+    """Span of a model's windows."""
+    zones = (spec.windows[0].zone for spec in data.specs() if spec.name == model and spec.windows)
+    return next(zones, "UTC")
+
+
+def _fault(data: PageData, error: AddressError) -> Answer:
+    page: Mapping[str, str] = {"title": _TITLES[error.status], "text": str(error)}
+    without = Asked(())  # what is wrong with the address is not asked again
+    body = _html(data, without, "fault", page)
+    return Answer(body.encode(), status=error.status, headers=PRIVATE)
+
+
+def away(error: MonitorError) -> Answer:
+    """Page of a store that does not answer."""
+    return Answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503, {"Retry-After": "10", **PRIVATE})
+
+
+def _asset(path: str) -> Answer:
+    """The sheet or the script, under the hash of both."""
+    _, _, version, name = (*path.split("/"), "", "")[:4]
+    if name not in ASSETS or version != assets_hash() or path.count("/") != 3:
+        return Answer(b"there is no such file\n", "text/plain; charset=utf-8", 404)
+    return Answer(asset(name), ASSETS[name], headers=_FOR_EVER)

@@ -1,0 +1,105 @@
+"""Kept rows as points over time: of each window the best that is known, gaps where nothing is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from monitor.measures.against import FIGURES
+from monitor.measures.rows import MeasurementRow, Truth
+from monitor.pages.asked import Revision, newest
+from monitor.windows.ends import Window
+
+_BEST = (Truth.SETTLED, Truth.NOWCAST, Truth.PROVISIONAL, Truth.NONE)
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowReading:
+    """What is known of one window: its newest row, settled before nowcast before provisional.
+
+    Parameters
+    ----------
+    middle
+        of the window, microseconds: where it stands on an axis of time.
+    """
+
+    end: int
+    middle: float
+    as_of: int
+    row: MeasurementRow
+
+    @property
+    def value(self) -> float | None:
+        """Value, or None."""
+        return self.row.measurement.value
+
+    @property
+    def final(self) -> bool:
+        """Whether labels will move it no more, or it stands on none."""
+        return self.row.truth in (Truth.SETTLED, Truth.NONE)
+
+
+def readings(
+    rows: Iterable[Revision], window: Window, measure: str, subject: str = "", against: str = ""
+) -> list[WindowReading]:
+    """One reading a window, by end."""
+    best: dict[int, Revision] = {}
+    for as_of, row in newest(rows):
+        if (row.measure, row.subject, row.against) != (measure, subject, against):
+            continue
+        before = best.get(row.window_end)
+        if before is None or _rank(row) < _rank(before[1]):
+            best[row.window_end] = (as_of, row)
+    return [
+        WindowReading(end, (window.start(end) + end) / 2, as_of, row)
+        for end, (as_of, row) in sorted(best.items())
+    ]
+
+
+def line(
+    series: Sequence[WindowReading], window: Window, *, gaps: bool = True
+) -> list[tuple[float, float | None]]:
+    """Points of a line; a window without a value, or that is not there, is a gap."""
+    points: list[tuple[float, float | None]] = []
+    step = max(window.step, min((b.end - a.end for a, b in pairwise(series)), default=0))
+    for at, reading in enumerate(series):
+        if gaps and at and not window.calendar and reading.end - series[at - 1].end > 1.5 * step:
+            points.append((reading.middle - step, None))
+        points.append((reading.middle, reading.value))
+    return points
+
+
+def band(series: Sequence[WindowReading]) -> list[tuple[float, float | None, float | None]]:
+    """Intervals of readings; None: it has none."""
+    intervals = ((one.middle, one.row.measurement.interval) for one in series)
+    return [
+        (middle, None, None) if interval is None else (middle, interval.lower, interval.upper)
+        for middle, interval in intervals
+    ]
+
+
+def of_reference(
+    rows: Iterable[MeasurementRow], measure: str
+) -> tuple[float, float | None, float | None] | None:
+    """Value of the reference and the bounds of its interval, as the newest comparison with it tells them."""
+    told = [
+        row.measurement.detail
+        for row in rows
+        if (row.measure, row.against, row.subject, row.of_whole) == (measure, REFERENCE, "", True)
+        and row.measurement.detail is not None
+        and row.measurement.detail.columns == FIGURES
+    ]
+    if not told:
+        return None
+    value, lower, upper, _ = told[-1].rows[0]
+    if not isinstance(value, float | int):
+        return None
+    return (
+        float(value),
+        float(lower) if isinstance(lower, float | int) else None,
+        float(upper) if isinstance(upper, float | int) else None,
+    )
+
+
+def _rank(row: MeasurementRow) -> tuple[bool, int]:
+    return (row.measurement.value is None, _BEST.index(row.truth))

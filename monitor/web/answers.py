@@ -1,0 +1,41 @@
+"""What an address is answered with: bytes that others made, and how they may be kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from monitor.exposition.page import likes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of a page.
+
+    Parameters
+    ----------
+    headers
+        beside the content type, as ETag and Cache-Control.
+    """
+
+    body: bytes
+    content_type: str = "text/html; charset=utf-8"
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Pages(Protocol):
+    """Pages by their addresses."""
+
+    def answer(self, path: str, query: str, known: str) -> Answer:
+        """Answer a path and a query as they were sent; `known`: the ETag that the client has, or empty."""
+        ...
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Whether an Accept-Encoding header admits gzip.
+
+    >>> accepts_gzip("deflate, gzip;q=0.5"), accepts_gzip("gzip;q=0"), accepts_gzip("")
+    (True, False, False)
+    """
+    liked = likes(accept_encoding)
+    return liked.get("gzip", liked.get("*", 0.0)) > 0

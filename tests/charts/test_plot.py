@@ -1,0 +1,181 @@
+import re
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import pytest
+from hostile_texts import CORPUS, acting
+
+from monitor.charts.heat import cells, spans
+from monitor.charts.marks import (
+    Band,
+    Bars,
+    Dots,
+    Kind,
+    Mark,
+    Outline,
+    Path,
+    RuleLine,
+    Segment,
+    Shade,
+    Whiskers,
+)
+from monitor.charts.plot import Plot, drawn
+from monitor.charts.scales import Axis, AxisTick, linear
+from monitor.charts.spark import interval, spark
+
+UNIT = Axis(0.0, 1.0)
+FRAME = (
+    '<svg class="plot" width="100%" height="130" role="img" aria-label="a">'
+    '<line class="axis" x1="0" x2="100%" y1="108" y2="108"/>'
+    '<svg class="paths" y="8" width="100%" height="100" viewBox="0 0 1000 100" preserveAspectRatio="none">'
+)
+
+
+def picture(*marks: Mark, x: Axis = UNIT, y: Axis = UNIT, stops: tuple[float, ...] = ()) -> str:
+    return drawn(Plot(x=x, y=y, marks=marks, label="a", height=100, stops=stops))
+
+
+@pytest.mark.parametrize(
+    ("mark", "flat", "upright"),
+    [
+        (Path([(0.0, 0.0), (1.0, 1.0)]), '<path class="line main" d="M0 100L1000 0"/>', ""),
+        (
+            Path([(0.0, 0.5), (0.25, None), (0.5, 0.5), (1.0, 1.0)], "second"),
+            '<path class="line second" d="M0 50M500 50L1000 0"/>',
+            "",
+        ),
+        (
+            Band([(0.0, 0.2, 0.4), (1.0, 0.3, 0.5)]),
+            '<path class="band main" d="M0 60L1000 50L1000 70L0 80Z"/>',
+            "",
+        ),
+        (
+            Outline([0.0, 0.5, 1.0], [0.25, 1.0], filled=False),
+            '<path class="line main" d="M0 75L500 75L500 0L1000 0"/>',
+            "",
+        ),
+        (
+            Bars([(0.0, 0.1, 0.5)]),
+            '<rect class="bar main" x="0" width="100" y="50" height="50"/>',
+            "",
+        ),
+        (Shade(0.25, 0.5), '<rect class="zone now" x="250" width="250" y="0" height="100"/>', ""),
+        (
+            Segment((0.0, 0.0), (1.0, 1.0), label="b"),
+            '<path class="line chance" d="M0 100L1000 0"/>',
+            '<text class="note" x="50%" dx="6" y="58" dy="4">b</text>',
+        ),
+        (
+            Dots([(0.5, 0.5)], hollow=True),
+            "",
+            '<circle class="dot main hollow" cx="50%" cy="58" r="2.5"/>',
+        ),
+        (
+            Whiskers([(0.5, 0.25, 0.75)]),
+            "",
+            '<line class="whisker main" x1="50%" x2="50%" y1="83" y2="33"/>',
+        ),
+        (
+            RuleLine(0.5, label="half"),
+            "",
+            (
+                '<line class="line reference" x1="0" x2="100%" y1="58" y2="58"/>'
+                '<text class="note end reference" x="100%" y="58" dy="-4">half</text>'
+            ),
+        ),
+        (
+            RuleLine(0.9, "x", "now", "late"),
+            "",
+            (
+                '<line class="line now" x1="90%" x2="90%" y1="8" y2="108"/>'
+                '<text class="note end now" x="90%" dx="-4" y="18">late</text>'
+            ),
+        ),
+    ],
+    ids=lambda part: type(part).__name__ if not isinstance(part, str) else "",
+)
+def test_a_mark_is_drawn(mark: Mark, flat: str, upright: str) -> None:
+    assert picture(mark) == f"{FRAME}{flat}</svg>{upright}</svg>"
+
+
+def test_axes_have_ticks_and_a_title() -> None:
+    x = Axis(0.0, 1.0, (AxisTick(0.0, "0"), AxisTick(0.5, "½"), AxisTick(1.0, "1")), title="score")
+    text = picture(x=x, y=Axis(0.0, 1.0, (AxisTick(0.5, "50 %"),)), stops=(0.0, 0.25))
+
+    assert 'height="146"' in text
+    assert 'data-at="0 25"' in text
+    assert '<text class="y" x="0" dx="-6" y="58" dy="4">50 %</text>' in text
+    assert [(found[1], found[2]) for found in re.finditer(r'<text class="(x[^"]*)"[^>]*>([^<]*)<', text)] == [
+        ("x first", "0"),
+        ("x odd", "½"),
+        ("x last", "1"),
+    ]
+    assert ">score →</text>" in text
+
+
+def test_what_lies_beyond_an_axis_is_drawn_at_its_end() -> None:
+    assert 'd="M0 100L1000 0"' in picture(Path([(-5.0, -5.0), (5.0, 5.0)]))
+
+
+def test_cells_without_one_more_edge_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 edges of 2 cells"):
+        picture(Outline([0.0, 1.0], [1.0, 2.0]))
+
+
+def test_the_area_under_a_drawn_curve_is_that_of_its_points() -> None:
+    curve = [(0.0, 0.0), (0.1, 0.45), (0.35, 0.8), (0.7, 0.92), (1.0, 1.0)]
+    area = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(curve))
+    path = re.search(r'<path class="line main" d="M([^"]*)"', picture(Path(curve)))
+
+    assert path is not None
+    points = [tuple(map(float, pair.split())) for pair in path[1].split("L")]
+    read = sum((b[0] - a[0]) / 1000 * (1 - (a[1] + b[1]) / 200) for a, b in pairwise(points))
+    assert read == pytest.approx(area, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_hostile_names_are_shown_and_make_no_element(name: str) -> None:
+    """Every text that enters: of axes, marks, rows of cells, small pictures."""
+    x = Axis(0.0, 1.0, (AxisTick(0.5, name),), title=name)
+    marks: list[Mark] = [
+        RuleLine(0.5, label=name),
+        RuleLine(0.5, "x", label=name),
+        Segment((0, 0), (1, 1), label=name),
+    ]
+    pictures = {
+        drawn(Plot(x=x, y=x, marks=marks, label=name)): 6,
+        cells(["low", None], name): 0,
+        spans([(0.0, 1.0, "low")], name): 0,
+        spark([1.0, 2.0], name): 0,
+        interval(UNIT, 0.1, 0.2, 0.3, name): 0,
+    }
+
+    for text, told in pictures.items():
+        root = ET.fromstring(text)  # noqa: S314 -- our own text
+        elements = {element.tag for element in root.iter()}
+        assert elements <= {"svg", "line", "text", "path", "circle", "rect"}
+        assert not [
+            key for element in root.iter() for key in element.attrib if key.startswith(("on", "style"))
+        ]
+        assert acting(text) == set()
+        assert len([element for element in root.iter() if element.text]) == told
+        assert "://" not in text.replace(root.attrib["aria-label"], "") or "://" in name
+
+
+def test_no_picture_says_how_it_looks_but_by_its_classes() -> None:
+    kinds: list[Kind] = ["main", "second"]
+    marks: list[Mark] = [Path([(0.0, 0.1), (1.0, 0.3)], kind) for kind in kinds]
+
+    assert not re.search(r"style=|fill=|stroke=|font", picture(*marks, Shade(0.1, 0.2), x=linear([0.0, 1.0])))
+
+
+def test_a_row_of_cells_has_a_path_a_class() -> None:
+    text = cells(["a", "b", "a", None], "row")
+
+    assert text.count("<path") == 2
+    assert '<path class="a" d="M0 0h1v1h-1zM2 0h1v1h-1z"/>' in text
+
+
+def test_a_spark_line_shows_gaps_and_nothing_of_nothing() -> None:
+    assert spark([], "a") == spark([None], "a") == ""
+    assert spark([1.0, None, 1.0], "a").count("M") == 2

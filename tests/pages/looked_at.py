@@ -1,0 +1,111 @@
+"""A store to look at, made once, and what a page says, read back from its HTML."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from serving import Bench, model, predictions, sqlite_bench
+
+from monitor.app.pages.keeping import KeptPages
+from monitor.app.pages.reading import StoreData
+from monitor.core.clock import DAY, from_iso
+from monitor.web.answers import Answer
+
+START, END = from_iso("2024-03-01"), from_iso("2024-04-10")
+OPTIONS = """
+every = "1d"
+pane = "1d"
+windows = [{ length = "1d", step = "1d" }, { length = "7d", step = "7d" }, "month"]
+horizon = "60d"
+settle_after = "1d"
+resamples = 20
+reading = { ready_after = "0s" }
+"""
+BARE = """
+[[models]]
+name = "bare"
+source = "log"
+task = "binary"
+every = "1d"
+windows = ["1d"]
+horizon = "60d"
+predictions = { table = "predictions", id = "id", event_time = "event_time", logged_at = "logged_at", score = "score", threshold = 0.5 }
+"""  # noqa: E501 -- TOML's inline tables take one line
+NEVER = BARE.replace('"bare"', '"never"')
+
+
+def bench_of_pages(directory: Path) -> Bench:
+    """Forty days, a cycle each fourth: a model with all, one without labels and reference, one never run."""
+    rows = predictions(1_600, START, END)
+    bench = sqlite_bench(directory, rows, model(options=OPTIONS), BARE, NEVER, labelled=END)
+    with bench.app() as app:
+        from monitor.app.running import cycle_once
+
+        for day in range(4, (END - START) // DAY + 1, 4):
+            assert cycle_once(app, "late", START + day * DAY).error is None
+        assert cycle_once(app, "bare", END).error is None
+    return bench
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """An answer, and its elements: (tag, attributes) in order; its texts."""
+
+    status: int
+    text: str
+    elements: tuple[tuple[str, dict[str, str | None]], ...]
+    words: str
+    answer: Answer
+
+    def plain(self) -> Any:
+        """The answer's JSON."""
+        return json.loads(self.text)
+
+    def tags(self, *names: str) -> list[str]:
+        """Tags of these names, in order."""
+        return [tag for tag, _ in self.elements if tag in names]
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def read(answer: Answer) -> Looked:
+    """What an answer says."""
+    text = answer.body.decode()
+    reader = _Reader()
+    reader.feed(text)
+    words = " ".join(" ".join(reader.words).split())
+    return Looked(answer.status, text, tuple(reader.elements), words, answer)
+
+
+@contextmanager
+def looking(bench: Bench, now: int = END) -> Iterator["Pages"]:
+    """The pages of a bench at a moment."""
+    with bench.app() as app:
+        yield Pages(KeptPages(StoreData(app, lambda: now)))
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Pages by their addresses."""
+
+    kept: KeptPages
+
+    def at(self, address: str, known: str = "") -> Looked:
+        """Page at an address."""
+        path, _, query = address.partition("?")
+        return read(self.kept.answer(path, query, known))

@@ -1,0 +1,312 @@
+"""Pages of a store: what they say is what commands say of the same moment."""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from looked_at import END, Looked, Pages, bench_of_pages, looking
+from serving import Bench
+
+from monitor.core.clock import DAY, to_iso
+from monitor.pages.asked import newest
+from monitor.specs.rows import Drawn
+
+ADDRESSES = [
+    "/",
+    "/alerts",
+    "/models/late",
+    "/models/late?window=1d&measure=accuracy&range=90d",
+    "/models/late?as_of=2024-03-21",
+    "/models/late/alerts",
+    "/models/bare",
+    "/models/bare/alerts",
+    "/models/never",
+    "/models/nobody",
+]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return bench_of_pages(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="module")
+def pages(bench: Bench) -> Iterator[Pages]:
+    with looking(bench) as found:
+        yield found
+
+
+def told(bench: Bench, *arguments: str) -> list[dict[str, object]]:
+    """JSON that a command prints."""
+    done = bench.monitor(*arguments, "--format", "json")
+    assert done.exit_code == 0, done.stderr
+    rows: list[dict[str, object]] = json.loads(done.stdout)
+    return rows
+
+
+@pytest.mark.parametrize("moment", ["", "2024-03-21"])
+def test_the_verdicts_of_the_fleet_are_those_of_status_word_for_word(
+    bench: Bench, pages: Pages, moment: str
+) -> None:
+    now = ("--as-of", moment or to_iso(END))
+    status = told(bench, "status", *now)
+    query = f"?as_of={moment}" if moment else ""
+    fleet = pages.at(f"/{query}")
+
+    assert pages.at(f"/.json{query}").plain() == status
+    assert [one["model"] for one in status] == re.findall(r'<th scope="row"><a [^>]*>([^<]+)<', fleet.text)
+    for one in status:
+        because = one["because"]
+        assert isinstance(because, list)
+        assert because[0] in fleet.words
+
+
+def test_a_model_says_what_status_says_of_it(bench: Bench, pages: Pages) -> None:
+    (status,) = told(bench, "status", "--model", "late", "--as-of", to_iso(END))
+    page = pages.at("/models/late")
+
+    sections, because = status["sections"], status["because"]
+    assert isinstance(sections, dict)
+    assert isinstance(because, list)
+    assert all(" ".join(sentences) in page.words for sentences in sections.values())
+    assert all(sentence in page.words for sentence in because)
+
+
+@pytest.mark.parametrize("name", ["late", "bare"])
+def test_the_rows_of_a_model_are_those_of_show(bench: Bench, pages: Pages, name: str) -> None:
+    shown = told(bench, "show", "--model", name, "--all")
+    rows = pages.at(f"/models/{name}.json").plain()
+
+    def key(row: dict[str, object]) -> str:
+        return json.dumps({**row, "detail": None}, sort_keys=True)
+
+    assert sorted(map(key, rows)) == sorted(map(key, shown))
+
+
+def test_alerts_are_those_of_the_command(bench: Bench, pages: Pages) -> None:
+    shown = told(bench, "alerts", "--model", "late", "--history")
+
+    assert pages.at("/models/late/alerts.json").plain() == shown
+
+
+def test_values_of_the_table_of_windows_are_those_of_show(bench: Bench, pages: Pages) -> None:
+    rows = told(
+        bench, "show", "--model", "late", "--measure", "roc_auc", "--window", "month", "--as-of", to_iso(END)
+    )
+    (march,) = (
+        row for row in rows
+        if row["window_end"] == "2024-04-01T00:00:00Z" and row["truth"] == "settled"
+        and not (row["against"] or row["segment"] or row["version"])
+    )  # fmt: skip
+
+    text = pages.at("/models/late").words
+    assert f"March 2024 1,240 100 % {march['value']:.3f} " in text
+    assert f"[{march['lower']:.3f}, {march['upper']:.3f}]" in text
+
+
+@pytest.mark.parametrize("as_of", [END, END - 20 * DAY])
+def test_the_newest_revisions_are_those_of_the_history(bench: Bench, as_of: int) -> None:
+    with bench.app() as app:
+        for window in ("1d", "7d", "month"):
+            kept = app.store.history(model="late", window=window, segment="", version="", as_of=as_of)
+            which = Drawn(window=window, after=0, until=END, as_of=as_of, details=True)
+            drawn = newest(app.store.drawn("late", which))
+
+            assert sorted(map(str, drawn)) == sorted(str((moment, row)) for _, moment, row in kept)
+
+
+def test_a_page_as_of_a_moment_is_the_page_of_a_store_that_ends_there(pages: Pages, tmp_path: Path) -> None:
+    """Charts and table; what is current is told by status in another way of the past."""
+    from looked_at import OPTIONS, START
+    from serving import model, predictions, sqlite_bench
+
+    from monitor.app.running import cycle_once
+
+    moment = START + 20 * DAY
+    stopped = sqlite_bench(tmp_path, predictions(1_600, START, END), model(options=OPTIONS), labelled=END)
+    with stopped.app() as app:
+        for day in range(4, 21, 4):
+            assert cycle_once(app, "late", START + day * DAY).error is None
+    with looking(stopped, moment) as then:
+        old = then.at("/models/late")
+    new = pages.at(f"/models/late?as_of={to_iso(moment)}")
+
+    def drawn(page: Looked) -> list[str]:
+        return re.findall(r'<svg class="plot".*?</svg></svg>|<svg class="plot".*?</svg>', page.text)
+
+    assert drawn(old)
+    assert drawn(old) == drawn(new)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_page_is_whole_and_holds_nothing_from_elsewhere(pages: Pages, address: str) -> None:
+    page = pages.at(address)
+
+    assert page.tags("h1") == ["h1"]
+    levels = [int(tag[1]) for tag in page.tags("h1", "h2", "h3", "h4")]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert "://" not in page.text
+    assert page.tags("style") == []
+    for tag, attributes in page.elements:
+        assert not [name for name in attributes if name == "style" or name.startswith("on")], tag
+        for name in ("href", "src", "action"):
+            value = attributes.get(name) or "/"
+            assert value.startswith(("/", "#", "data:,")), value
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_link_of_a_page_leads_to_a_page(pages: Pages) -> None:
+    probes = {"/metrics", "/healthz", "/readyz"}
+    seen: set[str] = set()
+    waiting = ["/"]
+    while waiting:
+        address = waiting.pop()
+        page = pages.at(address)
+        assert page.status == 200, (address, page.words)
+        for tag, attributes in page.elements:
+            link = (attributes.get("href") or "").partition("#")[0]
+            if tag in ("a", "link") and link.startswith("/") and link not in seen | probes and len(seen) < 40:
+                seen.add(link)
+                waiting.append(link)
+
+    assert {"/", "/models/late", "/models/bare"} <= seen
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "words"),
+    [
+        (
+            "/models/lat",
+            404,
+            'there is no model "lat": there is "late", "bare", "never"; did you mean "late"?',
+        ),
+        ("/model/late", 404, "there is no page at this address"),
+        ("/models/late/nothing", 404, "there is no page at this address"),
+        ("/models/late?windw=7d", 400, 'no parameter "windw"'),
+        ("/models/late?window=8d", 400, 'window is one of "1d", "7d", "month": got "8d"'),
+        (
+            "/models/late?as_of=soon",
+            400,
+            'as_of is a date or time as in 2013-08-15 or 2013-08-15T06:00Z: got "soon"',
+        ),
+        ("/models/late?window=1d&window=7d", 400, "each parameter may stand once"),
+        (f"/{'x' * 3000}", 400, "an address has at most 2,000 characters"),
+        ("/static/0/pages.css", 404, "there is no such file"),
+        ("/static/../config.toml", 404, "there is no such file"),
+        ("/%2e%2e/%2e%2e/config.toml", 404, "there is no page at this address"),
+        ("/models/%00%e2%80%ae", 404, "there is no model"),
+    ],
+)
+def test_an_address_that_no_page_has_is_told_so(pages: Pages, address: str, status: int, words: str) -> None:
+    page = pages.at(address)
+
+    assert page.status == status
+    assert words in page.words
+
+
+def test_a_wrong_question_is_told_in_json_where_json_is_asked_for(pages: Pages) -> None:
+    page = pages.at("/models/late.json?windw=7d")
+
+    assert (page.status, list(page.plain())) == (400, ["error"])
+
+
+def test_a_page_that_the_client_has_is_not_sent_again(pages: Pages) -> None:
+    first = pages.at("/models/late").answer
+    again = pages.at("/models/late", known=first.headers["ETag"]).answer
+    other = pages.at("/models/late?window=1d").answer
+
+    assert (again.status, again.body) == (304, b"")
+    assert other.headers["ETag"] != first.headers["ETag"]
+
+
+def test_the_filter_works_without_a_script(pages: Pages) -> None:
+    assert re.findall(r'<th scope="row"><a [^>]*>([^<]+)<', pages.at("/?q=BARE").text) == ["bare"]
+    assert "No model has “nothing at all”" in pages.at("/?q=nothing+at+all").words
+
+
+def test_a_model_that_never_ran_or_has_no_labels_says_so(pages: Pages) -> None:
+    never, bare = pages.at("/models/never"), pages.at("/models/bare")
+
+    assert "No cycle has run yet: start the daemon, or run `monitor cycle`." in never.words
+    assert "Nothing has been measured yet" in never.words
+    assert "Performance is not known: no labels are configured." in bare.words
+    assert pages.at("/models/never.json").plain() == []
+
+
+def test_what_was_known_then_bears_a_banner_and_is_kept_by_links(pages: Pages) -> None:
+    page = pages.at("/?as_of=2024-03-21")
+    links = [attributes["href"] for tag, attributes in page.elements if tag == "a" and "href" in attributes]
+
+    assert "As known on 21 Mar 2024" in page.words
+    assert "/models/late?as_of=2024-03-21" in links
+    assert 'class="banner"' not in pages.at("/").text
+
+
+def test_a_store_that_is_away_is_told_as_health_does(tmp_path: Path, bench: Bench) -> None:
+    with looking(bench) as found:
+        found.kept.data.app.store.engine.dispose()
+        moved = tmp_path / "gone.db"
+        file = Path(str(found.kept.data.app.store.engine.url.database))
+        file.rename(moved)
+        try:
+            answer = found.at("/").answer
+        finally:
+            moved.rename(file)
+
+    assert answer.status == 503
+    assert answer.headers["Retry-After"] == "10"
+
+
+def test_a_report_is_one_file_that_asks_for_nothing_and_the_same_each_time(
+    bench: Bench, tmp_path: Path
+) -> None:
+    files = [tmp_path / name for name in ("one.html", "two.html")]
+    for file in files:
+        done = bench.monitor("report", "--model", "late", "--window", "month", "--output", str(file))
+        assert done.exit_code == 0, done.stderr
+    text = files[0].read_text(encoding="utf-8")
+
+    assert text == files[1].read_text(encoding="utf-8")
+    assert not re.search(r"<script|<link|<form|<button|<a (?!class=\"skip\")|src=|url\(|@import|://", text)
+    assert re.search(
+        r'http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src', text
+    )
+    assert "<h1>late</h1>" in text
+
+
+def test_a_report_as_json_has_the_rows_of_its_window(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    end = ("--end", "2024-04-01")
+    done = bench.monitor(
+        "report", "--model", "late", "--window", "month", *end, "--format", "json", "--output", str(file)
+    )
+    shown = told(bench, "show", "--model", "late", "--window", "month", "--as-of", to_iso(END))
+
+    assert done.exit_code == 0
+    assert json.loads(file.read_text(encoding="utf-8")) == [
+        row for row in shown
+        if row["window_end"] == "2024-04-01T00:00:00Z" and not (row["segment"] or row["version"])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--model", "lat"), 'there is no model "lat"'),
+        (("--model", "late", "--window", "8d"), 'window is one of "1d", "7d", "month": got "8d"'),
+        (("--model", "late", "--end", "2024-03-02T01:00"), "no window 7d that ends 2024-03-02T01:00:00Z"),
+        (("--model", "never"), 'model "never": no cycle has run yet'),
+    ],
+)
+def test_a_report_of_what_is_not_there_is_refused(
+    bench: Bench, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    done = bench.monitor("report", *options, "--output", str(tmp_path / "report.html"))
+
+    assert done.exit_code in (1, 2)
+    assert said in done.stderr
+    assert not (tmp_path / "report.html").exists()
