@@ -63,7 +63,7 @@ class ChannelSpec:
     name: str
     url: str = field(repr=False)
     models: tuple[str, ...] | None = None
-    severity: Severity = Severity.INFO
+    severity: Severity = Severity.WARNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ CHANGED = (
 )
 """Columns of the detail of evidence: which statistic or fault has most of it, and what was expected."""
 EVIDENCE, CHANGE, DETECTABLE = "evidence", "change", "detectable_change"
+ALERTS, BUDGET = "alerts_30d", "false_alert_budget"
 _SHIRYAEV = "Shiryaev (1963), Theory Probab. Appl. 8:22; Shin, Ramdas & Rinaldo (2023), arXiv:2203.03532"
 _UNITS = (
     "Of features, score and prediction a stability index; of classes and shares the difference; of counts "
@@ -43,6 +44,18 @@ DAILY_ROWS = (
         DETECTABLE,
         f"Smallest change that would be found within 7 days. {_UNITS}.",
         source="evidence of 7 days reaches the limit",
+    ),
+    _row(
+        ALERTS,
+        "Changes found in the 30 days up to the newest judged one.",
+        unit=Unit.RECORDS,
+        exposed=Exposure.WHOLE,
+    ),
+    _row(
+        BUDGET,
+        "False alerts that the model may cost in 30 days, as stated.",
+        unit=Unit.RECORDS,
+        exposed=Exposure.WHOLE,
     ),
 )
 DAILY = frozenset(row.name for row in DAILY_ROWS)

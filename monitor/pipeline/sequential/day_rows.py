@@ -1,17 +1,19 @@
 """Rows of judged days: evidence, size of the change, smallest change that would be found, by subject."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
+from monitor.evidence.days import NEVER, DayRow
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.telling import Judgement, NotJudged
 from monitor.evidence.watched import WatchGroup
-from monitor.measures.catalogue.daily import CHANGE, CHANGED, DETECTABLE, EVIDENCE
+from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, CHANGED, DETECTABLE, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.records.pane import Part
 
 _SOME = 0.1
+_MONTH = 30  # days
 PERFORMANCE = WatchGroup.PERFORMANCE.value
 _REASONS = {
     NotJudged.LEARNING: Reason.LEARNING,
@@ -57,6 +59,24 @@ def rows_of(end: int, told: Iterable[Judgement], *, n: int) -> Iterator[Measurem
         if one.detectable is not None:
             smallest = one.detectable if one.detectable_index is None else one.detectable_index
             yield _row(DETECTABLE, subject, end, _result(smallest, n, None))
+
+
+def budget_rows(end: int, allowed: float, found: int) -> Iterator[MeasurementRow]:
+    """What the budget allows in 30 days, and how many changes were found in the last 30.
+
+    Parameters
+    ----------
+    end
+        of the newest day, microseconds.
+    """
+    yield _row(BUDGET, "", end, Measurement(value=allowed, n=0))
+    yield _row(ALERTS, "", end, Measurement(value=float(found), n=0))
+
+
+def found_lately(rows: Sequence[DayRow]) -> int:
+    """Changes that were found in the 30 days up to the newest row's."""
+    lately = [row for row in rows if row.day > rows[-1].day - _MONTH]
+    return sum(int(((row.since > NEVER) & (row.reset == row.day)).sum()) for row in lately)
 
 
 def with_evidence(rows: Iterable[MeasurementRow]) -> list[MeasurementRow]:

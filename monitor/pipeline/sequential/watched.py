@@ -21,7 +21,14 @@ from monitor.evidence.watched import Watch
 from monitor.measures.rows import MeasurementRow
 from monitor.pipeline.model import Model
 from monitor.pipeline.panes import Panes
-from monitor.pipeline.sequential.day_rows import learning_rows, rows_of, watched_as, with_evidence
+from monitor.pipeline.sequential.day_rows import (
+    budget_rows,
+    found_lately,
+    learning_rows,
+    rows_of,
+    watched_as,
+    with_evidence,
+)
 from monitor.pipeline.sequential.days import DueDay, JudgedUntil, counts_of, due_days
 from monitor.records.codec import decode, encode
 from monitor.records.pane import PanePart, Part
@@ -138,6 +145,9 @@ def judge_days(
         parts[due.part] = entered
         judged.days.extend(days)
     judged.rows.extend(row for part, one in parts.items() for row in _rows(model, part, one))
+    end = max((one.days[-1].end for one in parts.values() if one.days), default=as_of)
+    found = sum(found_lately(one.rows) for one in parts.values())
+    judged.rows.extend(budget_rows(end, model.spec.budget.false_alerts, found))
     return judged
 
 
