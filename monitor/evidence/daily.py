@@ -19,7 +19,7 @@ from monitor.states.views import Sums
 
 FEWEST = 20  # records of a day, below which nothing is judged of them
 _FEW = 10  # of a class
-_Values: TypeAlias = dict[tuple[Trait, int], tuple[float, float]]  # statistic and cell: value and n
+_Values: TypeAlias = dict[tuple[Trait, int], tuple[float, float]]  # trait and cell: value and n
 _Hits: TypeAlias = dict[str, tuple[int, int]]
 _NONE = (np.nan, 0.0)
 
@@ -41,11 +41,11 @@ def day_values(watch: Watch, counting: Counting, strata: Strata, day: int) -> Da
     counted = _Day(watch, counting, whole, strata)
     found = [counted.of(*subject) for subject in zip(watch.subjects, watch.groups, strict=True)]
     for at, one in enumerate(watch.series):
-        values[at], samples[one.sample] = found[one.subject][0].get((one.statistic, one.cell), _NONE)
+        values[at], samples[one.sample] = found[one.subject][0].get((one.trait, one.cell), _NONE)
     for at, fault in enumerate(watch.faults):
         hits[at], trials[at] = found[fault.subject][1].get(fault.fault, (0, 0))
     few = samples[watch.sample] < FEWEST if len(values) else np.zeros(0, dtype=bool)
-    always = np.asarray([one.statistic in _ALWAYS for one in watch.series], dtype=bool)
+    always = np.asarray([one.trait in _ALWAYS for one in watch.series], dtype=bool)
     return DayValues(
         day,
         np.where(few & ~always, np.nan, values).astype(np.float32),
@@ -143,7 +143,7 @@ class _Day:
         return {(Trait.COVERAGE, REST): (arcsine(labelled, records), float(records))}, hits
 
     def _of_performance(self) -> _Values:
-        followed = {one.statistic for one in self.watch.series}
+        followed = {one.trait for one in self.watch.series}
         values: _Values = {}
         if Trait.AUC in followed:
             values[Trait.AUC, REST] = area(*self.whole.block("scores"))
@@ -158,7 +158,7 @@ class _Day:
         return values
 
 
-def _of_values(watch: Watch, name: str, counts: Ints, statistic: Trait) -> _Values:
+def _of_values(watch: Watch, name: str, counts: Ints, trait: Trait) -> _Values:
     regular = counts[:-EXTRA_CELLS]
     if name in watch.cells:
         n = int(regular.sum())
@@ -171,10 +171,10 @@ def _of_values(watch: Watch, name: str, counts: Ints, statistic: Trait) -> _Valu
         return values | {(Trait.SHAPE, REST): (shape, float(n))}
     n = int(regular.sum() + counts[-3])
     subject = watch.subjects.index(name)
-    cells = [one.cell for one in watch.series if one.subject == subject and one.statistic is statistic]
+    cells = [one.cell for one in watch.series if one.subject == subject and one.trait is trait]
     hits = {cell: int(regular[cell]) for cell in cells if cell != REST}
     hits[REST] = n - sum(hits.values())
-    return {(statistic, cell): (arcsine(hits[cell], n), float(n)) for cell in cells}
+    return {(trait, cell): (arcsine(hits[cell], n), float(n)) for cell in cells}
 
 
 def area(negative: Ints, positive: Ints) -> tuple[float, float]:

@@ -11,6 +11,7 @@ FEWEST = 3  # records
 TWICE = 2.0  # of the largest share of the days before
 _FADES = 0.98  # a day's weight from one day to the next
 _PRIOR = 0.5
+_VARIES, _DAYS = 0.25, 14.0  # squared coefficient of variation of a day's share; days that it weighs
 _TERMS = 4_096
 
 
@@ -38,8 +39,9 @@ def faulty(
 ) -> Faulty:
     """Judge a day's faults by the days before: the predictive beta-binomial distribution [1]_.
 
-    k of n records are unusual by P(K ≥ k), K beta-binomial with a = ½ + Σ .98^age k, b = ½ + Σ .98^age (n-k).
-    Fewer than 3, less than the smallest share, or less than twice the largest share before are never.
+    k of n records are unusual by P(K ≥ k), K beta-binomial with a = ½ + Σ .98^age k, b = ½ + Σ .98^age (n-k),
+    both divided by 1 + a·cv²: the share of a day varies by cv, ½ until 14 days and more show otherwise. Fewer
+    than 3, less than the smallest share, or less than twice the largest share before are never unusual.
 
     Parameters
     ----------
@@ -58,15 +60,25 @@ def faulty(
     fades = np.power(_FADES, ages)[:, None] * learned
     a = _PRIOR + (fades * hits).sum(axis=0)
     b = _PRIOR + (fades * (trials - hits)).sum(axis=0)
-    shares = np.where(learned & (trials > 0), hits / np.maximum(trials, 1), 0.0)
+    counted = learned & (trials > 0)
+    shares = np.where(counted, hits / np.maximum(trials, 1), 0.0)
     largest = shares.max(axis=0, initial=0.0)
     share = k / np.maximum(n, 1)
-    known = (learned & (trials > 0)).any(axis=0)
+    known = counted.any(axis=0)
+    varied = 1 + a * _variation(shares, trials, counted, a / (a + b))
+    a, b = a / varied, b / varied
     odd = known & (k >= FEWEST) & (share >= least) & (share >= TWICE * largest)
     rarity = np.ones(len(k))
     for at in np.flatnonzero(odd):
         rarity[at] = tail(int(k[at]), int(n[at]), float(a[at]), float(b[at]))
     return Faulty(rarity, share, largest)
+
+
+def _variation(shares: Floats, trials: Ints, counted: Bools, mean: Floats) -> Floats:
+    """Squared coefficient of variation of the days' shares, beyond what their records' numbers explain."""
+    sampling = 1.0 / np.maximum(trials * mean, _PRIOR)
+    own = np.where(counted, np.square(shares / mean - 1) - sampling, 0.0).sum(axis=0)
+    return np.maximum(_DAYS * _VARIES + own, 0.0) / (_DAYS + counted.sum(axis=0))
 
 
 def tail(k: int, n: int, a: float, b: float) -> float:

@@ -10,10 +10,10 @@ from monitor.evidence.days import DayRow
 from monitor.evidence.sizes import sizes
 from monitor.evidence.watched import Watch
 
-CHANGES = (0.5, 1.0, 2.0, 3.5)  # of a day's mean, in standard deviations, that evidence is gathered for
 SPANS = (1, 2, 3, 5, 7, 10, 14, 21, 28)  # days that a change may have lasted
 _MOST = 1e200
-_CHANGES = np.asarray(CHANGES)[:, None, None]
+_POWERS = (1, 2, 4, 7)  # of exp(U/2): changes of 0.5, 1, 2 and 3.5 standard deviations a day are looked for
+_SHRINK = np.exp(-np.square(np.asarray(_POWERS) / 2) / 2)[:, None, None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,13 +70,15 @@ def gather(watch: Watch, rows: Sequence[DayRow], level: Floats) -> Gathered:
 def _evidence(surprise: Floats) -> Floats:
     """Mean of R over the sizes of a change: shape (2, series)."""
     has = np.isfinite(surprise)
-    signed = np.stack([surprise, -surprise], axis=1)
-    found = np.zeros((len(CHANGES), *signed.shape[1:]))
-    with np.errstate(over="ignore", under="ignore"):
-        for each, there in zip(signed, has, strict=True):
-            if there.any():
-                factor = np.exp(_CHANGES * np.where(there, each, 0.0) - np.square(_CHANGES) / 2)
-                found = np.where(there, np.minimum((found + 1) * factor, _MOST), found)
+    half = np.exp(np.where(has, surprise, 0.0) / 2)
+    signed = np.stack([half, 1 / half], axis=1)
+    found = np.zeros((len(_POWERS), *signed.shape[1:]))
+    for each, there in zip(signed, has, strict=True):
+        if there.any():
+            square = each * each
+            fourth = square * square
+            factor = np.stack([each, square, fourth, fourth * square * each]) * _SHRINK
+            found = np.where(there, np.minimum((found + 1) * factor, _MOST), found)
     mean: Floats = found.mean(axis=0)
     return mean
 

@@ -113,10 +113,10 @@ class _Made:
         self.groups.append(group)
         return len(self.subjects) - 1
 
-    def follow(self, statistic: Trait, weight: float, cell: int = REST, level: str = "") -> None:
+    def follow(self, trait: Trait, weight: float, cell: int = REST, level: str = "") -> None:
         """Follow a series of the last subject, with the last sample."""
         subject = len(self.subjects) - 1
-        self.series.append(Followed(subject, statistic, self.samples - 1, weight, cell, level))
+        self.series.append(Followed(subject, trait, self.samples - 1, weight, cell, level))
 
     def fault(self, *names: str, least: float = 0.01) -> None:
         """Watch faults of the last subject."""
@@ -163,9 +163,9 @@ def _watch_labels(made: _Made, counting: Counting, whole: Opened) -> None:
         return
     statistics = list(_performance(counting))
     made.subject("performance", WatchGroup.PERFORMANCE)
-    for statistic in statistics:
+    for trait in statistics:
         made.samples += 1
-        made.follow(statistic, SHARES[WatchGroup.PERFORMANCE] / len(statistics))
+        made.follow(trait, SHARES[WatchGroup.PERFORMANCE] / len(statistics))
     made.subject("label", WatchGroup.LABEL)
     counts = whole.block("label")
     _watch_values(made, "label", counting.label, counts, SHARES[WatchGroup.LABEL], Trait.BASE_RATE)
@@ -192,7 +192,7 @@ def _watch_values(
     grid: Grid,
     counts: Ints,
     share: float,
-    statistic: Trait = Trait.SHARE,
+    trait: Trait = Trait.SHARE,
 ) -> None:
     """Follow the values of an output, a feature or a label."""
     made.samples += 1
@@ -205,9 +205,9 @@ def _watch_values(
                 made.follow(each, share * WITHIN[each])
         return
     levels = list(_levels(grid.levels, counts))
-    whole = 1.0 if statistic is Trait.BASE_RATE else WITHIN[Trait.SHARE]
+    whole = 1.0 if trait is Trait.BASE_RATE else WITHIN[Trait.SHARE]
     for cell, level in levels:
-        made.follow(statistic, share * whole / len(levels), cell, level)
+        made.follow(trait, share * whole / len(levels), cell, level)
 
 
 def _levels(names: tuple[str, ...], counts: Ints) -> Iterator[tuple[int, str]]:

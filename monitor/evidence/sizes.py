@@ -29,12 +29,12 @@ def sizes(kind: Ints, level: Floats, away: Floats) -> Floats:
     records and RMSE as logarithms; log loss in its own unit.
     """
     size = away.copy()
-    for statistic, measure in (
+    for trait, measure in (
         (Trait.MISSING, shares),
         (Trait.AUC, _loss),
         (Trait.SHAPE, _cube),
     ):
-        at = kind == KINDS.index(statistic)
+        at = kind == KINDS.index(trait)
         size[at] = measure(level[at] + away[at]) - measure(level[at])
     return size
 
@@ -63,24 +63,24 @@ def arcsine(hits: float, n: float) -> float:
     return float(2 * np.arcsin(np.sqrt((hits + 0.375) / (n + 0.75))))
 
 
-def plain(statistic: Trait, value: float) -> float:
+def plain(trait: Trait, value: float) -> float:
     """Value of a series as people read it: shares, records, areas, errors; others as they are."""
-    if statistic in _SHARES:
+    if trait in _SHARES:
         return float(shares(np.asarray(value)))
-    if statistic in _LOGS:
+    if trait in _LOGS:
         return float(np.exp(np.clip(value, -700.0, 700.0)))
-    if statistic is Trait.AUC:
+    if trait is Trait.AUC:
         return 1.0 - float(_loss(np.asarray(value)))
-    if statistic is Trait.SHAPE:
+    if trait is Trait.SHAPE:
         return float(_cube(np.asarray(value)))
     return value
 
 
-def index(statistic: Trait, size: float) -> float | None:
+def index(trait: Trait, size: float) -> float | None:
     """About how much a change of a number adds to the stability index; None of other statistics."""
-    if statistic in BY_INDEX:
+    if trait in BY_INDEX:
         return size * size
-    return size if statistic is Trait.SHAPE else None
+    return size if trait is Trait.SHAPE else None
 
 
 def _loss(value: Floats) -> Floats:

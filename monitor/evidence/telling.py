@@ -48,7 +48,7 @@ class Judgement:
     since
         first day of the change, in days since 1970-01-01; None: none is apparent, nor stands.
     what
-        statistic or fault that has most of the evidence; None: nothing is judged.
+        trait or fault that has most of the evidence; None: nothing is judged.
     level
         name of the level, of a `share` or `base_rate`.
     rises
@@ -171,22 +171,22 @@ def _of_series(watch: Watch, judged: Judged, at: int) -> _Said:
         return _Said()
     one, row = watch.series[at], judged.row
     if judged.expectation.days[at] < FEWEST:
-        return _Said(what=one.statistic.value, level=one.level)
+        return _Said(what=one.trait.value, level=one.level)
     level, deviation = float(judged.expectation.level[at]), float(judged.expectation.deviation[at])
     side = int(np.argmax(judged.gathered.evidence[:, at]))
     size, span = float(judged.gathered.size[side, at]), int(judged.gathered.span[side, at])
-    band = sorted(plain(one.statistic, level + sign * _BAND * deviation) for sign in (-1, 1))
+    band = sorted(plain(one.trait, level + sign * _BAND * deviation) for sign in (-1, 1))
     value = float(row.values[at])
-    worse = one.statistic is Trait.AUC
+    worse = one.trait is Trait.AUC
     return _Said(
         since=judged.days[-span],
-        what=one.statistic.value,
+        what=one.trait.value,
         level=one.level,
         rises=(side == 0) != worse,
-        value=plain(one.statistic, value) if np.isfinite(value) else None,
+        value=plain(one.trait, value) if np.isfinite(value) else None,
         expected=(band[0], band[1]),
         size=size,
-        index=index(one.statistic, size),
+        index=index(one.trait, size),
     )
 
 
@@ -240,7 +240,7 @@ def _detectable(watch: Watch, judged: Judged, budget: AlertBudget) -> dict[int, 
     known = judged.expectation.days >= FEWEST
     size = sizes(watch.kind, np.where(known, judged.expectation.level, 0.0), np.where(known, away, 0.0))
     for at in np.flatnonzero(known)[::-1]:
-        statistic = KINDS[watch.kind[at]]
+        trait = KINDS[watch.kind[at]]
         smallest = float(max(abs(size[at]), told[at]))
-        found[int(watch.subject[at])] = (smallest, index(statistic, smallest))
+        found[int(watch.subject[at])] = (smallest, index(trait, smallest))
     return found

@@ -84,7 +84,7 @@ FLOORS: Mapping[Trait, float] = {
     Trait.RMSE: 0.2,
     Trait.BASE_RATE: 0.15,
 }
-"""Smallest sizes that are told, in the unit of `sizes.size`."""
+"""Smallest sizes that are told, in the unit of `sizes.sizes`."""
 UPWARD = (
     Trait.SHAPE,
     Trait.AUC,
@@ -115,7 +115,7 @@ class Followed:
     """
 
     subject: int
-    statistic: Trait
+    trait: Trait
     sample: int
     weight: float
     cell: int = -1
@@ -178,7 +178,7 @@ class Watch:
     def key(self) -> str:
         """Content hash: days of another key are of another watch."""
         plain = [self.part.value, self.subjects, self.versions, self.late, self.counted]
-        series = [[one.subject, one.statistic.value, one.cell, one.level, one.weight] for one in self.series]
+        series = [[one.subject, one.trait.value, one.cell, one.level, one.weight] for one in self.series]
         faults = [[one.subject, one.fault, one.weight, one.least] for one in self.faults]
         cells = {name: cells.counts.tolist() for name, cells in self.cells.items()}
         return content_hash([plain, series, faults, cells])
@@ -190,8 +190,8 @@ class Watch:
 
     @cached_property
     def kind(self) -> Ints:
-        """Position in `KINDS` of each series' statistic."""
-        return np.asarray([KINDS.index(one.statistic) for one in self.series], dtype=np.int64)
+        """Position in `KINDS` of each series' trait."""
+        return np.asarray([KINDS.index(one.trait) for one in self.series], dtype=np.int64)
 
     @cached_property
     def sample(self) -> Ints:
@@ -206,18 +206,18 @@ class Watch:
     @cached_property
     def floor(self) -> Floats:
         """Smallest size of each series that is told."""
-        return np.asarray([FLOORS[one.statistic] for one in self.series], dtype=np.float64)
+        return np.asarray([FLOORS[one.trait] for one in self.series], dtype=np.float64)
 
     @cached_property
     def upward(self) -> Bools:
         """Series of which only a rise is told."""
-        return np.asarray([one.statistic in UPWARD for one in self.series], dtype=np.bool_)
+        return np.asarray([one.trait in UPWARD for one in self.series], dtype=np.bool_)
 
     @cached_property
     def sampled(self) -> Floats:
         """1 where the sampling variance is 1/n; 0 where only days show how much it varies."""
         own = (Trait.SHAPE, Trait.RECORDS)
-        return np.asarray([one.statistic not in own for one in self.series], dtype=np.float64)
+        return np.asarray([one.trait not in own for one in self.series], dtype=np.float64)
 
     @cached_property
     def fault_subject(self) -> Ints:

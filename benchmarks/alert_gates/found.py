@@ -1,0 +1,116 @@
+"""What is found of incidents in dealt rows: by an alert about the thing touched, how late, and what else."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from alert_gates.incidents import FAMILIES, Incident, strike
+from alert_gates.logs import Counted, Log, counted, dealt, judged
+from monitor.evidence.daily import day_values
+from monitor.evidence.judging import AlertBudget
+from monitor.evidence.making import watch_of
+from monitor.evidence.sizes import sizes
+from monitor.evidence.watched import Watch
+from monitor.records.pane import Part
+from monitor.windows.fold import fold
+
+QUIET = 44  # days before the first incident
+APART = 27  # days from one incident to the next
+AFTER = 2  # days after an incident's last in which an alert is about it
+BUDGET = AlertBudget()
+
+
+@dataclass(frozen=True)
+class Told:
+    """An alert: the day, its subject."""
+
+    day: int
+    subject: str
+    what: str
+    part: Part = Part.RECORDS
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An incident, how large it was in multiples of the smallest size told, and after how many days it was found."""
+
+    incident: Incident
+    size: float
+    delay: int | None
+
+
+def incidents(log: Log, seed: tuple[int, ...], kinds: Sequence[str]) -> tuple[list[Outcome], list[Told], int]:
+    """Outcomes of some incidents of one run, one after the other; the false alerts; and the days of the run."""
+    rng = np.random.default_rng(seed)
+    days = QUIET + APART * len(kinds)
+    made = dealt(log, days, rng)
+    clean = counted(log, made, days)
+    struck = []
+    for number, kind in enumerate(kinds):
+        made, one = strike(made, kind, QUIET + APART * number + int(rng.integers(0, 7)), rng)
+        struck.append(one)
+    dirty = counted(log, made, days)
+    told = list(alerts(dirty))
+    outcomes = [Outcome(one, largest(clean, dirty, one), delay(one, told, dirty.age)) for one in struck]
+    false = [one for one in told if not any(about(one, each, dirty.age) for each in struck)]
+    return outcomes, false, days
+
+
+def alerts(of: Counted, unusual: frozenset[int] = frozenset(), budget: AlertBudget = BUDGET) -> Iterator[Told]:
+    """Alerts of both parts, on the days on which they are told."""
+    for part in Part:
+        for day, _, _, said in judged(of, part, budget, unusual):
+            yield from (Told(day, one.subject, str(one.what), part) for one in said if one.begins)
+
+
+def about(told: Told, incident: Incident, age: int) -> bool:
+    """Whether an alert may be about an incident."""
+    last = incident.first + incident.length + AFTER + (age if told.part is Part.LABELS else 0)
+    return told.subject in incident.touched | incident.also and incident.first <= told.day < last
+
+
+def delay(incident: Incident, told: Sequence[Told], age: int) -> int | None:
+    """Days from the one on which an incident began to the first alert about the thing touched."""
+    days = [one.day - incident.first for one in told if one.subject in incident.touched and about(one, incident, age)]
+    return min(days, default=None)
+
+
+def largest(clean: Counted, dirty: Counted, incident: Incident) -> float:
+    """Size of an incident's whole, of the subjects touched: largest multiple of the smallest size told."""
+    parts = [part for part in Part for name in incident.touched if name in _watch(clean, part).subjects]
+    return max((_multiple(clean, dirty, incident, part) for part in set(parts)), default=0.0)
+
+
+def _multiple(clean: Counted, dirty: Counted, incident: Incident, part: Part) -> float:
+    watch, at = _watch(clean, part), slice(incident.first, incident.first + incident.length)
+    layout = clean.counting.layout(part)
+    before, after = (
+        day_values(watch, clean.counting, fold(layout, [one.strata for one in _parts(each, part)[at]]), 0)
+        for each in (clean, dirty)
+    )
+    touched = np.isin(np.asarray(watch.subjects), list(incident.touched))
+    usual = before.values.astype(np.float64)
+    size = sizes(watch.kind, usual, after.values.astype(np.float64) - usual)
+    size = np.where(watch.upward, size, np.abs(size)) / watch.floor
+    of_series = np.nan_to_num(size)[touched[watch.subject]].max(initial=0.0)
+    shares = [one.hits / np.maximum(one.trials, 1) for one in (before, after)]
+    enough = after.hits >= 3 * incident.length
+    more = np.minimum(shares[1] / watch.fault_least, shares[1] / np.maximum(2 * shares[0], 1e-9)) * enough
+    return float(max(of_series, more[touched[watch.fault_subject]].max(initial=0.0)))
+
+
+def _parts(of: Counted, part: Part) -> list:
+    return of.records if part is Part.RECORDS else of.labels
+
+
+def _watch(of: Counted, part: Part) -> Watch:
+    layout = of.counting.layout(part)
+    return watch_of(of.counting, part, fold(layout, [one.strata for one in _parts(of, part)[:28]]))
+
+
+def drawn(rng: np.random.Generator, runs: int, each: int) -> list[list[str]]:
+    """Kinds of incidents of some runs: every family about as often."""
+    names = list(FAMILIES)
+    many = np.concatenate([rng.permutation(names) for _ in range(-(-runs * each // len(names)))])
+    return [list(many[at * each : (at + 1) * each]) for at in range(runs)]
