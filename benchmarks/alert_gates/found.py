@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from alert_gates.incidents import FAMILIES, Incident, strike
 from alert_gates.logs import Counted, Log, counted, dealt, judged
+
 from monitor.evidence.daily import day_values
 from monitor.evidence.judging import AlertBudget
 from monitor.evidence.making import watch_of
@@ -33,7 +33,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Outcome:
-    """An incident, how large it was in multiples of the smallest size told, and after how many days it was found."""
+    """An incident, its size in multiples of the smallest that is told, and the days until it was found."""
 
     incident: Incident
     size: float
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def incidents(log: Log, seed: tuple[int, ...], kinds: Sequence[str]) -> tuple[list[Outcome], list[Told], int]:
-    """Outcomes of some incidents of one run, one after the other; the false alerts; and the days of the run."""
+    """Outcomes of some incidents of one run, one after the other; the false alerts; the days of the run."""
     rng = np.random.default_rng(seed)
     days = QUIET + APART * len(kinds)
     made = dealt(log, days, rng)
@@ -57,7 +57,9 @@ def incidents(log: Log, seed: tuple[int, ...], kinds: Sequence[str]) -> tuple[li
     return outcomes, false, days
 
 
-def alerts(of: Counted, unusual: frozenset[int] = frozenset(), budget: AlertBudget = BUDGET) -> Iterator[Told]:
+def alerts(
+    of: Counted, unusual: frozenset[int] = frozenset(), budget: AlertBudget = BUDGET
+) -> Iterator[Told]:
     """Alerts of both parts, on the days on which they are told."""
     for part in Part:
         for day, _, _, said in judged(of, part, budget, unusual):
@@ -72,7 +74,11 @@ def about(told: Told, incident: Incident, age: int) -> bool:
 
 def delay(incident: Incident, told: Sequence[Told], age: int) -> int | None:
     """Days from the one on which an incident began to the first alert about the thing touched."""
-    days = [one.day - incident.first for one in told if one.subject in incident.touched and about(one, incident, age)]
+    days = [
+        one.day - incident.first
+        for one in told
+        if one.subject in incident.touched and about(one, incident, age)
+    ]
     return min(days, default=None)
 
 

@@ -112,14 +112,24 @@ def stuck(made: Rows, place: Place) -> Done:
     """A share of a number is one value of it."""
     name, share = _number(made, place.rng), float(place.rng.uniform(0.1, 1.0))
     value = float(made[name].dropna().sample(1, random_state=int(place.rng.integers(1 << 30))).iloc[0])
-    return _on(made, name, place.some(share), value), f"{name} {share:.0%} at {value:g}", frozenset({name}), frozenset()
+    return (
+        _on(made, name, place.some(share), value),
+        f"{name} {share:.0%} at {value:g}",
+        frozenset({name}),
+        frozenset(),
+    )
 
 
 def default(made: Rows, place: Place) -> Done:
     """A share of a number is what stands for none."""
     name, share = _number(made, place.rng), float(place.rng.uniform(0.05, 1.0))
     value = float(place.rng.choice([-999.0, -1.0, 0.0, 9999.0]))
-    return _on(made, name, place.some(share), value), f"{name} {share:.0%} at {value:g}", frozenset({name}), frozenset()
+    return (
+        _on(made, name, place.some(share), value),
+        f"{name} {share:.0%} at {value:g}",
+        frozenset({name}),
+        frozenset(),
+    )
 
 
 def missing(made: Rows, place: Place) -> Done:
@@ -214,7 +224,10 @@ def wrong_labels(made: Rows, place: Place) -> Done:
 
 def one_label(made: Rows, place: Place) -> Done:
     """All labels, or a share, are one class."""
-    share, value = float(place.rng.uniform(0.2, 1.0)), str(place.rng.choice(made["label"].dropna().unique()[:3]))
+    share, value = (
+        float(place.rng.uniform(0.2, 1.0)),
+        str(place.rng.choice(made["label"].dropna().unique()[:3])),
+    )
     made.loc[place.some(share) & made["label"].notna().to_numpy(), "label"] = value
     return made, f"{share:.0%} {value}", frozenset({"performance", "label"}), frozenset()
 
@@ -258,7 +271,12 @@ def early_labels(made: Rows, place: Place) -> Done:
 def lost(made: Rows, place: Place) -> Done:
     """Most rows are lost."""
     share = float(place.rng.uniform(0.55, 0.95))
-    return made[~place.some(share)].reset_index(drop=True), f"{share:.0%} lost", frozenset({"records"}), frozenset()
+    return (
+        made[~place.some(share)].reset_index(drop=True),
+        f"{share:.0%} lost",
+        frozenset({"records"}),
+        frozenset(),
+    )
 
 
 def repeated(made: Rows, place: Place) -> Done:
@@ -280,7 +298,9 @@ def wrong_clock(made: Rows, place: Place) -> Done:
     """The clock of the events is hours ahead, or behind."""
     hours = float(place.rng.choice([-8, -5, -1, 1, 2, 5, 8]))
     made.loc[place.rows, "event_time"] += int(hours * HOUR)
-    also = {"records", "labels", "label", "performance"} | {name for name in made if name.startswith("feature:")}
+    also = {"records", "labels", "label", "performance"} | {
+        name for name in made if name.startswith("feature:")
+    }
     return made, f"{hours:+.0f} h", frozenset({"log", "records", "labels"}), frozenset(also)
 
 

@@ -1,4 +1,4 @@
-"""Real logs: as they are, or their rows dealt anew over days on which nothing happens, so that incidents can."""
+"""Real logs: as they are, or their rows dealt anew over days on which nothing happens."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ from monitor.evidence.making import label_age, watch_of
 from monitor.evidence.telling import Judgement, judgements
 from monitor.evidence.watched import Watch
 from monitor.records.count_records import count_records
-from monitor.records.counting import Counting
+from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.labels.count_labels import count_labels_twice
-from monitor.records.pane import Part, PanePart
+from monitor.records.pane import PanePart, Part
 from monitor.records.reading import Reading, Task
 from monitor.records.reference import reference_of
-from monitor.states.strata import WHOLE
+from monitor.states.views import DelayTable
 from monitor.windows.fold import fold
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -103,7 +103,9 @@ def rows(log: Log) -> pd.DataFrame:
     predictions = pd.read_parquet(EXAMPLES / log.name / "predictions.parquet")
     labels = pd.read_parquet(EXAMPLES / log.name / "labels.parquet")
     columns = {role: predictions[column] for role, column in log.columns}
-    columns |= {f"feature:{name}": predictions[name] for name in (*log.reading.numeric, *log.reading.categorical)}
+    columns |= {
+        f"feature:{name}": predictions[name] for name in (*log.reading.numeric, *log.reading.categorical)
+    }
     made = pd.DataFrame(columns | {"version": predictions["model_version"]})
     made["id"] = predictions["prediction_id"].astype(str)
     for name in ("event_time", "logged_at"):
@@ -114,8 +116,8 @@ def rows(log: Log) -> pd.DataFrame:
         made[f"feature:{name}"] = made[f"feature:{name}"].astype(object)
     labels = labels[labels[log.label].notna()].sort_values("revision")
     first, second = labels[labels["revision"] == 0], labels[labels["revision"] > 0]
-    for suffix, some in (("", first), ("_later", second)):
-        some = some.drop_duplicates("prediction_id")
+    for suffix, many in (("", first), ("_later", second)):
+        some = many.drop_duplicates("prediction_id")
         some.index = some["prediction_id"].astype(str)
         text = some[log.label] if log.reading.classes == _SPECIES else some[log.label].astype(int)
         made[f"label{suffix}"] = made["id"].map(text.astype(str))
@@ -162,7 +164,9 @@ class Counted:
     labels: list[PanePart]
 
 
-def counted(log: Log, made: pd.DataFrame, days: int, *, first: int = FIRST // DAY, counting: Counting | None = None) -> Counted:
+def counted(
+    log: Log, made: pd.DataFrame, days: int, *, first: int = FIRST // DAY, counting: Counting | None = None
+) -> Counted:
     """Count days: records as of two hours after their end, labels as of their age."""
     on = counting or counting_of(log)
     panes = (first + np.arange(days, dtype=np.int64)) * DAY
@@ -195,9 +199,6 @@ def judged(
 
 def _age(made: pd.DataFrame) -> int:
     delays = (made["reported_at"] - made["event_time"]).dropna().to_numpy() / 1e6
-    from monitor.records.counting import DELAY_EDGES
-    from monitor.states.views import DelayTable
-
     cells = np.searchsorted(DELAY_EDGES, delays[: len(delays) // 3], side="right")
     return label_age(DelayTable(DELAY_EDGES, np.bincount(cells, minlength=len(DELAY_EDGES) + 1))) or 1
 

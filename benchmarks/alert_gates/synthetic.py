@@ -1,7 +1,7 @@
 """Days without any change, or with one: numbers as `monitor.evidence.daily` makes them, without any rows.
 
-A number of n records is 19 independent sums: level, spread, skew and 16 that make up its shape. Each varies by
-1/n from sampling, and by days: effects with autocorrelation, part of which all numbers share.
+A number of n records is 19 independent sums: level, spread, skew and 16 that make up its shape. Each varies
+by 1/n from sampling, and by days: effects with autocorrelation, part of which all numbers share.
 """
 
 from collections.abc import Iterator
@@ -37,8 +37,8 @@ class Noise:
     Parameters
     ----------
     sd
-        of the effect of a day on the level, in standard deviations of the records: the median of the numbers'.
-        On the spread half of it, on the skew a third, and so on.
+        of the effect of a day on the level, in standard deviations of the records: the median of the
+        numbers'. On the spread half of it, on the skew a third, and so on.
     design
         design effect 1 + sd²·n of all sums alike; 0: `sd` holds.
     likeness
@@ -86,9 +86,7 @@ def watch(features: int) -> Watch:
         weight = each * WITHIN[Trait.SHARE] / LEVELS
         series += [Followed(subject, Trait.SHARE, 0, weight, cell) for cell in range(LEVELS)]
     score, performance, records = features, features + 1, features + 2
-    series += [
-        Followed(score, trait, 0, SHARES[WatchGroup.SCORE] * WITHIN[trait]) for trait in SHAPED
-    ]
+    series += [Followed(score, trait, 0, SHARES[WatchGroup.SCORE] * WITHIN[trait]) for trait in SHAPED]
     series += [
         Followed(performance, trait, 1, SHARES[WatchGroup.PERFORMANCE] / 2)
         for trait in (Trait.AUC, Trait.LOG_LOSS)
@@ -113,7 +111,12 @@ def watch(features: int) -> Watch:
 
 
 def days(
-    features: int, noise: Noise, records: int, length: int, rng: np.random.Generator, change: Change | None = None
+    features: int,
+    noise: Noise,
+    records: int,
+    length: int,
+    rng: np.random.Generator,
+    change: Change | None = None,
 ) -> Iterator[DayValues]:
     """Days of such a model."""
     categories = features // 5
@@ -134,7 +137,7 @@ def days(
     worse += _effects(noise, length, (2,), rng) * _sds(noise, records, 2, rng)
     count = n * np.exp(rng.normal(0, 0.05, length))
     if change is not None:
-        _apply(change, sums, shares, n)
+        _apply(change, sums, shares)
     rates = np.where(rng.random(2 * features) < 0.2, 0.003, 0.0)
     for day in range(length):
         shape = np.cbrt(np.square(sums[day, :, 3:]).sum(axis=1))
@@ -203,7 +206,7 @@ def _shares(noise: Noise, categories: int, n: Floats, records: int, rng: np.rand
     return np.clip(drawn + _sds(noise, records, categories, rng)[:, None] * effects, 0.0, np.pi)
 
 
-def _apply(change: Change, sums: Floats, shares: Floats, n: Floats) -> None:
+def _apply(change: Change, sums: Floats, shares: Floats) -> None:
     """Shift what a change shifts, in the numbers' own terms."""
     after = slice(change.day, None)
     sums[after, 1, 0] += change.level
@@ -217,5 +220,3 @@ def _apply(change: Change, sums: Floats, shares: Floats, n: Floats) -> None:
     if change.share != 1.0:
         share = np.minimum(_USUAL_SHARES[2] * change.share, 1.0)
         shares[after, 0, 2] += 2 * np.arcsin(np.sqrt(share)) - 2 * np.arcsin(np.sqrt(_USUAL_SHARES[2]))
-
-

@@ -12,6 +12,8 @@ COARSE = 20  # cells of equal mass, of which the shape is taken
 _SMOOTHED = 0.01  # share of the mass that is spread over all cells: no cell is impossible
 _CLIP = 0.02  # of the mid-ranks: one far value is not more than the outermost 2 %
 _FLAT = 1e-6  # of the length of a power's part that lower powers do not explain
+_BEYOND = 4.0  # standard deviations that a number beyond the cells may add
+_LOST = 0.2  # share of the numbers beyond the cells, more than usual, of which no spread or shape is known
 _THIN = 0.005  # mass that a coarse cell is taken to have at least
 _POWERS = 3
 
@@ -27,6 +29,8 @@ class UsualCells:
     ----------
     counts
         int64, shape (cells,): regular cells, ascending.
+    middle, deviation
+        mean and standard deviation of the same numbers; deviation 0: not known.
 
     References
     ----------
@@ -34,9 +38,15 @@ class UsualCells:
     """
 
     counts: Ints
+    middle: float = 0.0
+    deviation: float = 0.0
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, UsualCells) and np.array_equal(self.counts, other.counts)
+        return (
+            isinstance(other, UsualCells)
+            and np.array_equal(self.counts, other.counts)
+            and (self.middle, self.deviation) == (other.middle, other.deviation)
+        )
 
     def __hash__(self) -> int:
         return hash(self.counts.tobytes())
@@ -70,23 +80,40 @@ class UsualCells:
         centre: Floats = np.bincount(group, self.shares * self._normal_scores) / mass
         return group.astype(np.int64), mass, _orthonormal(centre, np.sqrt(mass))
 
-    def statistics(self, counts: Counts) -> tuple[Floats, float]:
+    def statistics(self, counts: Counts, mean: float | None = None) -> tuple[Floats, float]:
         """Level, spread, skew (as many as there are bases) and shape of a day's counts.
 
         The first are Σ (p - q)·b_k: 0 of a usual day, with variance 1/n of n independent records. The shape
         is the cube root of Σ (p - q)²/q on coarse cells, less what these powers explain of it.
 
+        Numbers beyond the outermost edges are told apart by their mean alone: it may move the level by 4 for
+        each of them. Where more than a fifth of them went there, spread, skew and shape are NaN.
+
         Parameters
         ----------
         counts
             shape (cells,): at least one record.
+        mean
+            of the day's numbers; None: not known.
         """
-        away = counts / counts.sum() - self.shares
+        share = counts / counts.sum()
+        away = share - self.shares
+        powers = (self.bases * away).sum(axis=1)
+        beyond = float(share[0] + share[-1])
+        if mean is not None and self.deviation > 0 and len(powers):
+            far = _BEYOND * beyond
+            powers[0] = np.clip((mean - self.middle) / self.deviation, powers[0] - far, powers[0] + far)
+        if beyond - float(self.shares[0] + self.shares[-1]) > _LOST:
+            powers[1:] = np.nan
+            return powers, float("nan")
+        return powers, self._shape(away)
+
+    def _shape(self, away: Floats) -> float:
         group, mass, powers = self._coarse
         coarse = np.bincount(group, away) / np.sqrt(np.maximum(mass, _THIN))
         explained = np.asarray([float((power * coarse).sum()) for power in powers])
         rest = float(np.square(coarse).sum()) - float(np.square(explained).sum())
-        return (self.bases * away).sum(axis=1), float(np.cbrt(max(rest, 0.0)))
+        return float(np.cbrt(max(rest, 0.0)))
 
     @property
     def outgrown(self) -> bool:

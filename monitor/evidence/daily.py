@@ -1,5 +1,6 @@
 """A day in numbers: what is followed of a part, from its counters."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -8,10 +9,11 @@ import scipy
 
 from monitor.core.typing import Ints
 from monitor.evidence.days import DayValues
-from monitor.evidence.making import OF_NUMBERS, REST, versions_of
+from monitor.evidence.making import OF_NUMBERS, REST, moments_of, versions_of
 from monitor.evidence.sizes import arcsine
 from monitor.evidence.watched import Trait, Watch, WatchGroup
 from monitor.records.counting import TALLY, VOLUME, Counting
+from monitor.records.pane import Part
 from monitor.states.counters import Counters, Opened
 from monitor.states.grids import EXTRA_CELLS
 from monitor.states.strata import WHOLE, Strata, Stratum
@@ -38,8 +40,10 @@ def day_values(watch: Watch, counting: Counting, strata: Strata, day: int) -> Da
     values = np.full(len(watch.series), np.nan)
     samples = np.zeros(watch.samples)
     hits, trials = (np.zeros(len(watch.faults), np.int64) for _ in range(2))
-    counted = _Day(watch, counting, whole, strata)
-    found = [counted.of(*subject) for subject in zip(watch.subjects, watch.groups, strict=True)]
+    moments = moments_of(counting, whole) if watch.part is Part.RECORDS else {}
+    means = {name: mean for name, (mean, _) in moments.items()}
+    counted = _Day(watch, counting, whole, strata, means)
+    found = [counted.of(subject, group) for subject, group in enumerate(watch.groups)]
     for at, one in enumerate(watch.series):
         values[at], samples[one.sample] = found[one.subject][0].get((one.trait, one.cell), _NONE)
     for at, fault in enumerate(watch.faults):
@@ -72,8 +76,9 @@ class _Day:
     counting: Counting
     whole: Opened
     strata: Strata
+    means: Mapping[str, float]
 
-    def of(self, name: str, group: WatchGroup) -> tuple[_Values, _Hits]:
+    def of(self, subject: int, group: WatchGroup) -> tuple[_Values, _Hits]:
         """Values and faults of a subject."""
         match group:
             case WatchGroup.RECORDS:
@@ -82,9 +87,9 @@ class _Day:
             case WatchGroup.LOG:
                 return {}, self._of_log()
             case WatchGroup.FEATURE | WatchGroup.SCORE | WatchGroup.PREDICTION:
-                return self._of_output(name)
+                return self._of_output(subject)
             case WatchGroup.LABEL:
-                return self._of_label()
+                return self._of_label(subject)
             case WatchGroup.LABELS:
                 return self._of_labels()
             case WatchGroup.PERFORMANCE:
@@ -117,19 +122,20 @@ class _Day:
             hits["version"] = (count, max(records, count))
         return hits
 
-    def _of_output(self, name: str) -> tuple[_Values, _Hits]:
+    def _of_output(self, subject: int) -> tuple[_Values, _Hits]:
+        name = self.watch.subjects[subject]
         counts = self.whole.block(name)
         n, missing = int(counts.sum()), int(counts[-2])
-        values = _of_values(self.watch, name, counts, Trait.SHARE)
+        values = _of_values(self.watch, subject, counts, Trait.SHARE, self.means.get(name))
         values[Trait.MISSING, REST] = (arcsine(missing, n), float(n))
         hits = {"missing": missing, "invalid": int(counts[-1]), "unseen": int(counts[-3])}
         return values, {fault: (count, n) for fault, count in hits.items()}
 
-    def _of_label(self) -> tuple[_Values, _Hits]:
+    def _of_label(self, subject: int) -> tuple[_Values, _Hits]:
         counts, tally = self.whole.block("label"), self._tally()
         labelled, invalid = tally["labelled"], tally["invalid"]
         hits = {"invalid": (invalid, labelled + invalid), "unseen": (int(counts[-3]), labelled)}
-        return _of_values(self.watch, "label", counts, Trait.BASE_RATE), hits
+        return _of_values(self.watch, subject, counts, Trait.BASE_RATE), hits
 
     def _of_labels(self) -> tuple[_Values, _Hits]:
         tally = self._tally()
@@ -143,7 +149,7 @@ class _Day:
         return {(Trait.COVERAGE, REST): (arcsine(labelled, records), float(records))}, hits
 
     def _of_performance(self) -> _Values:
-        followed = {one.trait for one in self.watch.series}
+        followed = {one.trait for many in self.watch.followed for one in many}
         values: _Values = {}
         if Trait.AUC in followed:
             values[Trait.AUC, REST] = area(*self.whole.block("scores"))
@@ -158,20 +164,19 @@ class _Day:
         return values
 
 
-def _of_values(watch: Watch, name: str, counts: Ints, trait: Trait) -> _Values:
-    regular = counts[:-EXTRA_CELLS]
+def _of_values(watch: Watch, subject: int, counts: Ints, trait: Trait, mean: float | None = None) -> _Values:
+    regular, name = counts[:-EXTRA_CELLS], watch.subjects[subject]
     if name in watch.cells:
         n = int(regular.sum())
         if n == 0:
             return {}
-        powers, shape = watch.cells[name].statistics(regular)
+        powers, shape = watch.cells[name].statistics(regular, mean)
         values: _Values = {
             (each, REST): (float(power), float(n)) for each, power in zip(OF_NUMBERS, powers, strict=False)
         }
         return values | {(Trait.SHAPE, REST): (shape, float(n))}
     n = int(regular.sum() + counts[-3])
-    subject = watch.subjects.index(name)
-    cells = [one.cell for one in watch.series if one.subject == subject and one.trait is trait]
+    cells = [one.cell for one in watch.followed[subject] if one.trait is trait]
     hits = {cell: int(regular[cell]) for cell in cells if cell != REST}
     hits[REST] = n - sum(hits.values())
     return {(trait, cell): (arcsine(hits[cell], n), float(n)) for cell in cells}

@@ -78,7 +78,8 @@ def _variation(shares: Floats, trials: Ints, counted: Bools, mean: Floats) -> Fl
     """Squared coefficient of variation of the days' shares, beyond what their records' numbers explain."""
     sampling = 1.0 / np.maximum(trials * mean, _PRIOR)
     own = np.where(counted, np.square(shares / mean - 1) - sampling, 0.0).sum(axis=0)
-    return np.maximum(_DAYS * _VARIES + own, 0.0) / (_DAYS + counted.sum(axis=0))
+    varies: Floats = np.maximum(_DAYS * _VARIES + own, 0.0) / (_DAYS + counted.sum(axis=0))
+    return varies
 
 
 def tail(k: int, n: int, a: float, b: float) -> float:

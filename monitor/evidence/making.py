@@ -27,6 +27,7 @@ from monitor.records.reading import Task
 from monitor.states.counters import Counters, Opened
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.strata import OTHER, WHOLE, Strata
+from monitor.states.sums import HALF
 from monitor.states.views import DelayTable
 
 LEVELS = 10  # of a category that are followed each, the most frequent ones
@@ -79,6 +80,18 @@ def watch_of(counting: Counting, part: Part, pooled: Strata) -> Watch:
 def versions_of(strata: Strata) -> tuple[str, ...]:
     """Versions that have records, by name."""
     return tuple(sorted({stratum.version for stratum in strata if stratum.version is not None} - {OTHER}))
+
+
+def moments_of(counting: Counting, whole: Opened) -> dict[str, tuple[float, float]]:
+    """Mean and standard deviation by output and feature, in units of its grid; of those that are known."""
+    if not counting.summed:
+        return {}
+    n, far, high, low = whole.block("moments")
+    known = (n > far).reshape(-1, 2).all(axis=1) & (far == 0).reshape(-1, 2).all(axis=1)
+    means = ((high + low / HALF) / np.maximum(n, 1)).reshape(-1, 2)
+    deviations = np.sqrt(np.maximum(means[:, 1] - np.square(means[:, 0]), 0.0))
+    every = zip(counting.summed, known, means[:, 0].tolist(), deviations.tolist(), strict=True)
+    return {name: (mean, deviation) for name, there, mean, deviation in every if there}
 
 
 def label_age(delays: DelayTable) -> int | None:
@@ -136,13 +149,13 @@ def _watch_records(made: _Made, counting: Counting, whole: Opened) -> None:
             made.fault("future")
     if counting.reading.versioned:
         made.fault("version")
-    features = max(1, len(counting.features))
+    features, moments = max(1, len(counting.features)), moments_of(counting, whole)
     for name, grid in counting.outputs.items():
         group = WatchGroup.FEATURE if name.startswith("feature:") else WatchGroup(name)
         share = SHARES[group] / (features if group is WatchGroup.FEATURE else 1)
         made.subject(name, group)
         counts = whole.block(name)
-        _watch_values(made, name, grid, counts, share)
+        _watch_values(made, name, grid, counts, share, moments=moments.get(name, (0.0, 0.0)))
         missing = int(counts[-2])
         if missing > USUALLY_MISSING * max(1, counts.sum()):
             made.samples += 1
@@ -193,13 +206,14 @@ def _watch_values(
     counts: Ints,
     share: float,
     trait: Trait = Trait.SHARE,
+    moments: tuple[float, float] = (0.0, 0.0),
 ) -> None:
     """Follow the values of an output, a feature or a label."""
     made.samples += 1
     regular = counts[:-EXTRA_CELLS]
     if isinstance(grid, NumericGrid):
         if grid.regular > 1:
-            made.cells[name] = UsualCells(regular)
+            made.cells[name] = UsualCells(regular, *moments)
             known = OF_NUMBERS[: len(made.cells[name].bases)]
             for each in (*known, Trait.SHAPE):
                 made.follow(each, share * WITHIN[each])

@@ -123,7 +123,8 @@ def _judgement(
     budget: AlertBudget,
     unjudged: NotJudged | None,
 ) -> Judgement:
-    row, series = judged.row, np.flatnonzero(watch.subject == subject)
+    row = judged.row
+    series = np.flatnonzero(watch.subject == subject)
     stands = bool(row.since[subject] > NEVER)
     evidence = float(row.evidence[subject])
     seen, by = float(apparent[0][subject]), int(row.by[subject] if stands else apparent[1][subject])

@@ -180,7 +180,9 @@ class Watch:
         plain = [self.part.value, self.subjects, self.versions, self.late, self.counted]
         series = [[one.subject, one.trait.value, one.cell, one.level, one.weight] for one in self.series]
         faults = [[one.subject, one.fault, one.weight, one.least] for one in self.faults]
-        cells = {name: cells.counts.tolist() for name, cells in self.cells.items()}
+        cells = {
+            name: [cells.counts.tolist(), cells.middle, cells.deviation] for name, cells in self.cells.items()
+        }
         return content_hash([plain, series, faults, cells])
 
     @cached_property
@@ -233,6 +235,14 @@ class Watch:
     def fault_least(self) -> Floats:
         """Smallest share of each fault that is told."""
         return np.asarray([one.least for one in self.faults], dtype=np.float64)
+
+    @cached_property
+    def followed(self) -> tuple[tuple[Followed, ...], ...]:
+        """Series of each subject."""
+        of_subject: list[list[Followed]] = [[] for _ in self.subjects]
+        for one in self.series:
+            of_subject[one.subject].append(one)
+        return tuple(tuple(many) for many in of_subject)
 
     @cached_property
     def subject_weight(self) -> Floats:
