@@ -42,7 +42,7 @@ def recursion(surprises: Floats, sign: float) -> float:
 
 
 def test_evidence_is_that_of_the_recursion_and_a_day_without_a_value_changes_nothing() -> None:
-    surprises = np.float32([0.3, 1.9, np.nan, -0.4, 2.5, 1.1]).astype(np.float64)
+    surprises = np.asarray([0.3, 1.9, np.nan, -0.4, 2.5, 1.1], dtype=np.float32).astype(np.float64)
 
     found = gather(watch(), rows_of(surprises), np.zeros(2)).evidence
 
