@@ -109,9 +109,9 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
         icon=icon_of(one),
         because=one.because,
         sections=one.sections,
-        windows=_choices(asked, "window", [each.name for each in spec.windows], window.name),
-        measures=_choices(asked, "measure", offered, measure),
-        ranges=_choices(asked, "range", list(RANGES), span),
+        windows=links_of(asked, "window", [each.name for each in spec.windows], window.name),
+        measures=links_of(asked, "measure", offered, measure),
+        ranges=links_of(asked, "range", list(RANGES), span),
         figure=figures[0] if figures else None,
         lanes=() if axis is None else _lanes(alerts, axis, seen.as_of or seen.now),
         main=seen.main,
@@ -131,7 +131,8 @@ def overview(data: PageData, asked: Asked, name: str) -> Overview:
     )
 
 
-def _choices(asked: Asked, name: str, values: Sequence[str], chosen: str) -> tuple[Link, ...]:
+def links_of(asked: Asked, name: str, values: Sequence[str], chosen: str) -> tuple[Link, ...]:
+    """Links to this page with each value of a parameter."""
     return tuple(Link(value, asked.here(**{name: value}), value == chosen) for value in values)
 
 

@@ -66,5 +66,5 @@ def _environment() -> "Environment":
     charts = {"drawn": drawn, "cells": cells, "spans": spans, "spark": spark, "strip": interval}
     for name, chart in charts.items():  # they escape every text themselves
         with_templates.filters[name] = lambda *given, of=chart, **named: Markup(of(*given, **named))  # noqa: S704
-    with_templates.filters["shown"] = shown
+    with_templates.filters |= {"shown": shown, "readable": readable}
     return with_templates

@@ -9,8 +9,10 @@ from monitor.alerts.standing import standing
 from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError, MonitorError
 from monitor.core.text import json_text
+from monitor.pages.alert import alert_page, found_alert
 from monitor.pages.alerts import alert_list, chosen
 from monitor.pages.asked import KEPT, Asked, PageData
+from monitor.pages.features import features, features_rows
 from monitor.pages.fleet import fleet
 from monitor.pages.model import Link, overview, spec_of
 from monitor.pages.moments import day
@@ -78,6 +80,14 @@ def _alerts_plain(data: PageData, asked: Asked, name: str | None = None) -> str:
     return alerts_as_json(chosen(data, asked, name))
 
 
+def _features_plain(data: PageData, asked: Asked, name: str) -> str:
+    return as_json([(name, kept, row) for kept, row in features_rows(data, asked, name)])
+
+
+def _alert_plain(data: PageData, asked: Asked, name: str, rule: str) -> str:
+    return alerts_as_json([found_alert(data, asked, name, rule)[0]])
+
+
 def _alerts_of(data: PageData, asked: Asked, name: str) -> Any:
     return alert_list(data, asked, spec_of(data, name).name)
 
@@ -86,9 +96,11 @@ _PAGES = {
     (): _Page("fleet", fleet, _fleet_plain),
     ("alerts",): _Page("alerts", lambda data, asked: alert_list(data, asked, None), _alerts_plain),
     ("models", "*"): _Page("model", overview, _model_plain),
+    ("models", "*", "features"): _Page("features", features, _features_plain),
+    ("models", "*", "alerts", "*"): _Page("alert", alert_page, _alert_plain),
     ("models", "*", "alerts"): _Page("alerts", _alerts_of, _alerts_plain),
 }
-TABS = (("Overview", ()), ("Alerts", ("alerts",)))
+TABS = (("Overview", ()), ("Features", ("features",)), ("Alerts", ("alerts",)))
 
 
 def answer(data: PageData, path: str, query: str) -> Answer:

@@ -108,7 +108,7 @@ def test_axes_have_ticks_and_a_title() -> None:
     assert [(found[1], found[2]) for found in re.finditer(r'<text class="(x[^"]*)"[^>]*>([^<]*)<', text)] == [
         ("x first", "0"),
         ("x odd", "½"),
-        ("x last", "1"),
+        ("x last second", "1"),
     ]
     assert ">score →</text>" in text
 

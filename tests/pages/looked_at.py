@@ -25,6 +25,13 @@ settle_after = "1d"
 resamples = 20
 reading = { ready_after = "0s" }
 """
+BUSY = """
+[[models.alerts]]
+name = "busy"
+measure = "records"
+above = 20
+severity = "critical"
+"""
 BARE = """
 [[models]]
 name = "bare"
@@ -41,7 +48,7 @@ NEVER = BARE.replace('"bare"', '"never"')
 def bench_of_pages(directory: Path) -> Bench:
     """Forty days, a cycle each fourth: a model with all, one without labels and reference, one never run."""
     rows = predictions(1_600, START, END)
-    bench = sqlite_bench(directory, rows, model(options=OPTIONS), BARE, NEVER, labelled=END)
+    bench = sqlite_bench(directory, rows, model(options=OPTIONS) + BUSY, BARE, NEVER, labelled=END)
     with bench.app() as app:
         from monitor.app.running import cycle_once
 

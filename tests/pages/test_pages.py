@@ -20,8 +20,12 @@ ADDRESSES = [
     "/models/late",
     "/models/late?window=1d&measure=accuracy&range=90d",
     "/models/late?as_of=2024-03-21",
+    "/models/late/features",
+    "/models/late/features?by=missing_rate&window=1d&sort=name&range=90d",
     "/models/late/alerts",
+    "/models/late/alerts/busy",
     "/models/bare",
+    "/models/bare/features",
     "/models/bare/alerts",
     "/models/never",
     "/models/nobody",
@@ -90,6 +94,51 @@ def test_alerts_are_those_of_the_command(bench: Bench, pages: Pages) -> None:
     shown = told(bench, "alerts", "--model", "late", "--history")
 
     assert pages.at("/models/late/alerts.json").plain() == shown
+
+
+def test_an_alert_says_what_the_command_explains(bench: Bench, pages: Pages) -> None:
+    done = bench.monitor("alerts", "--model", "late", "--explain", "--history")
+    page = pages.at("/models/late/alerts/busy")
+
+    sentence = next(line.strip() for line in done.stdout.splitlines() if line.startswith("  records"))
+    assert f"{sentence}." in page.words
+    assert "monitor alerts ack --model late --rule busy --by NAME --why WHY" in page.words
+    assert pages.at("/models/late/alerts/busy.json").plain() == [
+        one for one in told(bench, "alerts", "--model", "late") if one["rule"] == "busy"
+    ]
+
+
+def test_the_features_are_those_of_show_in_the_order_of_their_newest_values(
+    bench: Bench, pages: Pages
+) -> None:
+    rows = told(
+        bench,
+        "show",
+        "--model",
+        "late",
+        "--measure",
+        "stability_index",
+        "--window",
+        "7d",
+        "--as-of",
+        to_iso(END),
+    )
+    last = max(str(row["window_end"]) for row in rows)
+    now = {
+        str(row["subject"]).removeprefix("feature:"): row["value"] for row in rows
+        if row["window_end"] == last and str(row["subject"]).startswith("feature:") and not row["segment"]
+        and not row["version"] and not row["against"]
+    }  # fmt: skip
+    page = pages.at("/models/late/features")
+
+    order = sorted(now, key=lambda name: -float(str(now[name])))
+    assert re.findall(r'<th scope="row" title="([^"]*)"', page.text) == order
+    plain = {
+        (row["subject"], row["window_end"]): row["value"]
+        for row in pages.at("/models/late/features.json").plain()
+        if row["measure"] == "stability_index"
+    }
+    assert {name: plain[f"feature:{name}", last] for name in now} == now
 
 
 def test_values_of_the_table_of_windows_are_those_of_show(bench: Bench, pages: Pages) -> None:
@@ -184,6 +233,9 @@ def test_every_link_of_a_page_leads_to_a_page(pages: Pages) -> None:
             404,
             'there is no model "lat": there is "late", "bare", "never"; did you mean "late"?',
         ),
+        ("/models/late/features?by=auc", 400, 'by is one of "stability_index", "missing_rate"'),
+        ("/models/late/alerts/bus", 404, 'there is no such alert of the rule "bus"'),
+        ("/models/late/alerts/busy?since=1", 404, "there is no such alert"),
         ("/model/late", 404, "there is no page at this address"),
         ("/models/late/nothing", 404, "there is no page at this address"),
         ("/models/late?windw=7d", 400, 'no parameter "windw"'),

@@ -1,0 +1,229 @@
+"""Features over time: never a chart a feature, but a row of cells each; which moved, since when, how far."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from monitor.alerts.standing import Seen
+from monitor.charts.marks import Mark, Path, RuleLine
+from monitor.charts.plot import Plot
+from monitor.charts.scales import Axis, linear
+from monitor.core.clock import DAY
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.shift.stability_index import SIZES
+from monitor.measures.worded import value_of
+from monitor.pages.asked import Asked, PageData, Revision, newest
+from monitor.pages.figures import percent
+from monitor.pages.fleet import main_of
+from monitor.pages.model import RANGES, Link, links_of, spec_of
+from monitor.pages.moments import called, time_axis
+from monitor.sentences.inputs import INDEX
+from monitor.sentences.known import FEATURE
+from monitor.specs.model import ModelSpec
+from monitor.specs.rows import Drawn
+from monitor.windows.ends import Window
+
+SORTS = ("now", "largest", "lasting", "began", "name")
+MEASURES = ("stability_index", "missing_rate", "unseen_rate", "invalid_rate", "ks_distance")
+FAR = 1.0  # of a stability index: nothing is where it was
+_RATES = (0.001, 0.01, 0.1, 0.5)  # bounds of the classes of rates and distances
+_LOOKS = ("h0", "h1", "h2", "h3", "h4")
+_OF_INDEX = ("within chance", "real, below 0.1", "0.1 to 0.25", "0.25 to 1", "above 1")
+_OF_RATES = ("below 0.1 %", "0.1 to 1 %", "1 to 10 %", "10 to 50 %", "above 50 %")
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    """A feature: a class of each window, None: nothing is known; its newest and largest value in words."""
+
+    name: str
+    looks: tuple[str | None, ...]
+    now: str
+    largest: str
+    look: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """Page of the features of a model; `legend`: (class, what it means, features in it now)."""
+
+    model: str
+    measure: str
+    windows: tuple[Link, ...]
+    ranges: tuple[Link, ...]
+    sorts: tuple[Link, ...]
+    measures: tuple[Link, ...]
+    legend: tuple[tuple[str, str, int], ...]
+    rows: tuple[HeatRow, ...]
+    moved: Plot | None
+    axis: Plot | None
+    newest: str
+
+
+def features(data: PageData, asked: Asked, name: str) -> Features:
+    """Page of the features of a model."""
+    asked.only("window", "range", "sort", "by")
+    spec = spec_of(data, name)
+    (seen,) = data.seen(name, asked.as_of)
+    names = [each.name for each in spec.windows]
+    window = main_of(spec, asked.choice("window", names, seen.window))
+    by = asked.choice("by", MEASURES, INDEX)
+    sort = asked.choice("sort", SORTS, "now")
+    span = asked.choice(
+        "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
+    )
+    ends, values, limits = _values(data, spec, seen, window, by, RANGES[span])
+    rows = _ordered([_row(by, one, ends, values[one], limits.get(one, {})) for one in values], sort)
+    axis = _columns(window, ends)
+    moved = None
+    if axis is not None and by == INDEX:
+        moved = _moved(axis, ends, values, limits, share_rule(spec, window))
+    return Features(
+        model=name,
+        measure=by,
+        windows=links_of(asked, "window", names, window.name),
+        ranges=links_of(asked, "range", list(RANGES), span),
+        sorts=links_of(asked, "sort", SORTS, sort),
+        measures=links_of(asked, "by", MEASURES, by),
+        legend=_legend(by, rows),
+        rows=tuple(row for row, _ in rows),
+        moved=moved,
+        axis=None if axis is None else Plot(x=axis, y=Axis(0.0, 1.0), marks=(), label="windows", height=1),
+        newest=called(window, ends[-1]) if ends else "",
+    )
+
+
+def features_rows(data: PageData, asked: Asked, name: str) -> list[Revision]:
+    """Kept rows behind the page, the newest revision of each."""
+    asked.only("window", "range", "sort", "by")
+    spec = spec_of(data, name)
+    (seen,) = data.seen(name, asked.as_of)
+    window = main_of(spec, asked.choice("window", [each.name for each in spec.windows], seen.window))
+    by = asked.choice("by", MEASURES, INDEX)
+    span = asked.choice(
+        "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
+    )
+    return _kept(data, spec, seen, window, by, RANGES[span])
+
+
+Values = Mapping[str, Mapping[int, float | None]]
+
+
+def _kept(data: PageData, spec: ModelSpec, seen: Seen, window: Window, by: str, span: int) -> list[Revision]:
+    until = seen.as_of or 0
+    critical = BY_NAME[by].critical if by in BY_NAME else None
+    which = Drawn(
+        window=window.name,
+        after=until - span if span else 0,
+        until=until,
+        measures=(by,) if critical is None else (by, critical),
+        as_of=seen.as_of,
+    )
+    rows = newest(data.rows(spec.name, which))
+    return [(kept, row) for kept, row in rows if row.subject.startswith(FEATURE) and not row.against]
+
+
+def _values(
+    data: PageData, spec: ModelSpec, seen: Seen, window: Window, by: str, span: int
+) -> tuple[list[int], dict[str, dict[int, float | None]], dict[str, dict[int, float | None]]]:
+    """Ends of windows; value and critical value by feature and end."""
+    values: dict[str, dict[int, float | None]] = {}
+    limits: dict[str, dict[int, float | None]] = {}
+    ends = set()
+    for _, row in _kept(data, spec, seen, window, by, span):
+        ends.add(row.window_end)
+        into = values if row.measure == by else limits
+        into.setdefault(row.subject.removeprefix(FEATURE), {})[row.window_end] = row.measurement.value
+    return sorted(ends), values, limits
+
+
+def share_rule(spec: ModelSpec, window: Window) -> float | None:
+    """Share of the features that a rule allows to have moved in such windows; None: there is none."""
+    shares = (
+        rule.share
+        for rule in spec.rules
+        if rule.features == "share" and rule.measure == INDEX and rule.window == window.name
+    )
+    return next(shares, None)
+
+
+def class_of(by: str, value: float | None, limit: float | None) -> str | None:
+    """Class of a value: within chance, then by size; None: nothing is known.
+
+    >>> [class_of("stability_index", value, 0.01) for value in (0.005, 0.05, 0.1, 0.25, 1.5, None)]
+    ['h0', 'h1', 'h2', 'h3', 'h4', None]
+    """
+    if value is None:
+        return None
+    if by == INDEX:
+        if limit is not None and value <= limit:
+            return "h0"
+        return _LOOKS[1 + sum(value >= size for size in (*SIZES, FAR))]
+    return _LOOKS[sum(value >= size for size in _RATES)]
+
+
+def _row(
+    by: str,
+    name: str,
+    ends: Sequence[int],
+    values: Mapping[int, float | None],
+    limits: Mapping[int, float | None],
+) -> tuple[HeatRow, tuple[float, float, int, int]]:
+    """A feature's row, and by what it is ordered: now, largest, how long it lasts, when it began."""
+    looks = tuple(class_of(by, values.get(end), limits.get(end)) for end in ends)
+    known = [value for value in values.values() if value is not None]
+    now = values.get(ends[-1]) if ends else None
+    largest = max(known, default=None)
+    large = [look in _LOOKS[2:] for look in looks]
+    lasting = next((at for at, is_large in enumerate(reversed(large)) if not is_large), len(large))
+    began = large.index(True) if True in large else len(large)
+    told = ["" if value is None else value_of(by, value) for value in (now, largest)]
+    row = HeatRow(name, looks, told[0], told[1], (looks[-1] if looks else None) or "")
+    return row, (now or 0.0, largest or 0.0, lasting, began)
+
+
+def _ordered(
+    rows: Sequence[tuple[HeatRow, tuple[float, float, int, int]]], sort: str
+) -> list[tuple[HeatRow, tuple[float, float, int, int]]]:
+    if sort == "name":
+        return sorted(rows, key=lambda pair: pair[0].name)
+    at = SORTS.index(sort)
+    sign = 1 if sort == "began" else -1
+    order = {0: 0, 1: 1, 2: 2, 3: 3}[at]
+    return sorted(rows, key=lambda pair: (sign * pair[1][order], -pair[1][0], pair[0].name))
+
+
+def _legend(by: str, rows: Sequence[tuple[HeatRow, object]]) -> tuple[tuple[str, str, int], ...]:
+    words = _OF_INDEX if by == INDEX else _OF_RATES
+    return tuple(
+        (look, word, sum(row.look == look for row, _ in rows))
+        for look, word in zip(_LOOKS, words, strict=True)
+    )
+
+
+def _columns(window: Window, ends: Sequence[int]) -> Axis | None:
+    """Axis of columns of equal width, a tick where a month, a week, … begins; None: there is no window."""
+    if not ends:
+        return None
+    starts = [window.start(end) for end in ends]
+    time = time_axis(starts[0], max(ends[-1], starts[0] + DAY), window.zone)
+    ticks = [replace(tick, at=float(bisect_left(starts, tick.at))) for tick in time.ticks]
+    return Axis(0.0, float(len(ends)), tuple(ticks))
+
+
+def _moved(axis: Axis, ends: Sequence[int], values: Values, limits: Values, limit: float | None) -> Plot:
+    """Share of the features that moved beyond chance and by 0.1 or more, and the limit of the rule."""
+    points: list[tuple[float, float | None]] = []
+    for at, end in enumerate(ends):
+        looks = [class_of(INDEX, of.get(end), limits.get(name, {}).get(end)) for name, of in values.items()]
+        known = [look for look in looks if look is not None]
+        large = sum(look in _LOOKS[2:] for look in known)
+        points.append((at + 0.5, large / len(known) if known else None))
+    marks: list[Mark] = [Path(points)]
+    if limit is not None:
+        marks.append(RuleLine(limit, "y", "limit", f"limit of the rule: {percent(limit)}"))
+    shares = [share for _, share in points if share is not None]
+    y = linear([*shares, *([] if limit is None else [limit])], zero=True, most=3, label=percent)
+    return Plot(
+        x=replace(axis, ticks=()), y=y, marks=marks, label="share of the features that moved", height=56
+    )

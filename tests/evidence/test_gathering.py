@@ -1,0 +1,100 @@
+"""Evidence: against the recursion as it is written, and what it promises where nothing changes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from watches import day, run, watch
+
+from monitor.core.typing import Floats
+from monitor.evidence.days import DayRow
+from monitor.evidence.gathering import gather
+from monitor.evidence.judging import AlertBudget
+from monitor.evidence.sizes import arcsine, floors, sizes
+from monitor.evidence.watched import KINDS, Trait
+
+CHANGES = (0.5, 1.0, 2.0, 3.5)
+
+
+def rows_of(surprises: Floats, away: Floats | None = None) -> list[DayRow]:
+    """Rows with given surprises of the first series; the others have none."""
+    (judged,) = run(watch(), [day(0, 0.0)])
+    return [
+        replace(
+            judged.row,
+            day=judged.row.day + at,
+            surprise=np.asarray([one, np.nan], dtype=np.float32),
+            away=np.asarray([(surprises if away is None else away)[at], np.nan], dtype=np.float32),
+        )
+        for at, one in enumerate(surprises)
+    ]
+
+
+def recursion(surprises: Floats, sign: float) -> float:
+    found = []
+    for change in CHANGES:
+        r = 0.0
+        for u in surprises:
+            if np.isfinite(u):
+                r = (r + 1) * np.exp(change * sign * u - change**2 / 2)
+        found.append(r)
+    return float(np.mean(found)) / 2
+
+
+def test_evidence_is_that_of_the_recursion_and_a_day_without_a_value_changes_nothing() -> None:
+    surprises = np.asarray([0.3, 1.9, np.nan, -0.4, 2.5, 1.1], dtype=np.float32).astype(np.float64)
+
+    found = gather(watch(), rows_of(surprises), np.zeros(2)).evidence
+
+    assert found[:, 0] == pytest.approx([recursion(surprises, 1), recursion(surprises, -1)])
+    assert found[:, 1] == pytest.approx([0, 0])
+
+
+def test_evidence_is_gathered_from_the_day_after_a_reset() -> None:
+    surprises = np.asarray([4.0, 4.0, 1.0, 1.0])
+    rows = rows_of(surprises)
+    rows[-1] = replace(rows[-1], reset=np.asarray([rows[1].day, 0], dtype=np.int32))
+
+    found = gather(watch(), rows, np.zeros(2)).evidence
+
+    assert found[0, 0] == pytest.approx(recursion(surprises[2:], 1))
+
+
+def test_evidence_where_nothing_changes_is_expected_to_be_at_most_the_days() -> None:
+    rng = np.random.default_rng(21)
+    of = replace(watch([Trait.SHAPE]), series=(watch([Trait.SHAPE]).series[0],) * 4_000)
+    (judged,) = run(of, [replace(day(0), values=np.zeros(4_000, np.float32))])
+    rows = [
+        replace(judged.row, day=at + 1, surprise=rng.normal(size=4_000).astype(np.float32))
+        for at in range(20)
+    ]
+
+    found = gather(of, rows, np.zeros(4_000)).evidence[0]
+
+    assert np.minimum(found, 1e4).mean() < 20
+    assert (found >= 200).mean() <= 20 / 200
+
+
+def test_a_change_is_as_large_as_the_days_it_most_surely_lasts_lie_away() -> None:
+    surprises = np.asarray([0.1, -0.2, 0.0, 3.0, 3.1, 2.9])
+    away = surprises * 0.2
+
+    found = gather(watch(), rows_of(surprises, away), np.zeros(2))
+
+    assert found.span[0, 0] == 3
+    assert found.size[:, 0] == pytest.approx([0.6, 0.0])
+
+
+def test_sizes_are_in_the_unit_of_the_smallest_ones_told() -> None:
+    kinds = np.asarray([KINDS.index(each) for each in (Trait.MISSING, Trait.AUC, Trait.SHAPE, Trait.LEVEL)])
+    level = np.asarray([arcsine(100, 1_000), -np.log(0.8 / 0.2), 0.5, 0.0])
+    after = np.asarray([arcsine(200, 1_000), -np.log(0.7 / 0.3), 1.0, 0.4])
+
+    assert sizes(kinds, level, after - level) == pytest.approx([0.1, 0.1, 0.875, 0.4], abs=1e-3)
+    assert floors(kinds, np.asarray([0.05, 0.025, 0.1, 0.3]), 0.4) == pytest.approx([0.05, 0.025, 0.4, 0.6])
+
+
+@pytest.mark.parametrize("options", [{"false_alerts": 0}, {"false_alerts": np.inf}, {"smallest": -0.1}])
+def test_a_budget_that_tells_nothing_or_all_is_refused(options: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="got"):
+        AlertBudget(**options)

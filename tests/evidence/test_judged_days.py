@@ -1,0 +1,274 @@
+"""Judged days: what is found, how long it stands, what is learned, and that all of it follows from rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import logs
+from watches import BUDGET, MONDAY, counted, counting, day, judged_rows, quiet, rows, run, watch
+
+from monitor.core.errors import CodecError
+from monitor.evidence.daily import day_values
+from monitor.evidence.days import DayRow, DayValues, pack, unpack
+from monitor.evidence.judging import accept, step
+from monitor.evidence.making import watch_of
+from monitor.evidence.telling import Judgement, NotJudged, judgements
+from monitor.evidence.watched import Trait
+from monitor.records.pane import Part
+from monitor.windows.fold import fold
+
+NUMBERS = (Trait.LEVEL, Trait.SPREAD, Trait.SKEW, Trait.SHAPE)
+
+
+def said(of_day: list[Judgement], subject: str) -> Judgement:
+    (found,) = [one for one in of_day if one.subject == subject]
+    return found
+
+
+def shifted(days: int, first: int, length: int, by: float, seed: int = 3) -> list[DayValues]:
+    levels = quiet(days, seed)
+    levels[first : first + length] += by
+    return [day(at, level) for at, level in enumerate(levels)]
+
+
+def begins(of_days: list[DayValues]) -> list[int]:
+    return [
+        one.row.day - MONDAY
+        for one in run(watch(), of_days)
+        for each in judgements(watch(), one, budget=BUDGET)
+        if each.begins
+    ]
+
+
+def test_a_lasting_shift_is_found_once_stands_28_days_and_is_then_what_is_expected() -> None:
+    judged = run(watch(), shifted(140, 60, 80, 0.8))
+
+    stands = [one.row.day - MONDAY for one in judged if one.row.since[0] > 0]
+
+    assert stands == list(range(60, 88))
+    assert judged[-1].expectation.level[0] == pytest.approx(0.8, abs=0.1)
+
+
+def test_a_shift_of_some_days_ends_when_most_of_three_days_are_back() -> None:
+    judged = run(watch(), shifted(100, 60, 6, 0.8))
+
+    assert [one.row.day - MONDAY for one in judged if one.row.since[0] > 0] == [*range(60, 67)]
+
+
+def test_the_second_of_two_shifts_is_found_though_it_is_smaller() -> None:
+    days = shifted(120, 60, 7, 1.5)
+    second = [day(one.day - MONDAY, float(one.values[0]) + 0.5) for one in days[75:80]]
+
+    assert begins([*days[:75], *second, *days[80:]]) == [60, 75]
+
+
+def test_what_lies_below_the_smallest_size_is_apparent_and_not_told() -> None:
+    judged = run(watch(), shifted(66, 60, 6, 0.25))
+
+    (found, _) = judgements(watch(), judged[-1], budget=BUDGET)
+
+    assert not found.stands
+    assert found.evidence < 1 < found.apparent
+    assert 0.15 < found.size < 0.3
+
+
+def test_a_judgement_says_what_since_when_how_large_and_how_rare() -> None:
+    judged = run(watch(), shifted(66, 60, 6, 0.8))
+
+    found = said(judgements(watch(), judged[62], budget=BUDGET), "feature:width")
+
+    assert (found.what, found.rises, found.since, found.stands, found.begins) == (
+        "level",
+        True,
+        MONDAY + 60,
+        True,
+        False,
+    )
+    assert found.expected is not None
+    assert found.expected[0] < 0 < found.expected[1] < 0.3 < (found.value or 0)
+    assert found.index == pytest.approx(found.size**2)
+    assert (found.months or 0) > 10
+    assert found.detectable == pytest.approx(0.3)
+
+
+def test_accepted_changes_are_what_is_expected_after_14_days() -> None:
+    days = shifted(120, 60, 60, 0.8)
+    judged = run(watch(), days[:64])
+    history = [one.row for one in judged]
+    history[-1] = accept(watch(), history[-1], ["feature:width"])
+    for one in days[64:]:
+        history.append(step(watch(), history, one, budget=BUDGET).row)
+
+    surprised = [row.day - MONDAY for row in history[64:] if np.isfinite(row.surprise[0])]
+
+    assert not any(row.since[0] for row in history[63:])
+    assert surprised[0] == 60 + 14
+    assert accept(watch(), history[-1], ["feature:other"]) == history[-1]
+
+
+def test_unusual_days_are_judged_by_nobody_and_learned_from_by_nobody() -> None:
+    days = shifted(64, 60, 1, 5.0)
+    history = [one.row for one in run(watch(), days[:60])]
+
+    unusual = step(watch(), history, replace(days[60], hits=days[60].trials), budget=BUDGET, unusual=True)
+    after = step(watch(), [*history, unusual.row], days[61], budget=BUDGET)
+    plain = step(watch(), history, days[61], budget=BUDGET)
+
+    assert not unusual.row.since.any()
+    assert np.isnan(unusual.row.learned[0])
+    assert after.expectation.level == pytest.approx(plain.expectation.level, abs=1e-3)
+    assert {one.unjudged for one in judgements(watch(), unusual, budget=BUDGET, unusual=True)} == {
+        NotJudged.UNUSUAL
+    }
+
+
+def test_one_far_day_is_learned_from_within_four_deviations() -> None:
+    judged = run(watch(), shifted(70, 50, 1, 0.28))
+
+    assert judged[50].row.learned[0] < judged[50].row.values[0]
+    assert judged[49].row.learned[0] == judged[49].row.values[0]
+
+
+def test_a_fault_is_told_of_a_subject_that_learns_still() -> None:
+    days = [day(at, 0.0) for at in range(5)]
+
+    judged = run(watch(), [*days, day(5, 0.0, invalid=40)])
+    found = said(judgements(watch(), judged[-1], budget=BUDGET), "feature:width")
+
+    assert (found.what, found.stands, found.unjudged) == ("invalid", True, NotJudged.LEARNING)
+    assert found.value == pytest.approx(0.04)
+
+
+def test_a_packed_row_is_the_row_and_damaged_bytes_are_refused() -> None:
+    judged = run(watch(NUMBERS), [day(at, *quiet(4, at)) for at in range(40)])
+    blob = pack(judged[-1].row)
+
+    assert unpack(blob, watch(NUMBERS)) == judged[-1].row
+    for damaged in (b"", blob[:20], blob[:-9], b"\x02" + blob[1:]):
+        with pytest.raises(CodecError):
+            unpack(damaged, watch(NUMBERS))
+    with pytest.raises(CodecError):
+        unpack(blob, watch())
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 2**31), st.lists(st.integers(0, 45), unique=True, max_size=12))
+def test_days_are_judged_alike_in_memory_unpacked_and_among_rows_of_other_days(
+    seed: int, lacking: list[int]
+) -> None:
+    of = watch(NUMBERS)
+    rng = np.random.default_rng(seed)
+    days = [
+        day(
+            at,
+            *rng.normal(0, [0.05, 0.05, 0.05, 0.01]) + (at > 30) * 0.5,
+            invalid=int(rng.integers(0, 4)) ** 3,
+        )
+        for at in range(48)
+        if at not in lacking
+    ]
+
+    judged = run(of, days)
+    kept: list[bytes] = []
+    for one in days:
+        history = [unpack(blob, of) for blob in kept]
+        kept.append(pack(step(of, history, one, budget=BUDGET).row))
+    later = [one.row for one in judged]
+    again = [step(of, later, one, budget=BUDGET).row for one in days]
+
+    assert [unpack(blob, of) for blob in kept] == [one.row for one in judged] == again
+
+
+def test_days_before_the_last_56_change_nothing() -> None:
+    days = shifted(120, 10, 20, 2.0)
+    history = [one.row for one in run(watch(), days)]
+
+    whole, last = (step(watch(), some, day(120, 0.0), budget=BUDGET).row for some in (history, history[-56:]))
+
+    assert whole == last
+
+
+def test_constant_and_missing_columns_are_judged_and_their_change_is_found() -> None:
+    on = counting()
+    tables = [rows(at, 200, width=[None] * 200) for at in range(34)]
+    tables += [rows(34, 200, width=[None] * 200, constant=[8.0] * 200), rows(35, 200)]
+
+    judged = judged_rows(tables, on)
+
+    assert not any(one.stands for of_day in judged[:34] for one in of_day)
+    assert said(judged[34], "feature:constant").begins
+    assert said(judged[35], "feature:width").begins
+    assert said(judged[33], "feature:width").unjudged is None  # its missing share is
+
+
+def test_a_day_without_rows_is_found_in_the_records_and_is_not_healthy() -> None:
+    tables = [rows(at, 300) for at in range(30)] + [rows(30, 0)]
+
+    judged = judged_rows(tables, counting())
+
+    assert said(judged[30], "records").begins
+    assert said(judged[30], "feature:width").unjudged is NotJudged.NO_RECORDS
+
+
+def test_fewer_than_20_records_a_day_are_too_few() -> None:
+    judged = judged_rows([rows(at, 19) for at in range(40)], counting())
+
+    features = [one for one in judged[-1] if one.subject.startswith("feature:")]
+    assert {one.unjudged for one in features} == {NotJudged.TOO_FEW}
+    assert said(judged[-1], "records").unjudged is None
+
+
+def test_20_records_a_day_are_judged_and_nothing_is_told_of_them() -> None:
+    judged = judged_rows([rows(at, 20) for at in range(70)], counting())
+
+    assert said(judged[-1], "feature:width").unjudged is None
+    assert [one for of_day in judged for one in of_day if one.begins] == []
+
+
+def test_an_unknown_version_repeated_rows_and_late_rows_are_faults_of_the_log() -> None:
+    on, usual = counting(), [rows(at, 100) for at in range(30)]
+    late = (MONDAY + 30) * 86_400_000_000 + 3_600_000_000
+    faulty = {
+        "version": [*usual, rows(30, 100, version=["v1"] * 80 + ["v2"] * 20)],
+        "late": [*usual, rows(30, 100, logged_at=[late] * 100)],
+    }
+
+    assert {
+        what: [one.what for one in judged_rows(tables, on)[30] if one.begins]
+        for what, tables in faulty.items()
+    } == {"version": ["version"], "late": ["late"]}
+
+
+def test_a_watch_has_another_key_if_its_days_were_others() -> None:
+    on = counting()
+    parts = counted([rows(0, 50), rows(1, 50)], on)
+
+    keys = [watch_of(on, Part.RECORDS, strata).key for strata in ({}, *(part.strata for part in parts))]
+
+    assert len(set(keys)) == 3
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_whatever_a_log_holds_is_judged_without_nan(data: st.DataObject) -> None:
+    log = data.draw(logs())
+    part = data.draw(st.sampled_from(Part))
+    parts = [
+        one for one in log.parts() if all(c.layout == log.counting.layout(part) for c in one.strata.values())
+    ]
+    layout = log.counting.layout(part)
+    of = watch_of(log.counting, part, fold(layout, [one.strata for one in parts]))
+    history: list[DayRow] = []
+
+    for at in range(20):
+        strata = parts[at % len(parts)].strata
+        judged = step(of, history, day_values(of, log.counting, strata, MONDAY + at), budget=BUDGET)
+        history.append(unpack(pack(judged.row), of))
+        for one in judgements(of, judged, budget=BUDGET):
+            numbers = [one.evidence, one.apparent, one.value, one.size, one.index, one.months, one.detectable]
+            numbers += list(one.expected or ())
+            assert all(np.isfinite(number) for number in numbers if number is not None)
+            assert (one.evidence > 1) == one.stands
+            assert one.unjudged is not None or one.days >= 14
