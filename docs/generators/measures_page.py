@@ -178,8 +178,8 @@ _TITLES: Mapping[Family, tuple[str, str]] = {
     Family.DAILY: (
         "Days against what was expected of them",
         (
-            "What the default alerts judge: each day once, against the 56 days before it, within the budget of "
-            "false alerts ([how](alerts.md))."
+            "What the default alerts judge: each day once, against the 56 days before it, within the budget "
+            "of false alerts ([how](alerts.md))."
         ),
     ),
     Family.LOG: (

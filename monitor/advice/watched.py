@@ -8,6 +8,7 @@ from monitor.alerts.defaults import volume_reach
 from monitor.alerts.rules import Bound, Rule
 from monitor.config.judgeable import never_judged
 from monitor.core.clock import DAY, format_duration, to_iso
+from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE
 from monitor.specs.model import ModelSpec
 
@@ -116,6 +117,9 @@ def _when(model: ModelSpec, rule: Rule, after: int | None) -> str:
         return f"once {window} has settled{days}"
     if rule.truth == "nowcast":
         return "once the delays of enough labels are known"
+    if rule.measure == EVIDENCE:
+        days = "14 days" if rule.subject else "labels of 14 days"
+        return f"once {days} have been learned from"
     if rule.measure == "volume_ratio":
         length = next((window.length for window in model.windows if window.name == rule.window), DAY)
         reach = volume_reach(length, 1 if rule.condition.bound is Bound.POINT else 2)

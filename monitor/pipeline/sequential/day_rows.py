@@ -7,7 +7,7 @@ from monitor.core.measurement import BECAUSE, Detail, Measurement, Reason
 from monitor.evidence.days import NEVER, DayRow
 from monitor.evidence.expected import FEWEST
 from monitor.evidence.telling import Judgement, NotJudged
-from monitor.evidence.watched import WatchGroup
+from monitor.evidence.watched import Watch, WatchGroup
 from monitor.measures.catalogue.daily import ALERTS, BUDGET, CHANGE, CHANGED, DETECTABLE, EVIDENCE
 from monitor.measures.rows import CUMULATIVE, MeasurementRow, Truth
 from monitor.records.pane import Part
@@ -79,12 +79,18 @@ def found_lately(rows: Sequence[DayRow]) -> int:
     return sum(int(((row.since > NEVER) & (row.reset == row.day)).sum()) for row in lately)
 
 
-def with_evidence(rows: Iterable[MeasurementRow]) -> list[MeasurementRow]:
-    """Rows of the subjects that have a tenth of the evidence that an alert needs."""
-    rows = list(rows)
-    moved = {
-        row.subject for row in rows if row.measure == EVIDENCE and (row.measurement.value or 0.0) >= _SOME
-    }
+def with_evidence(rows: Sequence[MeasurementRow], watch: Watch, last: DayRow) -> list[MeasurementRow]:
+    """Rows of the subjects that have a tenth of the evidence that an alert needs, or had it the day before.
+
+    Parameters
+    ----------
+    last
+        of the day before.
+    """
+    had = zip(watch.subjects, last.evidence, strict=True)
+    moved = {"" if name == PERFORMANCE else name for name, evidence in had if evidence >= _SOME}
+    has = (row for row in rows if row.measure == EVIDENCE and (row.measurement.value or 0.0) >= _SOME)
+    moved.update(row.subject for row in has)
     return [row for row in rows if row.subject in moved]
 
 

@@ -141,7 +141,8 @@ def judge_days(
         if due.at > told_after:
             rows = _rows(model, due.part, entered)
             judged.rounds.append((due.at, rows))
-            judged.kept.extend(with_evidence(rows))
+            if entered.watch is not None and entered.history:
+                judged.kept.extend(with_evidence(rows, entered.watch, entered.history[-1]))
         parts[due.part] = entered
         judged.days.extend(days)
     judged.rows.extend(row for part, one in parts.items() for row in _rows(model, part, one))
