@@ -14,7 +14,7 @@ from measures_page import markdown
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.exposition.selection import exposed_as
-from monitor.measures.against import SegmentMean, mean_of, segment_contribution
+from monitor.measures.against import SegmentMean, segment_contribution
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Direction, Family, Unit, Yardstick
@@ -31,6 +31,7 @@ from monitor.measures.evaluate import (
     expectation,
     label_quality,
     learned,
+    mean_of,
     performance,
     quality,
     shift,
