@@ -156,8 +156,14 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         then = _then(whole.get(key), row) if differs(rule.measure, rule.against) else None
         chance = critical[key].value if key in critical and _is_critical(rule.condition) else None
         bases = {Base.ONE: 1.0, Base.CRITICAL: chance, Base.EARLIER: None if then is None else abs(then)}
-        verdict = _verdict(rule, row, bases, accepted.get(series), _cause(row.measurement.detail, cause))
-        verdict = replace(verdict, beside=chance if then is None else then)
+        verdict = _verdict(
+            rule,
+            row,
+            bases,
+            accepted.get(series),
+            beside=chance if then is None else then,
+            cause=_cause(row.measurement.detail, cause),
+        )
         if rule.window == CUMULATIVE and series in accepted and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
         verdicts[series] = verdict
@@ -216,36 +222,50 @@ def _verdict(
     row: MeasurementRow,
     bases: Mapping[Base, float | None],
     accepted: Acceptance | None,
+    *,
+    beside: float | None,
     cause: Detail | None,
 ) -> Verdict:
     """What a measurement says, or why it says nothing, and the limit that it was judged against."""
-    measurement, condition = row.measurement, rule.condition
-    value, interval = measurement.value, measurement.interval
-    unknown = Verdict(
-        outcome=Outcome.UNKNOWN,
+    measurement, interval = row.measurement, row.measurement.interval
+    outcome, limit, reason = _said(rule, measurement, bases, accepted)
+    return Verdict(
+        outcome=outcome,
         window_end=row.window_end,
-        value=value,
+        value=measurement.value,
         lower=None if interval is None else interval.lower,
         upper=None if interval is None else interval.upper,
         n=measurement.n,
+        reason=reason,
+        limit=limit,
+        beside=beside,
         cause=cause,
     )
+
+
+def _said(
+    rule: Rule,
+    measurement: Measurement,
+    bases: Mapping[Base, float | None],
+    accepted: Acceptance | None,
+) -> tuple[Outcome, float | None, str]:
+    """Outcome, the limit that decided, and why the outcome is unknown."""
+    value, condition = measurement.value, rule.condition
     if value is None:
-        return replace(unknown, reason=str(measurement.reason))
+        return Outcome.UNKNOWN, None, str(measurement.reason)
     if measurement.n < rule.min_n:
-        return replace(unknown, reason="too_few")
-    sides = _sides(condition, value, interval)
+        return Outcome.UNKNOWN, None, "too_few"
+    sides = _sides(condition, value, measurement.interval)
     if sides is None:
-        return replace(unknown, reason="no_interval")
+        return Outcome.UNKNOWN, None, "no_interval"
     asked = (condition.above, condition.below, condition.and_above)
     above, below, size = (_limit(limit, bases) for limit in asked)
     if any(
         limit is None and wanted is not None
         for limit, wanted in zip((above, below, size), asked, strict=True)
     ):
-        return replace(unknown, reason="no_limit")
-    outcome, limit = _judged(condition, value, sides, (above, below, size), accepted)
-    return replace(unknown, outcome=outcome, limit=limit)
+        return Outcome.UNKNOWN, None, "no_limit"
+    return *_judged(condition, value, sides, (above, below, size), accepted), ""
 
 
 def _sides(condition: Condition, value: float, interval: Interval | None) -> tuple[float, float] | None:

@@ -317,6 +317,6 @@ def _require(layout: Layout, counters: Counters) -> None:
 def _generator(counters: Counters) -> np.random.Generator:
     """Random numbers seeded by the counters' content: equal states have equal intervals."""
     digest = hashlib.blake2b(counters.layout.hash.encode(), digest_size=16)
-    digest.update(counters.index.tobytes())
-    digest.update(counters.value.tobytes())
+    digest.update(counters.index.data)
+    digest.update(counters.value.data)
     return np.random.default_rng(int.from_bytes(digest.digest()))

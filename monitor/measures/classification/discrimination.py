@@ -115,7 +115,11 @@ def ks_results(ranked: Ranked, spread: Spread | None) -> Iterator[Result]:
     Of several such scores the highest; the upper edge of the cell below it. Its resolution is that cell's
     width: that of the raw scores may lie anywhere in the cell. Undefined where the separation is 0.
     """
-    separation, n = ks_separation(ranked.table, spread), ranked.n
+    yield from _ks_results(ranked, _Sums.of(ranked.table), spread)
+
+
+def _ks_results(ranked: Ranked, sums: "_Sums", spread: Spread | None) -> Iterator[Result]:
+    separation, n = _separation(sums, spread), ranked.n
     yield Result("ks_separation", "", separation)
     if separation.value is None:
         yield Result("ks_separation_threshold", "", separation)
@@ -157,10 +161,11 @@ def full_results(
     ranked: Ranked, options: Options, spreads: Mapping[str, Spread], at: Sequence[int]
 ) -> Iterator[Result]:
     """All measures of how well the scores tell the classes apart, the ROC curve at the given cells."""
-    auc = roc_auc(ranked.table, options.level)
+    sums = _Sums.of(ranked.table)
+    auc = _area(sums, options.level)
     yield Result("gini", "", gini(auc))
     yield Result("roc_auc", "", replace(auc, detail=roc_curve(ranked, at)) if ranked.two else auc)
-    yield from ks_results(ranked, spreads.get("ks_separation"))
+    yield from _ks_results(ranked, sums, spreads.get("ks_separation"))
     critical = ks_critical(ranked.positives, ranked.negatives, options.level)
     yield Result("ks_separation_critical", "", critical)
 

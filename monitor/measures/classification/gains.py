@@ -132,8 +132,8 @@ def _precision_interval(ranked: Ranked, precision: Floats, value: float, level: 
     p = ranked.positives
     if value >= 1:
         return clopper_pearson(p, p, level)
-    after = np.stack([ranked.false, ranked.true]) * (ranked.positive / ranked.both**2)
-    gained, lost = np.cumsum(after[:, ::-1], axis=1)[:, ::-1]
+    rate = ranked.positive / ranked.both**2
+    gained, lost = (np.cumsum((side * rate)[::-1])[::-1] for side in (ranked.false, ranked.true))
     changes = ranked.positive @ (precision - value + gained) ** 2 + ranked.negative @ lost**2
     variance, least = float(changes) / p**2, value * (1 - value) / p
     return logit(value, max(variance, least) if p < FEW else variance, level)

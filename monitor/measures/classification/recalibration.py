@@ -52,10 +52,8 @@ def recalibration(ranked: Ranked) -> Fit | None:
         return None
     x, lower, upper = _logits(ranked)
     reach = np.maximum(x - lower, upper - x)
-    positive = ranked.positive.astype(np.float64)
-    records = positive + ranked.negative
     for start in ((0.0, 1.0), (math.log(ranked.positives / ranked.negatives), 0.0)):
-        maximum = _newton(x, positive, records, start)
+        maximum = _newton(x, ranked.positive, ranked.records, start)
         if maximum is not None:
             return Fit(maximum.coefficients, maximum.covariance, _off(ranked, x, reach, maximum))
     return None
@@ -121,7 +119,7 @@ def _off(ranked: Ranked, x: Floats, reach: Floats, maximum: _Maximum) -> tuple[f
 
     A record's gradient (y - p) (1, x) moves by (-p (1 - p) slope (1, x) + (y - p) (0, 1)) dx.
     """
-    chance, records = maximum.chance, ranked.positive + ranked.negative
+    chance, records = maximum.chance, ranked.records
     by_weight = abs(maximum.coefficients[1]) * records * chance * (1 - chance) * reach
     by_residual = float((ranked.positive * (1 - chance) + ranked.negative * chance) @ reach)
     intercept, slope = (
