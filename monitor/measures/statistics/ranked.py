@@ -95,10 +95,10 @@ class Ranked:
         return self.positives > 0 and self.negatives > 0
 
 
-def points(ranked: Ranked) -> list[int]:
+def points(ranked: Ranked) -> Ints:
     """Few cells that lie evenly along the ROC curve, the last one among them; both classes must be there."""
     along = ranked.recall + ranked.fallout
-    return list(dict.fromkeys(np.searchsorted(along, _ALONG * along[-1]).tolist()))
+    return _distinct(np.searchsorted(along, _ALONG * along[-1]))
 
 
 def curve(columns: tuple[str, ...], *values: Floats) -> Detail:
