@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, Direction, Family, Measure, Unit
-from monitor.measures.nowcast import NAMES
 from monitor.records.reading import Task
 
 _HEAD = """# Measures
@@ -210,7 +209,9 @@ def markdown(metric: Callable[[Measure], str]) -> str:
     """
     reasons = "\n".join(f"| `{reason}` | {_REASONS[reason]} |" for reason in Reason)
     sections = [_section(family, metric) for family in Family if _has_measures(family)]
-    head = _HEAD.replace("{nowcasts}", ", ".join(f"`{name}`" for name in sorted(NAMES)))
+    head = _HEAD.replace(
+        "{nowcasts}", ", ".join(f"`{name}`" for name in sorted(one.name for one in CATALOGUE if one.nowcast))
+    )
     return "\n".join([head + reasons, _FOOT, *sections, _PUBLISHED.strip(), ""])
 
 

@@ -12,7 +12,7 @@ from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import LEVEL
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.rows import CUMULATIVE, Truth
-from monitor.measures.shift.stability_index import SIZES
+from monitor.measures.worded import SIZES
 from monitor.records.reading import Task
 
 MAIN = {

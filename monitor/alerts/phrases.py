@@ -13,9 +13,9 @@ from monitor.measures.against import FIGURES, SEGMENTS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import Unit
-from monitor.measures.shift.stability_index import band_of
 from monitor.measures.worded import (
     UNKNOWN,
+    band_of,
     bounds_of,
     cell_of,
     difference_of,

@@ -160,8 +160,14 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
         expected = accepted.get(series)
         if expected is not None and rule.measure == EVIDENCE and row.window_end > expected.end:
             expected = None  # what was accepted is learned from: later evidence is of something else
-        verdict = _verdict(rule, row, bases, expected, _cause(row.measurement.detail, cause))
-        verdict = replace(verdict, beside=chance if then is None else then)
+        verdict = _verdict(
+            rule,
+            row,
+            bases,
+            expected,
+            beside=chance if then is None else then,
+            cause=_cause(row.measurement.detail, cause),
+        )
         if rule.window == CUMULATIVE and expected is not None and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
         verdicts[series] = verdict
@@ -220,36 +226,50 @@ def _verdict(
     row: MeasurementRow,
     bases: Mapping[Base, float | None],
     accepted: Acceptance | None,
+    *,
+    beside: float | None,
     cause: Detail | None,
 ) -> Verdict:
     """What a measurement says, or why it says nothing, and the limit that it was judged against."""
-    measurement, condition = row.measurement, rule.condition
-    value, interval = measurement.value, measurement.interval
-    unknown = Verdict(
-        outcome=Outcome.UNKNOWN,
+    measurement, interval = row.measurement, row.measurement.interval
+    outcome, limit, reason = _said(rule, measurement, bases, accepted)
+    return Verdict(
+        outcome=outcome,
         window_end=row.window_end,
-        value=value,
+        value=measurement.value,
         lower=None if interval is None else interval.lower,
         upper=None if interval is None else interval.upper,
         n=measurement.n,
+        reason=reason,
+        limit=limit,
+        beside=beside,
         cause=cause,
     )
+
+
+def _said(
+    rule: Rule,
+    measurement: Measurement,
+    bases: Mapping[Base, float | None],
+    accepted: Acceptance | None,
+) -> tuple[Outcome, float | None, str]:
+    """Outcome, the limit that decided, and why the outcome is unknown."""
+    value, condition = measurement.value, rule.condition
     if value is None:
-        return replace(unknown, reason=str(measurement.reason))
+        return Outcome.UNKNOWN, None, str(measurement.reason)
     if measurement.n < rule.min_n:
-        return replace(unknown, reason="too_few")
-    sides = _sides(condition, value, interval)
+        return Outcome.UNKNOWN, None, "too_few"
+    sides = _sides(condition, value, measurement.interval)
     if sides is None:
-        return replace(unknown, reason="no_interval")
+        return Outcome.UNKNOWN, None, "no_interval"
     asked = (condition.above, condition.below, condition.and_above)
     above, below, size = (_limit(limit, bases) for limit in asked)
     if any(
         limit is None and wanted is not None
         for limit, wanted in zip((above, below, size), asked, strict=True)
     ):
-        return replace(unknown, reason="no_limit")
-    outcome, limit = _judged(condition, value, sides, (above, below, size), accepted)
-    return replace(unknown, outcome=outcome, limit=limit)
+        return Outcome.UNKNOWN, None, "no_limit"
+    return *_judged(condition, value, sides, (above, below, size), accepted), ""
 
 
 def _sides(condition: Condition, value: float, interval: Interval | None) -> tuple[float, float] | None:

@@ -35,11 +35,11 @@ def changes(path: Path, model: str | None, run_name: str, form: str) -> None:
 
 def _told(path: Path, model: str | None, run_name: str, form: str, *, changes: bool) -> None:
     from monitor.app.alert_decisions import spent
-    from monitor.app.wiring import opened
+    from monitor.app.kept import to_read
     from monitor.show.budget import as_plain, budget_lines, change_lines
 
-    with opened(read_settings(path), path.parent, run_name) as app:
-        models = spent(app, model)
+    with to_read(read_settings(path), path.parent, run_name) as kept:
+        models = spent(kept, model)
     if form == "json":
         say_lines(as_plain(models))
         return

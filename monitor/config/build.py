@@ -26,11 +26,11 @@ from monitor.config.schema import (
     ReferenceTable,
     VersionReference,
 )
+from monitor.core.text import content_hash
 from monitor.records import reading as records
 from monitor.records.reading import Arms, Reading, Task
 from monitor.specs.model import ComparedSpec, ModelSpec, ReferenceSpec, Relation
 from monitor.specs.settings import Settings
-from monitor.states.grids import content_hash
 
 Hide: TypeAlias = Callable[[str], str]
 

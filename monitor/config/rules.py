@@ -10,13 +10,12 @@ from monitor.config.messages import did_you_mean, listed, quoted
 from monitor.config.places import Faults, Loc
 from monitor.config.resolve import classes_of, families_of, probabilities_of, windows_of
 from monitor.config.schema import DEFAULT_RULE, AlertTable, BudgetTable, ModelTable
-from monitor.measures.against import is_comparable
+from monitor.measures.against import OF_MEANS, REFERENCE, is_comparable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import ALWAYS, OF_SHIFT, WITH_REFERENCE, Family, Measure
+from monitor.measures.options import LABEL
 from monitor.measures.rows import CUMULATIVE
-from monitor.measures.shift.label_shift import LABEL
-from monitor.pipeline.windows.against import OF_MEANS, REFERENCE
 from monitor.records.reading import Task
 from monitor.specs.model import BudgetSpec
 

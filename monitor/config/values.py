@@ -22,7 +22,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from monitor.config.messages import did_you_mean, quoted
 from monitor.core.clock import DAY, format_duration, from_iso, parse_duration
-from monitor.records.values import canonical
+from monitor.records.reading import canonical
 from monitor.specs.urls import fault_of
 from monitor.windows.ends import PREVIOUS, WEEK
 from monitor.windows.units import LONGEST

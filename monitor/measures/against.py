@@ -4,16 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from monitor.core.measurement import Detail, Interval, Measurement
+from monitor.core.measurement import Detail, Interval, Measurement, difference_interval
 from monitor.measures.catalogue.measure import Direction, Family, Measure, Unit
-from monitor.measures.classification.confusion import Margins, shares
-from monitor.measures.regression import mean_absolute_error
-from monitor.measures.statistics.intervals import difference_interval
-from monitor.records.counting import Counting
 from monitor.records.reading import Task
-from monitor.states.counters import Counters
 
 MOST = 5  # segments that are shown: those that contribute most
+REFERENCE = "reference"
+OF_MEANS = "standardized_mean_difference"  # of the values the only one that compares
 FIGURES = ("value", "lower", "upper", "n")
 SEGMENTS = ("segment", "contribution", "value", "before", "share", "share_before")
 _OF_PERFORMANCE = (Family.PERFORMANCE, Family.AVERAGES, Family.GAINS, Family.CALIBRATION)
@@ -118,15 +115,6 @@ def is_worse(direction: Direction, difference: Measurement) -> bool:
     if difference.interval is None:
         return False
     return difference.interval.upper < 0 if direction is Direction.HIGHER else difference.interval.lower > 0
-
-
-def mean_of(counting: Counting, labels: Counters) -> SegmentMean:
-    """Mean of the main measure over a labels part."""
-    if counting.reading.task is Task.REGRESSION:
-        error = mean_absolute_error(counting.errors(labels))
-        return NO_RECORDS if error.value is None else SegmentMean(error.n, error.value)
-    right, n, _ = shares(Margins.of(counting.confusion(labels)))["accuracy"]
-    return SegmentMean(n, right / n) if n else NO_RECORDS
 
 
 def contributions(

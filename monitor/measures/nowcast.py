@@ -57,15 +57,6 @@ _LOSSES: Mapping[str, tuple[str, str]] = {
     "brier_score": ("brier", "squared_brier"),
     "log_loss": ("log_loss", "squared_log_loss"),
 }
-AREAS = frozenset({"roc_auc", "gini"})
-"""Measures that only models of two classes have a nowcast of."""
-NAMES = AREAS | frozenset(
-    {
-        *("f1", "profit_per_record"),
-        *(*_RATES, *_RATES_OF_CLASS, *_AVERAGES, *_LOSSES, *_NUMBERS),
-    }
-)
-"""Measures that have a nowcast."""
 
 
 @dataclass(frozen=True, slots=True)

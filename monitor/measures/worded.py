@@ -11,6 +11,7 @@ from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import OF_SHIFT, Direction, Family, Unit, Yardstick
 from monitor.measures.rows import MeasurementRow
 
+SIZES = (0.1, 0.25)  # where the classical bands end: below the first none, above the second significant
 MINUS = "\N{MINUS SIGN}"
 CHANCE = "no difference beyond chance"
 UNKNOWN = "unknown"
@@ -271,3 +272,26 @@ def _rounded(value: float, decimals: int) -> str:
     if not math.isfinite(value):
         return with_minus(number(value))
     return with_minus(f"{round(value, decimals) + 0.0:,.{decimals}f}")
+
+
+def band_of(index: float) -> str:
+    """Classical band of a stability index by its size alone: none, minor or significant [1]_.
+
+    The bands know nothing of how many records there are: that is what the critical value is for.
+
+    Parameters
+    ----------
+    index
+        0 or more; no unit.
+
+    References
+    ----------
+    .. [1] Siddiqi (2006). Credit Risk Scorecards. Wiley. Chapter 12.
+
+    >>> [band_of(index) for index in (0.0, 0.099, 0.1, 0.25, 0.251, 4.2)]
+    ['none', 'none', 'minor', 'minor', 'significant', 'significant']
+    """
+    small, large = SIZES
+    if index < small:
+        return "none"
+    return "minor" if index <= large else "significant"

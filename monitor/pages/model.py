@@ -7,8 +7,7 @@ from monitor.alerts.standing import Seen, standing
 from monitor.charts.marks import Mark, Path, RuleLine
 from monitor.charts.scales import Axis, linear
 from monitor.core.clock import DAY
-from monitor.measures.shift.stability_index import SIZES
-from monitor.measures.worded import value_of
+from monitor.measures.worded import SIZES, value_of
 from monitor.pages.asked import Asked, PageData, Revision, found
 from monitor.pages.figures import Figure, LegendKey, tick_label, timeline
 from monitor.pages.fleet import icon_of, main_of

@@ -7,8 +7,7 @@ from monitor.alerts.standing import Seen
 from monitor.charts.scales import Axis, AxisTick
 from monitor.core.clock import DAY
 from monitor.measures.rows import Truth
-from monitor.measures.shift.stability_index import SIZES
-from monitor.measures.worded import bounds_of, surely, value_of
+from monitor.measures.worded import SIZES, bounds_of, surely, value_of
 from monitor.pages.asked import PageData, Revision, newest
 from monitor.pages.fleet import SIGNS, main_of, told
 from monitor.pages.moments import called

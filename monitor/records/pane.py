@@ -1,11 +1,15 @@
 """A part of a pane: what was counted of one tile of event time, as of one moment."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from monitor.states.counters import Counters, Layout, moved_all
-from monitor.states.strata import Stratum
+if TYPE_CHECKING:  # what only reads the store does without NumPy
+    from monitor.states.counters import Counters, Layout
+    from monitor.states.strata import Stratum
 
 
 class Part(StrEnum):
@@ -58,6 +62,8 @@ def moved_parts(
     pairs
         what the records added, and what they add now, of each part.
     """
+    from monitor.states.counters import moved_all
+
     sound = [
         after.strata.keys() <= part.strata.keys()
         and part.labelled + after.labelled - before.labelled <= part.records

@@ -1,8 +1,6 @@
 """What changed, in words: from the detail of the evidence of days. Pure."""
 
-from datetime import timedelta
-
-from monitor.core.clock import to_datetime
+from monitor.core.clock import DAY
 from monitor.core.measurement import Detail
 from monitor.core.text import readable
 from monitor.measures.catalogue.daily import CHANGED
@@ -41,6 +39,7 @@ _FAULTS = {
     "retracted": "labels taken back: {} of the records",
 }
 _MILLION = 1_000_000.0
+_THURSDAY = 3  # 1970-01-01
 
 
 def is_change(detail: Detail | None) -> bool:
@@ -93,7 +92,7 @@ def _signed(value: float | str | None) -> str:
 
 
 def _weekday(end: int) -> str:
-    return _WEEKDAYS[(to_datetime(end) - timedelta(hours=12)).weekday()]
+    return _WEEKDAYS[((end - DAY // 2) // DAY + _THURSDAY) % 7]
 
 
 def _since(cells: dict[str, float | str | None]) -> str:

@@ -12,8 +12,7 @@ from monitor.measures.against import SEGMENTS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import Family, Unit
 from monitor.measures.rows import MeasurementRow, Truth
-from monitor.measures.shift.stability_index import band_of
-from monitor.measures.worded import bounds_of, compared, differs, value_of
+from monitor.measures.worded import band_of, bounds_of, compared, differs, value_of
 from monitor.sentences.inputs import INDEX
 from monitor.show.plain import Shown, ordered
 from monitor.show.words import aligned

@@ -1,19 +1,14 @@
 """What the pipeline asks of the rim. Each has a real adapter and a twin in memory for tests."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Protocol
 
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.messages import Notice
-from monitor.core.typing import Ints
 from monitor.measures.rows import MeasurementRow
-from monitor.records.counting import Counting
-from monitor.records.pane import CountedPanes, PanePart, Part
-from monitor.records.reference import Reference
-from monitor.records.rows import Batches
 from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
     Day,
@@ -26,6 +21,15 @@ from monitor.specs.rows import (
     WaitingPane,
     WindowState,
 )
+
+if TYPE_CHECKING:  # what only reads the store does without NumPy and Arrow
+    import pyarrow as pa
+
+    from monitor.core.typing import Ints
+    from monitor.records.counting import Counting
+    from monitor.records.pane import CountedPanes, PanePart, Part
+    from monitor.records.reference import Reference
+    from monitor.records.rows import Batches
 
 Range = tuple[int, int]
 OTHER_TIMES = "other_times"  # column of `Source.relabelled`

@@ -1,10 +1,12 @@
 """Strata: slices of the records that are counted apart."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from monitor.core.text import reserved
-from monitor.states.counters import Counters
+
+if TYPE_CHECKING:
+    from monitor.states.counters import Counters  # NumPy: names of strata do without it
 
 OTHER = "other"
 NONE = "(none)"
@@ -18,7 +20,7 @@ class Stratum(NamedTuple):
 
 
 WHOLE = Stratum()
-Strata: TypeAlias = Mapping[Stratum, Counters]
+Strata: TypeAlias = Mapping[Stratum, "Counters"]
 
 
 def value_name(value: str) -> str:

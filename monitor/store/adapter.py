@@ -1,18 +1,18 @@
 """The store of one run: what the pipeline asks for, each call one transaction."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine
 
 from monitor.alerts.lifecycle import Alert
 from monitor.measures.rows import MeasurementRow
-from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
-from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
 from monitor.specs.rows import (
     Day,
@@ -32,6 +32,10 @@ from monitor.store.connections import reading, writing
 from monitor.store.coordination import daemons, leases, outbox
 from monitor.store.measurements import current, drawn, snapshots
 from monitor.store.panes import note_waiting, save_parts, waiting_panes
+
+if TYPE_CHECKING:  # what only reads measurements does without NumPy and Arrow
+    from monitor.records.counting import Counting
+    from monitor.records.reference import Reference
 
 _AT_A_TIME = 20_000  # rows of the kept measurements
 

@@ -1,21 +1,24 @@
 """Counted parts of panes, and those that changed in the source and are not yet counted again."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from sys import intern
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, and_, bindparam, case, delete, func, select, update
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import CodecError, StoreError, damaged
-from monitor.records import codec
-from monitor.records.counting import Counting
 from monitor.records.pane import PanePart, Part
 from monitor.specs.rows import PaneFacts, WaitingPane
 from monitor.store.damage import understood
 from monitor.store.statements import Insert, insert_of, put
 from monitor.store.tables import panes, waiting
+
+if TYPE_CHECKING:
+    from monitor.records.counting import Counting
 
 _AT_ONCE = 1_000  # starts a statement
 
@@ -105,6 +108,8 @@ def save_parts(
 
 
 def _rows(parts: Sequence[PanePart]) -> list[dict[str, Any]]:
+    from monitor.records import codec  # NumPy: for cycles alone
+
     return [
         {
             "start": int(pane.start),
@@ -200,6 +205,8 @@ def load(
     CodecError
         if a blob cannot be read; it names the pane.
     """
+    from monitor.records import codec
+
     layout, loaded = counting.layout(part), {}
     for start, *facts, blob in _stored(connection, run, model, part, starts, counting):
         try:

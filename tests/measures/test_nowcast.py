@@ -17,11 +17,12 @@ from sklearn import metrics
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.typing import Floats, Ints
-from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.evaluate import performance
-from monitor.measures.nowcast import NAMES, absent, class_totals, depends, results, weighed
+from monitor.measures.nowcast import absent, class_totals, depends, results, weighed
 from monitor.measures.options import Options
 from monitor.records.counting import DELAY_SUMS, Counting
+from monitor.records.reading import Task
 from monitor.states import sums
 from monitor.states.counters import Counters
 from monitor.states.views import Sums
@@ -171,7 +172,8 @@ def test_what_is_absent_bears_every_name_that_a_nowcast_would_have() -> None:
     told = list(results(weighed(counting, pieces, SHARE, NONE), ASK))
 
     assert names == [(result.measure, result.subject) for result in told]
-    assert {result.measure for result in told} <= NAMES <= BY_NAME.keys()
+    nowcasts = {measure.name for measure in CATALOGUE if Task.BINARY in measure.nowcast}
+    assert {result.measure for result in told} == nowcasts
 
 
 def test_no_labels_one_class_and_perfect_predictions_have_their_reasons_or_one_sided_intervals() -> None:

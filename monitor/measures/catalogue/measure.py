@@ -141,6 +141,8 @@ class Measure:
         it compares champion and challenger.
     estimates
         name of the measure that it estimates, or whose estimate's error it is; empty: none.
+    nowcast
+        models that have a nowcast of it.
     percent
         False: a ratio that the field tells as 0.731, not as 73.1 %.
     moment
@@ -173,6 +175,7 @@ class Measure:
     cumulative: bool = False
     of_challenger: bool = False
     estimates: str = ""
+    nowcast: frozenset[Task] = frozenset()
     percent: bool = True
     moment: bool = False
     exposed: Exposure = Exposure.NOTHING

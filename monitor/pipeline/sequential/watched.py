@@ -42,7 +42,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedPart:
     """One part of a model, as far as its days have been judged.
 
     Parameters
@@ -93,10 +93,10 @@ class JudgedDays:
     rounds: list[tuple[int, list[MeasurementRow]]] = field(default_factory=list)
     rows: list[MeasurementRow] = field(default_factory=list)
     kept: list[MeasurementRow] = field(default_factory=list)
-    watched: Mapping[Part, Watched] = field(default_factory=dict)
+    watched: Mapping[Part, WatchedPart] = field(default_factory=dict)
 
 
-def read_watched(model: Model) -> dict[Part, Watched]:
+def read_watched(model: Model) -> dict[Part, WatchedPart]:
     """Parts of a model as their days were judged last, from the store."""
     return {part: _read(model, part) for part in _parts(model)}
 
@@ -104,7 +104,7 @@ def read_watched(model: Model) -> dict[Part, Watched]:
 def judge_days(
     model: Model,
     panes: Panes,
-    watched: Mapping[Part, Watched],
+    watched: Mapping[Part, WatchedPart],
     state: ModelState,
     as_of: int,
     *,
@@ -131,7 +131,7 @@ def judge_days(
     parts = dict(watched)
     told_after = as_of - model.spec.every if last_as_of is None else last_as_of
     until = {part: one.days[-1].end for part, one in parts.items() if one.days}
-    age = next((day.age for day in parts.get(Part.LABELS, Watched()).days), None)
+    age = next((day.age for day in parts.get(Part.LABELS, WatchedPart()).days), None)
     judged = JudgedDays(watched=parts)
     known = JudgedUntil(until.get(Part.RECORDS), until.get(Part.LABELS), age)
 
@@ -152,7 +152,7 @@ def judge_days(
     return judged
 
 
-def _rows(model: Model, part: Part, watched: Watched) -> list[MeasurementRow]:
+def _rows(model: Model, part: Part, watched: WatchedPart) -> list[MeasurementRow]:
     """What is said of a part's newest day."""
     budget, end = model.spec.budget, watched.days[-1].end if watched.days else 0
     if watched.watch is None or watched.newest is None or budget is None:
@@ -168,23 +168,23 @@ def _parts(model: Model) -> Sequence[Part]:
     return tuple(Part) if model.reading.labelled else (Part.RECORDS,)
 
 
-def _read(model: Model, part: Part) -> Watched:
+def _read(model: Model, part: Part) -> WatchedPart:
     layout = model.counting.layout(part)
     first = model.store.days(model.name, part, _counted(model, part), FEWEST)
     counted = tuple(decode(day.blob, layout) for day in first)
     if len(first) < FEWEST:
-        return Watched(days=tuple(first), first=counted)
+        return WatchedPart(days=tuple(first), first=counted)
     watch = watch_of(model.counting, part, fold(layout, counted))
     days = model.store.days(model.name, part, watch.key, REMEMBERED + 1)
     *before, last = (unpack(day.blob, watch) for day in days)
     values = DayValues(last.day, last.values, last.samples, last.hits, last.trials)
     newest = replace(_judged(model, watch, before, values), row=last)
-    return Watched(days=tuple(days), watch=watch, history=tuple(before), newest=newest)
+    return WatchedPart(days=tuple(days), watch=watch, history=tuple(before), newest=newest)
 
 
 def _entered(
-    model: Model, watched: Watched, due: DueDay, strata: Strata, accepted: Iterable[Acceptance]
-) -> tuple[Watched, list[Day]]:
+    model: Model, watched: WatchedPart, due: DueDay, strata: Strata, accepted: Iterable[Acceptance]
+) -> tuple[WatchedPart, list[Day]]:
     """A part with one day more, and what is to be kept."""
     day = Day(
         key=_counted(model, due.part), part=due.part, start=due.start, end=due.end, due=due.due, age=due.age
@@ -195,14 +195,14 @@ def _entered(
     day = replace(day, blob=encode([PanePart(due.start, strata)])[0])
     days, first = (*watched.days, day), (*watched.first, strata)
     if len(days) < FEWEST:
-        return Watched(days=days, first=first), [day]
+        return WatchedPart(days=days, first=first), [day]
     made = _made(model, days, first, accepted)
     return made, [day, *made.days]
 
 
 def _after(
-    model: Model, watched: Watched, day: Day, strata: Strata, accepted: Iterable[Acceptance]
-) -> Watched:
+    model: Model, watched: WatchedPart, day: Day, strata: Strata, accepted: Iterable[Acceptance]
+) -> WatchedPart:
     """A watched part after one day more."""
     watch, rows = watched.watch, watched.rows
     if watch is None:
@@ -220,10 +220,10 @@ def _after(
 
 def _made(
     model: Model, days: Sequence[Day], counted: Sequence[Strata], accepted: Iterable[Acceptance]
-) -> Watched:
+) -> WatchedPart:
     """What is watched, made of the first days, which are then judged one after the other."""
     part = days[0].part
-    watched = Watched(watch=watch_of(model.counting, part, fold(model.counting.layout(part), counted)))
+    watched = WatchedPart(watch=watch_of(model.counting, part, fold(model.counting.layout(part), counted)))
     for day, strata in zip(days, counted, strict=True):
         watched = _after(model, watched, day, strata, accepted)
     return watched
