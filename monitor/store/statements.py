@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Select, Table, func, literal, literal_column, select
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    FromClause,
+    Table,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import BigInteger
 
@@ -67,40 +77,32 @@ def add(connection: Connection, table: Table, rows: Sequence[Params]) -> None:
         connection.execute(insert(connection, table).on_conflict_do_nothing(), rows)
 
 
-def write_many(
-    connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]], *, keep: bool = False
-) -> None:
-    """Insert a thousand rows in each cycle, fast.
+def rows_given(dialect: str, columns: Sequence[ColumnElement[Any]]) -> FromClause:
+    """Rows that a statement is handed by `write_many`, as a table of its own.
 
-    Measured: SQLAlchemy's own handling of single rows costs more than SQLite's of plain tuples, and five
-    times more than PostgreSQL's of one statement with an array for each column.
-
-    Parameters
-    ----------
-    rows
-        values of all columns, in the order of the table.
-    keep
-        a row whose primary key is there already is left as it is; otherwise it is an error.
+    Measured, of a thousand rows: SQLAlchemy's own handling of single rows costs more than SQLite's of plain
+    tuples, and five times more than PostgreSQL's of one statement with an array for each column.
     """
+    if dialect != "postgresql":
+        return select(*(bindparam(c.name, type_=c.type).label(c.name) for c in columns)).subquery("given")
+    arrays = (bindparam(column.name, type_=ARRAY(column.type)) for column in columns)
+    names = [column.name for column in columns]
+    return func.unnest(*arrays).table_valued(*names, name="given").render_derived()
+
+
+def write_many(
+    connection: Connection, statement: Insert, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Run a statement on `rows_given`: their columns' names, and the values in this order."""
     if not rows:
         return
     if connection.dialect.name == "postgresql":
-        statement = insert(connection, table).from_select(table.columns.keys(), _unnested(table, rows))
-        connection.execute(statement.on_conflict_do_nothing() if keep else statement)
+        arrays = (list(values) for values in zip(*rows, strict=True))
+        connection.execute(statement, dict(zip(names, arrays, strict=True)))
         return
-    connection.exec_driver_sql(_plain_insert(table, keep=keep), list(rows))
+    connection.exec_driver_sql(_plain(statement), list(rows))
 
 
 @lru_cache(maxsize=16)
-def _plain_insert(table: Table, *, keep: bool) -> str:
-    plain = sqlite.insert(table)
-    statement = plain.on_conflict_do_nothing() if keep else plain
-    return str(statement.compile(dialect=sqlite.dialect(), column_keys=table.columns.keys()))
-
-
-def _unnested(table: Table, rows: Sequence[tuple[Any, ...]]) -> Select[Any]:
-    arrays = (
-        literal(list(values), ARRAY(column.type))
-        for column, values in zip(table.columns, zip(*rows, strict=True), strict=True)
-    )
-    return select(func.unnest(*arrays).table_valued(*table.columns.keys()).render_derived())
+def _plain(statement: Insert) -> str:
+    return str(statement.compile(dialect=sqlite.dialect()))

@@ -7,6 +7,9 @@ Times are BIGINT microseconds since 1970-01-01 UTC. As a date in a query:
 `version` and `segment` are part of keys, where NULLs would never collide: in the tables the whole has
 the empty text in both, in the rows of `specs.rows` it has None.
 
+`current` and `snapshots` are views: what names a measurement is in `series`, when it was kept in
+`revisions`, its values are in `current_rows` and `snapshot_rows`.
+
 The tables are made by `migrations/`; a test holds both equal.
 """
 
@@ -22,6 +25,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    UniqueConstraint,
 )
 
 from monitor.store.damage import guarded
@@ -30,6 +34,7 @@ NAMES = {
     "pk": "pk_%(table_name)s",
     "fk": "fk_%(table_name)s_%(referred_table_name)s",
     "ix": "ix_%(table_name)s_%(column_0_name)s",
+    "uq": "uq_%(table_name)s",
 }
 METADATA = MetaData(naming_convention=NAMES)
 
@@ -50,18 +55,31 @@ def _count(name: str, comment: str) -> Column[int]:
     return Column(name, BigInteger, nullable=False, comment=comment)
 
 
-def _measurement() -> tuple[Column[float] | Column[str] | Column[int], ...]:
-    """Columns that `current` and `snapshots` share."""
+def _number() -> Column[int]:
+    return Column("id", Integer, autoincrement=True, nullable=False, comment="its number in other tables")
+
+
+def _ends() -> tuple[Column[int], Column[int]]:
+    return _time("window_end", "end of the window (exclusive)"), _time("as_of", "what was known at this moment")
+
+
+def _window() -> Column[str]:
+    return _key("window as configured (7d, month); empty: figures of the cycle itself", "window")
+
+
+def _identity() -> tuple[Column[str], ...]:
     return (
-        _key("window as configured (7d, month); empty: figures of the cycle itself", "window"),
-        _time("window_end", "end of the window (exclusive)"),
-        _time("as_of", "what was known at this moment"),
-        _key("settled or provisional labels; empty: stands on no labels", "truth"),
+        _key("settled, provisional or nowcast; empty: stands on no labels", "truth"),
         _key("version of the model; empty: the whole", "version"),
         _key("column=value; empty: the whole", "segment"),
         _key("name in the catalogue of measures", "measure"),
         _key("score, prediction, label, feature:NAME, class:NAME or empty", "subject"),
         _key("what the value is the difference from: reference, previous, 28d; empty: it is none", "against"),
+    )
+
+
+def _values() -> tuple[Column[float] | Column[str] | Column[int], ...]:
+    return (
         Column("value", Double, comment="NULL: see reason"),
         Column("reason", Text, comment="why there is no value"),
         _count("n", "records behind the value"),
@@ -144,15 +162,28 @@ windows = Table(
     comment="what has happened to the kept windows",
 )
 
-current = Table(
-    "current",
+series = Table(
+    "series",
     METADATA,
+    _number(),
     *_owner(),
-    *_measurement(),
-    PrimaryKeyConstraint(
-        "run", "model", "window", "window_end", "segment", "version", "truth", "measure", "subject", "against"
+    _window(),
+    *_identity(),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint(
+        "run", "model", "measure", "window", "subject", "segment", "version", "truth", "against"
     ),
-    comment="latest measurements, replaced by each cycle",
+    comment="what is measured again and again: all that names a value but its moment",
+)
+
+current_rows = Table(
+    "current_rows",
+    METADATA,
+    Column("series", Integer, nullable=False, comment="number of the series"),
+    *_ends(),
+    *_values(),
+    PrimaryKeyConstraint("series", "window_end"),
+    comment="latest measurements, replaced by each cycle; read them in the view current",
     sqlite_with_rowid=False,
 )
 
@@ -172,32 +203,46 @@ provenance = Table(
     comment="what stood behind the snapshots of one as of",
 )
 
-snapshots = Table(
-    "snapshots",
+revisions = Table(
+    "revisions",
     METADATA,
+    _number(),
     *_owner(),
-    *_measurement(),
-    PrimaryKeyConstraint(
-        "run",
-        "model",
-        "window",
-        "window_end",
-        "segment",
-        "version",
-        "as_of",
-        "truth",
-        "measure",
-        "subject",
-        "against",
-    ),
+    _window(),
+    *_ends(),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint("run", "model", "window", "window_end", "as_of"),
     ForeignKeyConstraint(
         ["run", "model", "as_of"], ["provenance.run", "provenance.model", "provenance.as_of"]
     ),
-    # in the key's order the whole's rows of a window lie together, which is what a cycle compares with;
-    # a second index would cost a third of the space, and read a year's history little faster
-    comment="kept measurements; append-only, the revision of a window is the rank by as_of",
+    comment="which windows were kept, and as of when: the revision of a window is its rank by as of",
+)
+
+snapshot_rows = Table(
+    "snapshot_rows",
+    METADATA,
+    Column("revision", Integer, nullable=False, comment="number of the revision"),
+    Column("series", Integer, nullable=False, comment="number of the series"),
+    *_values(),
+    PrimaryKeyConstraint("revision", "series"),
+    ForeignKeyConstraint(["revision"], ["revisions.id"]),
+    # what a cycle keeps of a window lies together, at the table's end; no foreign key on series: without
+    # an index of its own, which would cost a fifth of the space, each deleted series would scan all rows
+    comment="kept measurements, append-only; read them in the view snapshots",
     sqlite_with_rowid=False,
 )
+
+VIEWS = MetaData()
+
+
+def _view(name: str, *key: str) -> Table:
+    """Columns of a view that the migrations make; the timestamps at its end are for people."""
+    columns = *_owner(), _window(), *_ends(), *_identity(), *_values()
+    return Table(name, VIEWS, *columns, PrimaryKeyConstraint("run", "model", "window", "window_end", *key))
+
+
+current = _view("current", "segment", "version", "truth", "measure", "subject", "against")
+snapshots = _view("snapshots", "segment", "version", "as_of", "truth", "measure", "subject", "against")
 
 entries = Table(
     "entries",
@@ -339,3 +384,4 @@ outbox = Table(
 )
 
 guarded(METADATA, outer=frozenset({leases.name}))
+guarded(VIEWS, outer=frozenset())

@@ -21,8 +21,9 @@ from sqlalchemy import (
 from monitor.measures.rows import MeasurementRow, Truth
 from monitor.specs.rows import Provenance
 from monitor.store.measurements.columns import columns_of, is_sure_or_absent, key_of, row_of, values_of
-from monitor.store.statements import add, write_many
-from monitor.store.tables import alerts, provenance, snapshots
+from monitor.store.measurements.series import write_snapshots
+from monitor.store.statements import add
+from monitor.store.tables import alerts, provenance, revisions, series, snapshot_rows, snapshots
 
 Kept = tuple[str, int, MeasurementRow]
 
@@ -51,7 +52,7 @@ def append(
     as_of, rows_read = int(behind.as_of), int(behind.rows_read)
     row = asdict(behind) | {"run": run, "model": model, "as_of": as_of, "rows_read": rows_read}
     add(connection, provenance, [row])
-    write_many(connection, snapshots, [values_of(run, model, as_of, row) for row in rows], keep=True)
+    write_snapshots(connection, [values_of(run, model, as_of, row) for row in rows])
 
 
 def prune(connection: Connection, run: str, model: str, since: int, before: int) -> None:
@@ -61,28 +62,29 @@ def prune(connection: Connection, run: str, model: str, since: int, before: int)
     truth. Nor goes what was kept as an alert fired or ended, or what it was judged by last. Cost: one scan of
     the windows that end at or after `since`.
     """
-    names = ("window", "window_end", "version", "segment", "truth", "measure", "subject", "against")
-    key = [snapshots.c[name] for name in names]
-    mine = (snapshots.c.run == run, snapshots.c.model == model)
-    as_of = snapshots.c.as_of
+    mine = (revisions.c.run == run, revisions.c.model == model)
+    as_of, number = revisions.c.as_of, snapshot_rows.c.series
+    key = [number, revisions.c.window_end]
     ranked = (
         select(
-            *key,
+            snapshot_rows.c.revision,
+            number,
             as_of,
             func.min(as_of).over(partition_by=key).label("first"),
             func.max(as_of).over(partition_by=key).label("last"),
         )
-        .where(*mine, snapshots.c.window_end >= since, snapshots.c.window_end <= before)
+        .join(revisions, revisions.c.id == snapshot_rows.c.revision)
+        .where(*mine, revisions.c.window_end >= since, revisions.c.window_end <= before)
         .subquery()
     )
     rows = ranked.c
-    between = select(*(rows[name] for name in names), rows.as_of).where(
+    between = select(rows.revision, rows.series).where(
         rows.as_of < before,
         rows.as_of > rows.first,
         rows.as_of < rows.last,
         rows.as_of.not_in(_cited(run, model)),
     )
-    connection.execute(delete(snapshots).where(*mine, tuple_(*key, as_of).in_(between)))
+    connection.execute(delete(snapshot_rows).where(tuple_(snapshot_rows.c.revision, number).in_(between)))
 
 
 def _cited(run: str, model: str) -> CompoundSelect[tuple[int]]:

@@ -1,0 +1,205 @@
+"""What names a measurement has a row of its own; `current` and `snapshots` become views of the same columns.
+
+One transaction: a migration that is cut short leaves the tables as they were, and is run again.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0011"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+_IDENTITY = "truth", "version", "segment", "measure", "subject", "against"
+_SERIES = "run", "model", "window", *_IDENTITY
+_REVISION = "run", "model", "window", "window_end", "as_of"
+_VALUES = (
+    "value", "reason", "n", "lower", "upper", "level", "resolution", "coverage", "warning", "detail",
+)  # fmt: skip
+_WINDOW = "window as configured (7d, month); empty: figures of the cycle itself"
+_TEXTS = {
+    "truth": "settled, provisional or nowcast; empty: stands on no labels",
+    "version": "version of the model; empty: the whole",
+    "segment": "column=value; empty: the whole",
+    "measure": "name in the catalogue of measures",
+    "subject": "score, prediction, label, feature:NAME, class:NAME or empty",
+    "against": "what the value is the difference from: reference, previous, 28d; empty: it is none",
+}
+_TIMES = {
+    "sqlite": "strftime('%Y-%m-%d %H:%M:%S', {column} / 1000000, 'unixepoch')",
+    "postgresql": "to_timestamp({column} / 1e6)",
+}
+_LATEST = "run", "model", "window", "window_end", "version", "segment", "measure", "subject", "against"
+
+
+def upgrade() -> None:
+    _create_tables()
+    _move_rows()
+    readers = _readers()
+    op.drop_table("snapshots")
+    op.drop_table("current")
+    for name, sql in _views(op.get_bind().dialect.name).items():
+        op.execute(f'CREATE VIEW "{name}" AS {sql}')
+        for reader in readers:
+            op.execute(f'GRANT SELECT ON "{name}" TO {reader}')
+
+
+def _text(name: str, comment: str) -> sa.Column[str]:
+    return sa.Column(name, sa.Text(), nullable=False, comment=comment)
+
+
+def _time(name: str, comment: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger(), nullable=False, comment=f"{comment}; microseconds UTC")
+
+
+def _number(name: str, comment: str) -> sa.Column[int]:
+    return sa.Column(name, sa.Integer(), nullable=False, comment=comment)
+
+
+def _owner() -> list[sa.Column[str]]:
+    return [
+        _text("run", "history: live, or the name of a replay"),
+        _text("model", "name of the model"),
+        _text("window", _WINDOW),
+    ]
+
+
+def _moments() -> list[sa.Column[int]]:
+    return [_time("window_end", "end of the window (exclusive)"), _time("as_of", "what was known at this moment")]
+
+
+def _values() -> list[sa.Column[str] | sa.Column[int] | sa.Column[float]]:
+    return [
+        sa.Column("value", sa.Double(), nullable=True, comment="NULL: see reason"),
+        sa.Column("reason", sa.Text(), nullable=True, comment="why there is no value"),
+        sa.Column("n", sa.BigInteger(), nullable=False, comment="records behind the value"),
+        sa.Column("lower", sa.Double(), nullable=True, comment="lower bound of the interval"),
+        sa.Column("upper", sa.Double(), nullable=True, comment="upper bound of the interval"),
+        sa.Column(
+            "level", sa.Double(), nullable=True, comment="probability that the interval holds the true value"
+        ),
+        sa.Column(
+            "resolution", sa.Double(), nullable=False, comment="bound of the error due to cells; 0: exact"
+        ),
+        sa.Column("coverage", sa.Double(), nullable=True, comment="labelled share of the window's records"),
+        _text("warning", "partial, low_coverage, or empty"),
+        sa.Column("detail", sa.Text(), nullable=True, comment="table behind the value, JSON"),
+    ]
+
+
+def _create_tables() -> None:
+    op.create_table(
+        "series",
+        sa.Column(
+            "id", sa.Integer(), autoincrement=True, nullable=False, comment="its number in other tables"
+        ),
+        *_owner(),
+        *(_text(name, comment) for name, comment in _TEXTS.items()),
+        sa.PrimaryKeyConstraint("id", name="pk_series"),
+        sa.UniqueConstraint(
+            "run", "model", "measure", "window", "subject", "segment", "version", "truth", "against",
+            name="uq_series",
+        ),
+        comment="what is measured again and again: all that names a value but its moment",
+    )  # fmt: skip
+    op.create_table(
+        "revisions",
+        sa.Column(
+            "id", sa.Integer(), autoincrement=True, nullable=False, comment="its number in other tables"
+        ),
+        *_owner(),
+        *_moments(),
+        sa.PrimaryKeyConstraint("id", name="pk_revisions"),
+        sa.UniqueConstraint(*_REVISION, name="uq_revisions"),
+        sa.ForeignKeyConstraint(
+            ["run", "model", "as_of"],
+            ["provenance.run", "provenance.model", "provenance.as_of"],
+            name="fk_revisions_provenance",
+        ),
+        comment="which windows were kept, and as of when: the revision of a window is its rank by as of",
+    )
+    op.create_table(
+        "current_rows",
+        _number("series", "number of the series"),
+        *_moments(),
+        *_values(),
+        sa.PrimaryKeyConstraint("series", "window_end", name="pk_current_rows"),
+        comment="latest measurements, replaced by each cycle; read them in the view current",
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "snapshot_rows",
+        _number("revision", "number of the revision"),
+        _number("series", "number of the series"),
+        *_values(),
+        sa.PrimaryKeyConstraint("revision", "series", name="pk_snapshot_rows"),
+        sa.ForeignKeyConstraint(["revision"], ["revisions.id"], name="fk_snapshot_rows_revisions"),
+        comment="kept measurements, append-only; read them in the view snapshots",
+        sqlite_with_rowid=False,
+    )
+
+
+def _listed(names: tuple[str, ...], table: str = "") -> str:
+    return ", ".join(f'{table}"{name}"' for name in names)
+
+
+def _same(names: tuple[str, ...], one: str, other: str) -> str:
+    return " AND ".join(f'{one}."{name}" = {other}."{name}"' for name in names)
+
+
+def _move_rows() -> None:
+    """In the order in which rows lie then: by revision, as they were kept, and by series."""
+    series, revision, values = _listed(_SERIES), _listed(_REVISION), _listed(_VALUES)
+    op.execute(
+        f"INSERT INTO series ({series}) SELECT {series} FROM snapshots UNION SELECT {series} FROM current "
+        "ORDER BY 1, 2, 3, 5, 6, 4, 7, 8, 9"
+    )
+    op.execute(
+        f"INSERT INTO revisions ({revision}) SELECT DISTINCT {revision} FROM snapshots "
+        "ORDER BY as_of, run, model, 3, window_end"
+    )
+    old = _listed(_VALUES, "o.")
+    op.execute(
+        f"INSERT INTO snapshot_rows (revision, series, {values}) SELECT r.id, s.id, {old} FROM snapshots AS o "
+        f"JOIN revisions AS r ON {_same(_REVISION, 'r', 'o')} JOIN series AS s ON {_same(_SERIES, 's', 'o')} "
+        "ORDER BY r.id, s.id"
+    )
+    op.execute(
+        f"INSERT INTO current_rows (series, window_end, as_of, {values}) "
+        f"SELECT s.id, o.window_end, o.as_of, {old} FROM current AS o "
+        f"JOIN series AS s ON {_same(_SERIES, 's', 'o')} ORDER BY s.id, o.window_end"
+    )
+
+
+def _readers() -> list[str]:
+    """Roles that may read the old tables: of PostgreSQL, quoted."""
+    connection = op.get_bind()
+    if connection.dialect.name == "sqlite":
+        return []
+    asked = (
+        "SELECT DISTINCT CASE grantee WHEN 'PUBLIC' THEN 'PUBLIC' ELSE quote_ident(grantee) END "
+        "FROM information_schema.role_table_grants WHERE table_schema = current_schema() "
+        "AND table_name = 'snapshots' AND privilege_type = 'SELECT' AND grantee <> grantor"
+    )
+    return list(connection.execute(sa.text(asked)).scalars())
+
+
+def _views(dialect: str) -> dict[str, str]:
+    window_end, as_of = (_TIMES[dialect].format(column=name) for name in ("m.window_end", "m.as_of"))
+    moments = f"{window_end} AS window_end_time, {as_of} AS as_of_time"
+    named = f'{_listed(("run", "model", "window"), "s.")}, m.window_end, m.as_of, {_listed(_IDENTITY, "s.")}'
+    of_current = f"SELECT {named}, {_listed(_VALUES, 'm.')}, {moments} FROM current_rows AS m"
+    kept = f"SELECT {named}, {_listed(_VALUES, 'k.')}, {moments} FROM snapshot_rows AS k"
+    # run, model and window of both: whichever a query begins with, it finds by an index
+    owner = _same(("run", "model", "window"), "m", "s")
+    outdated = (
+        f"SELECT 1 FROM snapshots AS n WHERE {_same(_LATEST, 'n', 's')} AND (n.as_of > s.as_of "
+        "AND (n.truth = 'nowcast') = (s.truth = 'nowcast') OR n.truth = 'settled' AND s.truth = 'nowcast')"
+    )
+    return {
+        "current": f"{of_current} JOIN series AS s ON s.id = m.series",
+        "snapshots": f"{kept} JOIN revisions AS m ON m.id = k.revision "
+        f"JOIN series AS s ON s.id = k.series AND {owner}",
+        "snapshots_latest": f"SELECT s.* FROM snapshots AS s WHERE NOT EXISTS ({outdated})",
+    }
