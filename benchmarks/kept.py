@@ -77,7 +77,7 @@ def _store(directory: Path, kind: str) -> Iterator[str]:
 
 
 def _written(url: str) -> int:
-    """Bytes that were written so far: of SQLite by our child processes, of PostgreSQL to its log of changes."""
+    """Bytes written so far: of SQLite by our child processes, of PostgreSQL to its log of changes."""
     if url.startswith("sqlite"):
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_oublock * 512
     with contextlib.closing(sa.create_engine(url).connect()) as connection:

@@ -12,18 +12,19 @@ from monitor.store.tables import (
     METADATA,
     configurations,
     current_rows,
+    details,
     events,
     leases,
     models,
     provenance,
     references,
-    revisions,
+    row_sets,
     series,
     snapshot_rows,
 )
 
 _FOR_EVER = (configurations, references, events)
-_NUMBERED = {"snapshots": (snapshot_rows.c.revision, revisions), "current": (current_rows.c.series, series)}
+_NUMBERED = {"snapshots": (snapshot_rows.c.row_set, row_sets), "current": (current_rows.c.series, series)}
 _HISTORY = [table for table in METADATA.sorted_tables if "model" in table.c and table not in _FOR_EVER]
 
 
@@ -43,7 +44,7 @@ def rename(connection: Connection, old: str, new: str, keys: Mapping[str, str]) 
         new key already, it is the same: it stays, the other goes.
     """
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
-    # revisions refer to rows of provenance, whose key may not change below them
+    # row sets refer to rows of provenance, whose key may not change below them
     columns = [literal(new) if column.name == "model" else column for column in provenance.c]
     copied = select(*columns).where(provenance.c.model == old)
     connection.execute(provenance.insert().from_select(provenance.c.keys(), copied))
@@ -64,8 +65,8 @@ def forget(connection: Connection, model: str) -> dict[str, int]:
     for name, (number, table) in _NUMBERED.items():  # rows before what they are numbered by
         numbers = select(table.c.id).where(table.c.model == model)
         gone[name] = connection.execute(delete(number.table).where(number.in_(numbers))).rowcount
-    for table in reversed(_HISTORY):  # revisions before the provenance that they refer to
+    for table in reversed(_HISTORY):  # row sets before the provenance that they refer to
         deleted = connection.execute(delete(table).where(table.c.model == model)).rowcount
-        if table not in (leases, series, revisions):
+        if table not in (leases, series, row_sets, details):
             gone[table.name] = deleted
     return {name: rows for name, rows in gone.items() if rows}

@@ -7,8 +7,8 @@ Times are BIGINT microseconds since 1970-01-01 UTC. As a date in a query:
 `version` and `segment` are part of keys, where NULLs would never collide: in the tables the whole has
 the empty text in both, in the rows of `specs.rows` it has None.
 
-`current` and `snapshots` are views: what names a measurement is in `series`, when it was kept in
-`revisions`, its values are in `current_rows` and `snapshot_rows`.
+`current` and `snapshots` are views: what names a measurement is in `series`, its values are in
+`current_rows` and `snapshot_rows`, of kept ones what repeats is in `row_sets` and `details`.
 
 The tables are made by `migrations/`; a test holds both equal.
 """
@@ -60,7 +60,9 @@ def _number() -> Column[int]:
 
 
 def _ends() -> tuple[Column[int], Column[int]]:
-    return _time("window_end", "end of the window (exclusive)"), _time("as_of", "what was known at this moment")
+    return _time("window_end", "end of the window (exclusive)"), _time(
+        "as_of", "what was known at this moment"
+    )
 
 
 def _window() -> Column[str]:
@@ -78,8 +80,11 @@ def _identity() -> tuple[Column[str], ...]:
     )
 
 
-def _values() -> tuple[Column[float] | Column[str] | Column[int], ...]:
-    return (
+_SHARED = "level", "coverage", "warning"  # alike in many rows of a window
+
+
+def _measured(*without: str) -> list[Column[float] | Column[str] | Column[int]]:
+    columns = [
         Column("value", Double, comment="NULL: see reason"),
         Column("reason", Text, comment="why there is no value"),
         _count("n", "records behind the value"),
@@ -90,7 +95,8 @@ def _values() -> tuple[Column[float] | Column[str] | Column[int], ...]:
         Column("coverage", Double, comment="labelled share of the window's records"),
         _key("partial, low_coverage, or empty", "warning"),
         Column("detail", Text, comment="table behind the value, JSON"),
-    )
+    ]
+    return [column for column in columns if column.name not in without]
 
 
 panes = Table(
@@ -181,7 +187,7 @@ current_rows = Table(
     METADATA,
     Column("series", Integer, nullable=False, comment="number of the series"),
     *_ends(),
-    *_values(),
+    *_measured(),
     PrimaryKeyConstraint("series", "window_end"),
     comment="latest measurements, replaced by each cycle; read them in the view current",
     sqlite_with_rowid=False,
@@ -203,31 +209,45 @@ provenance = Table(
     comment="what stood behind the snapshots of one as of",
 )
 
-revisions = Table(
-    "revisions",
+row_sets = Table(
+    "row_sets",
     METADATA,
     _number(),
     *_owner(),
     _window(),
     *_ends(),
+    *(column for column in _measured() if column.name in _SHARED),
     PrimaryKeyConstraint("id"),
-    UniqueConstraint("run", "model", "window", "window_end", "as_of"),
     ForeignKeyConstraint(
         ["run", "model", "as_of"], ["provenance.run", "provenance.model", "provenance.as_of"]
     ),
-    comment="which windows were kept, and as of when: the revision of a window is its rank by as of",
+    Index(None, "run", "model", "window", "window_end", "as_of"),
+    comment="what kept measurements of a window have alike; its revision is the rank by as of",
+)
+
+details = Table(
+    "details",
+    METADATA,
+    _number(),
+    _key("name of the model", "model"),
+    _count("checksum", "of the text, by which it is found: CRC-32"),
+    _key("table behind kept values, JSON", "text"),
+    PrimaryKeyConstraint("id"),
+    Index(None, "checksum"),
+    comment="tables behind kept values, each once: those of the reference stand behind many",
 )
 
 snapshot_rows = Table(
     "snapshot_rows",
     METADATA,
-    Column("revision", Integer, nullable=False, comment="number of the revision"),
+    Column("row_set", Integer, nullable=False, comment="number of the row set"),
     Column("series", Integer, nullable=False, comment="number of the series"),
-    *_values(),
-    PrimaryKeyConstraint("revision", "series"),
-    ForeignKeyConstraint(["revision"], ["revisions.id"]),
-    # what a cycle keeps of a window lies together, at the table's end; no foreign key on series: without
-    # an index of its own, which would cost a fifth of the space, each deleted series would scan all rows
+    *_measured("detail", *_SHARED),
+    Column("detail", Integer, comment="number of the table behind the value"),
+    PrimaryKeyConstraint("row_set", "series"),
+    ForeignKeyConstraint(["row_set"], ["row_sets.id"]),
+    # what a cycle keeps lies together, at the table's end; no foreign keys on series and details: without
+    # indexes of their own, which would cost a third of the space, each that goes would scan all rows
     comment="kept measurements, append-only; read them in the view snapshots",
     sqlite_with_rowid=False,
 )
@@ -237,7 +257,7 @@ VIEWS = MetaData()
 
 def _view(name: str, *key: str) -> Table:
     """Columns of a view that the migrations make; the timestamps at its end are for people."""
-    columns = *_owner(), _window(), *_ends(), *_identity(), *_values()
+    columns = *_owner(), _window(), *_ends(), *_identity(), *_measured()
     return Table(name, VIEWS, *columns, PrimaryKeyConstraint("run", "model", "window", "window_end", *key))
 
 

@@ -35,7 +35,9 @@ def test_views_have_the_columns_of_the_metadata_and_timestamps_beside_them(store
     with reading(store.engine) as connection:
         views = inspect(connection)
 
-        found = {name: [column["name"] for column in views.get_columns(name)] for name in views.get_view_names()}
+        found = {
+            name: [column["name"] for column in views.get_columns(name)] for name in views.get_view_names()
+        }
 
     assert set(found) == {*VIEWS.tables, "snapshots_latest"}
     for name, columns in found.items():

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-
 from typing import Any
 
 import pytest
@@ -90,7 +89,9 @@ def assert_kept(connection: Connection, before: Rows) -> None:
     for name, rows in before.items():
         after = stored(connection, name)
         wide = [row | {key: _LATER[key] for key in after[0].keys() - row.keys()} for row in rows]
-        assert sorted(after, key=str) == sorted(({key: row[key] for key in after[0]} for row in wide), key=str)
+        assert sorted(after, key=str) == sorted(
+            ({key: row[key] for key in after[0]} for row in wide), key=str
+        )
 
 
 @pytest.mark.parametrize("version", _revisions()[:-1])
