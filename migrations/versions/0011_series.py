@@ -81,7 +81,7 @@ def _owner() -> list[sa.Column[str]]:
 def _moments() -> list[sa.Column[int]]:
     return [
         _time("window_end", "end of the window (exclusive)"),
-        _time("as_of", "what was known at this moment"),
+        _time("as_of", "what was known then"),
     ]
 
 
