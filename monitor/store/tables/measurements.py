@@ -21,7 +21,7 @@ from monitor.store.tables.columns import METADATA, count, key, number, owner, ti
 
 
 def _ends() -> tuple[Column[int], Column[int]]:
-    return time("window_end", "end of the window (exclusive)"), time("as_of", "what was known at this moment")
+    return time("window_end", "end of the window (exclusive)"), time("as_of", "what was known then")
 
 
 def _identity() -> tuple[Column[str], ...]:
