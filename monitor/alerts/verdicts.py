@@ -13,6 +13,7 @@ from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Direction
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.worded import differs
+from monitor.windows.settling import Settled
 
 _TOP = 5  # features, cells or segments that a verdict names
 COUNTED = ("feature", "value", "limit", "beside", "cell", "expected", "actual")
@@ -230,7 +231,7 @@ def _verdict(
 ) -> Verdict:
     """What a measurement says, or why it says nothing, and the limit that it was judged against."""
     measurement, interval = row.measurement, row.measurement.interval
-    outcome, limit, reason = _said(rule, measurement, bases, accepted)
+    outcome, limit, reason = _said(rule, row, bases, accepted)
     return Verdict(
         outcome=outcome,
         window_end=row.window_end,
@@ -247,14 +248,16 @@ def _verdict(
 
 def _said(
     rule: Rule,
-    measurement: Measurement,
+    row: MeasurementRow,
     bases: Mapping[Base, float | None],
     accepted: Acceptance | None,
 ) -> tuple[Outcome, float | None, str]:
     """Outcome, the limit that decided, and why the outcome is unknown."""
-    value, condition = measurement.value, rule.condition
+    measurement, value, condition = row.measurement, row.measurement.value, rule.condition
     if value is None:
         return Outcome.UNKNOWN, None, str(measurement.reason)
+    if Settled.FEW_DELAYS.warning in row.warning.split(", "):
+        return Outcome.UNKNOWN, None, Settled.FEW_DELAYS.warning
     if measurement.n < rule.min_n:
         return Outcome.UNKNOWN, None, "too_few"
     sides = _sides(condition, value, measurement.interval)

@@ -282,6 +282,17 @@ def test_of_a_fall_of_another_measure_its_own_segments_stand_before_what_accurac
     assert (named("accuracy"), named("roc_auc")) == ("town=a", "town=b")
 
 
+def test_a_window_that_settled_by_few_delays_is_not_judged() -> None:
+    place: dict[str, Any] = {"measure": "roc_auc", "truth": Truth.SETTLED}
+    rule = replace(ABOVE, measure="roc_auc", truth="settled")
+
+    [plain] = verdicts(rule, row(0.9, **place)).values()
+    [doubted] = verdicts(rule, row(0.9, warning="partial, few_delays", **place)).values()
+
+    assert (plain.outcome, plain.reason) == (Outcome.BREACH, "")
+    assert (doubted.outcome, doubted.reason, doubted.value) == (Outcome.UNKNOWN, "few_delays", 0.9)
+
+
 @pytest.mark.parametrize(("value", "expected"), [(0.5, Outcome.CLEAR), (0.7, Outcome.BREACH)])
 def test_what_lies_within_an_accepted_change_is_no_breach(value: float, expected: Outcome) -> None:
     series = Series("shift", window="7d")
