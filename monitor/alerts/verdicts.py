@@ -6,14 +6,13 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from monitor.alerts.rules import Acceptance, Accepted, Base, Bound, Condition, Limit, Rule, Series, matches
-from monitor.core.measurement import Detail, Interval, Measurement, Reason
+from monitor.core.measurement import FEW_DELAYS, Detail, Interval, Measurement, Reason
 from monitor.measures.against import FIGURES, MEANS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.measure import Direction
 from monitor.measures.rows import CUMULATIVE, MeasurementRow
 from monitor.measures.worded import differs
-from monitor.windows.settling import Settled
 
 _TOP = 5  # features, cells or segments that a verdict names
 COUNTED = ("feature", "value", "limit", "beside", "cell", "expected", "actual")
@@ -256,8 +255,8 @@ def _said(
     measurement, value, condition = row.measurement, row.measurement.value, rule.condition
     if value is None:
         return Outcome.UNKNOWN, None, str(measurement.reason)
-    if Settled.FEW_DELAYS.warning in row.warning.split(", "):
-        return Outcome.UNKNOWN, None, Settled.FEW_DELAYS.warning
+    if FEW_DELAYS in row.warning.split(", "):
+        return Outcome.UNKNOWN, None, FEW_DELAYS
     if measurement.n < rule.min_n:
         return Outcome.UNKNOWN, None, "too_few"
     sides = _sides(condition, value, measurement.interval)

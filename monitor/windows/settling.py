@@ -17,6 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from monitor.core import measurement
 from monitor.core.clock import DAY, SECOND
 from monitor.core.typing import Bools, Floats, Ints
 
@@ -35,7 +36,7 @@ class Settled(StrEnum):
 
     NO = "no"
     YES = "yes"
-    FEW_DELAYS = "few_delays"
+    FEW_DELAYS = measurement.FEW_DELAYS
     LOW_COVERAGE = "low_coverage"
 
     @property
