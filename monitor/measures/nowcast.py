@@ -274,7 +274,7 @@ def _statistics(
         share = name != "profit_per_record"
         interval = _between(value, variance, options.level, share=share)
         if interval is None and share:
-            interval = Interval(end[0], end[1], options.level)
+            interval = Interval(min(end[0], value), max(end[1], value), options.level)
         yield Result(name, subject, Measurement(value, counts.n, interval=interval))
 
 

@@ -214,6 +214,20 @@ def test_one_answer_for_all_has_bounds_by_those_of_the_recalls_as_scipy_has_them
         assert (interval.lower, interval.upper) == pytest.approx(bounds, abs=1e-9), name
 
 
+@pytest.mark.parametrize("n", [7, 15, 235, 749])
+def test_bounds_of_one_answer_for_all_hold_the_value_exactly(n: int) -> None:
+    counting = binary_counting()
+    always = scored([0.1] * 1_890 + [0.2] * n, [0] * 1_890 + [1] * n, counting)
+
+    found = by_name(list(results(weighed(counting, [always], SHARE[:1], NONE), ASK)))
+
+    for name in ("average_class_accuracy", "harmonic_class_accuracy", "f1"):
+        value, interval = found[name].value, found[name].interval
+        assert value is not None
+        assert interval is not None
+        assert interval.lower <= value <= interval.upper, name
+
+
 def test_labels_are_counted_by_class_and_piece() -> None:
     counting = binary_counting()
     pieces, _, label, _ = pieces_of(counting)
