@@ -11,7 +11,7 @@ from monitor.alerts.rules import Rule, Series
 from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import Detail
-from monitor.measures.against import SEGMENTS
+from monitor.measures.against import segment_columns
 from monitor.measures.catalogue.daily import CHANGED
 
 _HEAD = """# What the messages of alerts look like
@@ -65,7 +65,7 @@ _CELLS = Detail(
     ),
 )
 _SEGMENTS = Detail(
-    SEGMENTS,
+    segment_columns("accuracy"),
     (
         ("origin=EWR", -0.0312, 0.6318, 0.7105, 0.3621, 0.3604),
         ("origin=LGA", -0.0174, 0.6702, 0.7214, 0.3108, 0.3098),

@@ -9,7 +9,7 @@ from monitor.alerts.verdicts import COUNTED, WORST, Verdict
 from monitor.core.clock import SECOND, format_duration, to_iso
 from monitor.core.measurement import Detail, Interval
 from monitor.core.text import number, readable
-from monitor.measures.against import FIGURES, SEGMENTS
+from monitor.measures.against import FIGURES, contributes_to
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily import EVIDENCE
 from monitor.measures.catalogue.measure import Unit
@@ -32,7 +32,6 @@ _MOST = 5  # lines of one table
 _TITLES = {
     "cell": "Cells that moved most",
     "feature": "Features, the largest first",
-    "segment": "Segments that contribute most (to accuracy, or to the mean absolute error)",
 }
 _PLACE = re.compile(r"\{(value|measure|n|limit)\}")
 
@@ -163,7 +162,7 @@ def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
             yield f"- {_feature(rule, row)}"
         else:
             named = zip(cause.columns[1:], row[1:], strict=True)
-            own = rule.measure if rule is not None and cause.columns == WORST else ""
+            own = rule.measure if rule is not None and cause.columns == WORST else contributes_to(cause)
             told = (f"{column.replace('_', ' ')} {cell_of(column, value, own)}" for column, value in named)
             yield f"- {cell_of('', row[0])}: {', '.join(told)}"
 
@@ -174,7 +173,7 @@ def cause_table(rule: Rule | None, cause: Detail) -> list[tuple[str, ...]]:
     names = [column.replace("_", " ") for column in cause.columns]
     if rule is not None and counted:
         names[3] = rule.against or "critical value"
-    own = rule.measure if rule is not None and cause.columns in (WORST, FIGURES) else ""
+    own = rule.measure if rule is not None and cause.columns in (WORST, FIGURES) else contributes_to(cause)
     rows = [
         tuple(cell_of(column, value, own) for column, value in zip(cause.columns, row, strict=True))
         for row in cause.rows
@@ -201,6 +200,8 @@ def heading(cause: Detail) -> str:
     """What a table of causes holds."""
     if cause.columns == WORST:
         return "Segments, the surely worst first"
+    if mean := contributes_to(cause):
+        return f"Segments that contribute most to the difference in {mean}"
     return _TITLES.get(cause.columns[0], cause.columns[0].capitalize())
 
 
@@ -248,8 +249,8 @@ def _largest(rule: Rule, cause: Detail | None) -> Iterator[str]:
     first = cause.rows[0]
     if cause.columns[:3] == COUNTED[4:]:
         yield _moved(first)
-    elif cause.columns == SEGMENTS:
-        yield f"segment {first[0]} contributes most"
+    elif mean := contributes_to(cause):
+        yield f"segment {first[0]} contributes most, {cell_of('contribution', first[1], mean)} of {mean}"
     elif cause.columns == WORST:
         value, lower, upper = (cell_of("value", one, rule.measure) for one in first[1:4])
         bounds = "" if first[2] is None else f" [{lower}, {upper}]"

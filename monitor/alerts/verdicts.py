@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from monitor.alerts.rules import Acceptance, Accepted, Base, Bound, Condition, Limit, Rule, Series, matches
-from monitor.core.measurement import Detail, Interval, Measurement, Reason
-from monitor.measures.against import FIGURES
+from monitor.core.measurement import FEW_DELAYS, Detail, Interval, Measurement, Reason
+from monitor.measures.against import FIGURES, MEANS
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison import CONTRIBUTION
 from monitor.measures.catalogue.daily import EVIDENCE
@@ -143,7 +143,8 @@ def _verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Series, Verdi
     plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
     critical, whole = _by_stratum(yardsticks), _by_stratum(plain)
     contributing = rows.get((CONTRIBUTION, *place, rule.against), ())
-    cause = next((row.measurement.detail for row in contributing), None) or _worst_segments(rule, plain)
+    added, worst = next((row.measurement.detail for row in contributing), None), _worst_segments(rule, plain)
+    cause = added or worst if rule.measure in MEANS.values() else worst or added
     verdicts: dict[Series, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):
         version, segment = row.version or "", row.segment or ""
@@ -182,7 +183,8 @@ def _cause(own: Detail | None, segments: Detail | None) -> Detail | None:
 def _worst_segments(rule: Rule, rows: Sequence[MeasurementRow]) -> Detail | None:
     """Segments by the better bound of their own value, the surely worst first; None: there are none.
 
-    They stand in for contributions where the mean over records that these add up to has not fallen surely.
+    Contributions are of a mean over records. Of other measures, and where that mean has not surely fallen,
+    these tell where to look.
     """
     direction = BY_NAME[rule.measure].direction if differs(rule.measure, rule.against) else Direction.NONE
     end = max((row.window_end for row in rows), default=0)
@@ -232,7 +234,7 @@ def _verdict(
 ) -> Verdict:
     """What a measurement says, or why it says nothing, and the limit that it was judged against."""
     measurement, interval = row.measurement, row.measurement.interval
-    outcome, limit, reason = _said(rule, measurement, bases, accepted)
+    outcome, limit, reason = _said(rule, row, bases, accepted)
     return Verdict(
         outcome=outcome,
         window_end=row.window_end,
@@ -249,14 +251,16 @@ def _verdict(
 
 def _said(
     rule: Rule,
-    measurement: Measurement,
+    row: MeasurementRow,
     bases: Mapping[Base, float | None],
     accepted: Acceptance | None,
 ) -> tuple[Outcome, float | None, str]:
     """Outcome, the limit that decided, and why the outcome is unknown."""
-    value, condition = measurement.value, rule.condition
+    measurement, value, condition = row.measurement, row.measurement.value, rule.condition
     if value is None:
         return Outcome.UNKNOWN, None, str(measurement.reason)
+    if FEW_DELAYS in row.warning.split(", "):
+        return Outcome.UNKNOWN, None, FEW_DELAYS
     if measurement.n < rule.min_n:
         return Outcome.UNKNOWN, None, "too_few"
     sides = _sides(condition, value, measurement.interval)

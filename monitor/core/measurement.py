@@ -9,6 +9,7 @@ RateMethod: TypeAlias = Literal["wilson", "clopper-pearson"]
 Dependence: TypeAlias = Literal["none", "day"]
 
 LEVEL = 0.95  # of intervals and critical values, unless another is asked for
+FEW_DELAYS = "few_delays"  # warning of windows that settled by the delays of all classes
 BECAUSE, WHEN, REMEDY = ("because",), ("when",), ("because", "write")
 """Columns of details of one line: why there is no value; when there will be one; why, and what to write."""
 

@@ -17,7 +17,7 @@ CHANCE = "no difference beyond chance"
 UNKNOWN = "unknown"
 _RATE = "missing_rate"  # shares of records are told as its values are
 _SHARES = frozenset({"expected", "actual", "share", "share_before"})
-_VALUES = frozenset({"value", "lower", "upper"})
+_VALUES = frozenset({"value", "lower", "upper", "before"})
 _AS_GIVEN = frozenset({Family.VALUES, Family.LOG})  # in the units of a feature; whole numbers
 _LARGE = 1_000  # from here on three decimals say nothing
 
@@ -44,17 +44,21 @@ def value_of(measure: str, value: float | None) -> str:
 
 
 def cell_of(column: str, value: float | str | None, measure: str = "") -> str:
-    """Cell of a detail's table: shares of records in %, values and their bounds in the measure's unit.
+    """Cell of a detail's table: shares of records in %, what is of the measure in its unit.
 
     >>> cell_of("actual", 0.0), cell_of("value", 0.7314, "roc_auc"), cell_of("n", None)
     ('0 %', '0.731', 'unknown')
+    >>> cell_of("contribution", -0.0312, "accuracy"), cell_of("contribution", 0.4837)
+    ('−3.1 points', '0.4837')
     """
     if isinstance(value, str):
         return value
     if value is None:
         return UNKNOWN
-    if measure and column in _VALUES:
+    if measure and (column in _VALUES or column == measure):
         return value_of(measure, value)
+    if measure and column == "contribution":
+        return difference_of(measure, value)
     return value_of(_RATE, value) if column in _SHARES else with_minus(number(value))
 
 

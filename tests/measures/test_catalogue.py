@@ -164,8 +164,8 @@ def contribution_of(case: Example) -> Measurement:
     numbers = counting.reading.task is Task.REGRESSION
     whole, now = (mean_of(counting, labels) for labels in (case.labels, case.arms["control"]))
     then = SegmentMean(whole.n, 0.0 if numbers else 1.0)
-    direction = Direction.LOWER if numbers else Direction.HIGHER
-    found = segment_contribution(direction, {"arm=control": now}, {"arm=control": then}, (whole, then))
+    mean = BY_NAME["mean_absolute_error" if numbers else "accuracy"]
+    found = segment_contribution(mean, {"arm=control": now}, {"arm=control": then}, (whole, then))
     return found or Measurement.absent(Reason.NO_LABELS, n=0)
 
 

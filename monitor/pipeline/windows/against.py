@@ -275,7 +275,7 @@ def _contribution(target: Target, fall: MeasurementRow, now: Strata, then: Strat
     if not all(sides):
         return []
     whole = mean_of(counting, now[WHOLE]), mean_of(counting, then[WHOLE])
-    measured = segment_contribution(BY_NAME[fall.measure].direction, *sides, whole)
+    measured = segment_contribution(BY_NAME[fall.measure], *sides, whole)
     return [] if measured is None else [replace(fall, measure=CONTRIBUTION, measurement=measured)]
 
 
