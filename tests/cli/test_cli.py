@@ -323,7 +323,8 @@ def test_csv_holds_what_json_holds(monitor: Monitor) -> None:
 def test_the_table_groups_measures_under_their_window(monitor: Monitor) -> None:
     monitor("cycle", "--as-of", AS_OF)
 
-    lines = monitor("show").stdout.splitlines()[2:]
+    _, _, table = monitor("show").stdout.partition("\n\n")
+    lines = table.splitlines()
 
     headings = [line for line in lines if line and not line.startswith("  ")]
     assert headings == [
