@@ -202,6 +202,7 @@ class App(KeptRun):
             at_once=source.at_once,
             audit_every=of_source.audit,
             retention=self.settings.retention,
+            thin=self.settings.thin,
         )
 
     def _version_reference(
