@@ -50,7 +50,7 @@ def test_of_overlapping_windows_what_nobody_asks_for_is_left_out() -> None:
 
 
 def test_what_a_rule_judges_is_kept_of_its_window() -> None:
-    rule = Rule("far", "jensen_shannon_distance", Condition(above=0.1), window="7d")
+    rule = Rule(name="far", measure="jensen_shannon_distance", condition=Condition(above=0.1), window="7d")
     elsewhere = replace(rule, window="1d")
 
     for rules, expected in (((rule,), "jensen_shannon_distance"), ((elsewhere,), "stability_index_critical")):
