@@ -5,7 +5,7 @@ from dataclasses import replace
 from row_examples import row_of
 from synthetic import SPEC
 
-from monitor.alerts.rules import Condition, Rule
+from monitor.alerts.rules import Condition, Limit, Rule
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Measurement
 from monitor.measures.rows import MeasurementRow, Truth
@@ -50,7 +50,9 @@ def test_of_overlapping_windows_what_nobody_asks_for_is_left_out() -> None:
 
 
 def test_what_a_rule_judges_is_kept_of_its_window() -> None:
-    rule = Rule(name="far", measure="jensen_shannon_distance", condition=Condition(above=0.1), window="7d")
+    rule = Rule(
+        name="far", measure="jensen_shannon_distance", condition=Condition(above=Limit(0.1)), window="7d"
+    )
     elsewhere = replace(rule, window="1d")
 
     for rules, expected in (((rule,), "jensen_shannon_distance"), ((elsewhere,), "stability_index_critical")):
