@@ -1,7 +1,7 @@
 """Kept measurements as one Arrow table, by ADBC: values come as they lie, names are joined to them here.
 
-SQLite's ADBC driver brings a library of its own, whose end drops the locks that another connection of the
-same process has on the file: this is for processes that have no store open.
+SQLite's ADBC driver brings a library of its own. When it closes a file, the locks go that other connections
+of the same process have on it: this is for processes that write no store, and it opens files to read alone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -110,7 +110,7 @@ def _connection(address: URL) -> Any:
     if address.get_backend_name() == "sqlite":
         import adbc_driver_sqlite.dbapi
 
-        return adbc_driver_sqlite.dbapi.connect(f"file:{quote(str(address.database))}?mode=rw")
+        return adbc_driver_sqlite.dbapi.connect(f"file:{quote(str(address.database))}?mode=ro")
     import adbc_driver_postgresql.dbapi
 
     given = address.update_query_dict(libpq_options(address.query))
