@@ -49,12 +49,12 @@ def alerted(
     rows
         of the newest windows, and figures of the cycle.
     kept
-        what this cycle keeps anyhow.
+        of the windows that are due.
     days
         (when it was due, rows) of the days that were judged now.
     """
     if not rules and not standing:
-        return Round({}), []
+        return Round({}), ()
     daily = {rule.name: rule for rule in rules if rule.measure == EVIDENCE}
     others = [rule for rule in rules if rule.name not in daily]
     of_days = {series: alert for series, alert in standing.items() if series.rule in daily}
@@ -64,10 +64,6 @@ def alerted(
     for at, evidence in days:
         judged = followed(judged, advance(daily.values(), evidence, judged.standing, at, accepted=accepted))
     outcome = beside(outcome, judged)
-    return outcome, _cited(outcome, rules, rows, kept)
-        return Round({}), ()
-    judged = _judged(rows, kept, settled)
-    outcome = advance(rules, judged, standing, as_of, accepted=accepted)
     truths = {rule.name: rule.truth for rule in rules}
     return outcome, {
         (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])

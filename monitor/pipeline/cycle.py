@@ -139,17 +139,9 @@ class _Results:
         return [*self.measured.current, *self.entered.rows, *self.judged.rows, *self.figures]
 
     @property
-    def kept(self) -> list[MeasurementRow]:
-        """Rows to keep, whatever alerts do."""
-        return [*self.measured.snapshots, *self.entered.kept, *self.judged.kept]
-    def judged(self) -> list[MeasurementRow]:
-        """Rows that rules read, besides those of settled windows."""
-        return [*self.measured.watched, *self.rows]
-
-    @property
     def due(self) -> list[MeasurementRow]:
         """Rows of the windows that are due, whatever alerts do."""
-        return [*self.measured.snapshots, *self.entered.kept]
+        return [*self.measured.snapshots, *self.entered.kept, *self.judged.kept]
 
 
 def run_cycle(model: Model, caches: Caches, tick: Tick) -> tuple[CycleReport, list[MeasurementRow]]:
@@ -328,16 +320,15 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
 def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: int) -> int:
     """Judge the rules, write everything in one transaction, remember it; how many rows are kept."""
     model, tick, measured = cycle.model, cycle.tick, results.measured
+    rows = [*measured.watched, *results.rows]
     judged, changed = alerted(
         model.spec.rules,
         cycle.last.alerts,
         cycle.accepted,
         settled=measured.settled,
-        rows=[*measured.watched, *results.rows],
-        kept=results.kept,
-        days=results.judged.rounds,
-        rows=results.judged,
+        rows=rows,
         kept=results.due,
+        days=results.judged.rounds,
         as_of=tick.as_of,
     )
     is_audit = state.audited_as_of == tick.as_of
@@ -347,7 +338,7 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
         current=results.rows if tick.shown else results.figures,
         whole=tick.shown,
         provenance=_provenance(model, state, tick.as_of, rows_read),
-        snapshots=rows_to_keep(model.spec, results.due, results.judged, changed, thin=model.thin),
+        snapshots=rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin),
         windows=measured.windows,
         events=results.events,
         entries=results.entered.entries,
