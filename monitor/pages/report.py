@@ -14,7 +14,7 @@ from monitor.pages.model import overview, spec_of
 from monitor.pages.moments import called
 from monitor.pages.rendering import asset, rendered, sheet_markup
 from monitor.pages.routes import frame
-from monitor.pages.window import window_page
+from monitor.pages.window.page import window_page
 from monitor.show.plain import as_json
 from monitor.specs.rows import Drawn
 from monitor.windows.ends import Window

@@ -17,7 +17,7 @@ from monitor.pages.fleet import fleet
 from monitor.pages.model import Link, overview, spec_of
 from monitor.pages.moments import day
 from monitor.pages.rendering import ASSETS, asset, assets_hash, rendered
-from monitor.pages.window import window_page, window_rows
+from monitor.pages.window.page import window_page, window_rows
 from monitor.show.alerts import alerts_as_json
 from monitor.show.plain import as_json
 from monitor.show.status import as_plain

@@ -18,9 +18,9 @@ from monitor.measures.classification.discrimination import ks_separation, roc_au
 from monitor.measures.classification.gains import average_precision
 from monitor.measures.statistics.corners import corners
 from monitor.measures.statistics.ranked import Ranked
-from monitor.pages import curves
-from monitor.pages.curves import Side
 from monitor.pages.figures import Figure
+from monitor.pages.window import curves
+from monitor.pages.window.curves import Side
 from monitor.states.views import Confusion, ScoreTable
 
 GOLDEN = Path(__file__).parents[1] / "golden"

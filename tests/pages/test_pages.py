@@ -121,7 +121,7 @@ def test_the_tiles_of_a_window_are_those_of_show_and_the_curve_is_theirs(bench: 
         assert f"{measure} {with_interval(measure, result)}" in page.words
     assert f"AUC {kept['roc_auc']['value']:.3f} [" in page.words
     assert "November" not in page.words
-    assert page.words.count("What another threshold would do") == 2
+    assert page.words.count("What another threshold would do") == 1
     plain = pages.at("/models/late/performance.json?window=month&end=2024-04-01").plain()
     assert {
         row["measure"]: row["value"]

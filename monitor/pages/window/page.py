@@ -13,13 +13,13 @@ from monitor.measures.options import Options, Result
 from monitor.measures.rows import Revision, Truth, newest
 from monitor.measures.statistics.ranked import Ranked
 from monitor.measures.worded import bounds_of, value_of
-from monitor.pages import curves
 from monitor.pages.asked import Asked, CountedWindow, PageData
-from monitor.pages.curves import Side
 from monitor.pages.figures import Figure
 from monitor.pages.fleet import main_of
 from monitor.pages.model import Link, links_of, spec_of
 from monitor.pages.moments import called, day
+from monitor.pages.window import curves
+from monitor.pages.window.curves import Side
 from monitor.records.labels.pairing import paired_scores
 from monitor.records.reading import Task
 from monitor.specs.model import ModelSpec
