@@ -133,9 +133,7 @@ def _daily(spec: ModelSpec) -> set[str]:
     return {rule.name for rule in spec.rules if rule.measure == EVIDENCE}
 
 
-def _known_then(
-    run: KeptRun, names: Iterable[str], then: int
-) -> Iterator[tuple[str, int, MeasurementRow]]:
+def _known_then(run: KeptRun, names: Iterable[str], then: int) -> Iterator[tuple[str, int, MeasurementRow]]:
     """(model, as of, row) of what was newest then: of each window the last end, and the last settled one.
 
     To read all that was kept by then took 10 seconds of a model with a year of days, these 0.1.

@@ -117,7 +117,7 @@ def test_a_drawn_curve_has_the_area_of_its_measure(seed: int, n: int, apart: flo
     ks = ks_separation(ranked.table).value
     assert f">{ks:.3f} at " in drawn(curves.separation(ranked, "").plot)
     kept = read_back(curves.precision_recall(sides, ""))
-    found = average_precision(ranked, [])
+    found = average_precision(ranked, None)
     assert found.value == pytest.approx(average_precision_score(labels, scores), abs=1e-9)
     assert kept[-1] == pytest.approx((1.0, ranked.positives / ranked.n), abs=1e-4)
 

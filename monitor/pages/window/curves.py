@@ -45,10 +45,10 @@ def _curve(x: Floats, y: Floats, kind: Kind = "main", must: Sequence[int] = ()) 
     return Path(list(zip(x[kept].tolist(), y[kept].tolist(), strict=True)), kind)
 
 
-Table: TypeAlias = tuple[tuple[float, ...], tuple[tuple[str, ...], ...]]
+_CurveTable: TypeAlias = tuple[tuple[float, ...], tuple[tuple[str, ...], ...]]
 
 
-def _table(x: Floats, *columns: Floats, words: Callable[[float], str]) -> Table:
+def _table(x: Floats, *columns: Floats, words: Callable[[float], str]) -> _CurveTable:
     """Stops and rows of a table of some twenty points of a curve."""
     at = np.unique(np.linspace(0, len(x) - 1, 21).round().astype(int))
     rows = zip(*(column[at].tolist() for column in (x, *columns)), strict=True)
