@@ -182,16 +182,16 @@ class App(KeptRun):
                 spec, lambda: reference_of(*load_reference(spec, source, self.base)), at
             )
         counting = reference.counting if reference else counting_without_reference(spec.reading)
-        counting = replace(counting, reading=_resolved(spec.reading, counting.reading))
+        counting = replace(counting, reading=resolved(spec.reading, counting.reading))
         if reference is not None:
             reference = replace(reference, counting=counting)
-        resolved = replace(spec, reading=counting.reading)
-        versions = [] if reference is None else list(of_versions(resolved))
+        whole = replace(spec, reading=counting.reading)
+        versions = [] if reference is None else list(of_versions(whole))
         own = {version: self._version_reference(part, source, counting, at) for version, part in versions}
         if spec.reading.segments and reference is None:
             self._warn(spec.name, NO_SEGMENTS)
         return Model(
-            spec=resolved,
+            spec=whole,
             counting=counting,
             reference=reference,
             version_references={version: part for version, (part, _) in own.items() if part is not None},
@@ -202,6 +202,7 @@ class App(KeptRun):
             at_once=source.at_once,
             audit_every=of_source.audit,
             retention=self.settings.retention,
+            thin=self.settings.thin,
         )
 
     def _version_reference(
@@ -279,7 +280,7 @@ def _lacks_reference(model: Model) -> bool:
     return given is not None and len(model.reference_key.split()) <= len(given.versions)
 
 
-def _resolved(configured: Reading, counted: Reading) -> Reading:
+def resolved(configured: Reading, counted: Reading) -> Reading:
     """Configured options with the features, classes and segments that the reference fixed."""
     return replace(
         configured,

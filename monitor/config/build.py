@@ -54,6 +54,7 @@ def build(
     return Settings(
         store_url=written.get(("store", "url"), configuration.store.url),
         retention=configuration.store.retention,
+        thin=configuration.store.thin,
         http=configuration.http,
         log=configuration.log,
         daemon=configuration.daemon,

@@ -67,6 +67,7 @@ class StoreTable(BaseModel):
 
     url: StoreUrl = Field(default="sqlite:///monitor.db", repr=False)
     retention: Duration | None = None
+    thin: bool = True
 
 
 HttpTable: TypeAlias = Annotated[

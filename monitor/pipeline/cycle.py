@@ -18,6 +18,7 @@ from monitor.pipeline.caches import Caches, LastCycle, with_kept
 from monitor.pipeline.changes.dirty import Changes, find_changes
 from monitor.pipeline.changes.longer_horizon import drop_other_widths, reach_back
 from monitor.pipeline.count import Counted, count_waiting, merely_outdated, overdue, renew, settling
+from monitor.pipeline.keeping import rows_to_keep
 from monitor.pipeline.model import Model
 from monitor.pipeline.restoring import read_last
 from monitor.pipeline.sequential.entries import Entered, enter
@@ -138,8 +139,8 @@ class _Results:
         return [*self.measured.current, *self.entered.rows, *self.judged.rows, *self.figures]
 
     @property
-    def kept(self) -> list[MeasurementRow]:
-        """Rows to keep, whatever alerts do."""
+    def due(self) -> list[MeasurementRow]:
+        """Rows of the windows that are due, whatever alerts do."""
         return [*self.measured.snapshots, *self.entered.kept, *self.judged.kept]
 
 
@@ -319,13 +320,14 @@ def _measured(cycle: _Cycle, settling: _Settling, changes: Changes, audited: Aud
 def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: int) -> int:
     """Judge the rules, write everything in one transaction, remember it; how many rows are kept."""
     model, tick, measured = cycle.model, cycle.tick, results.measured
-    judged, cited = alerted(
+    rows = [*measured.watched, *results.rows]
+    judged, changed = alerted(
         model.spec.rules,
         cycle.last.alerts,
         cycle.accepted,
         settled=measured.settled,
-        rows=[*measured.watched, *results.rows],
-        kept=results.kept,
+        rows=rows,
+        kept=results.due,
         days=results.judged.rounds,
         as_of=tick.as_of,
     )
@@ -336,7 +338,7 @@ def _committed(cycle: _Cycle, state: ModelState, results: _Results, rows_read: i
         current=results.rows if tick.shown else results.figures,
         whole=tick.shown,
         provenance=_provenance(model, state, tick.as_of, rows_read),
-        snapshots=[*results.kept, *cited],
+        snapshots=rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin),
         windows=measured.windows,
         events=results.events,
         entries=results.entered.entries,

@@ -38,6 +38,8 @@ class Model:
         microseconds between audits.
     retention
         microseconds for which all revisions are kept; None: for ever.
+    thin
+        see `rows_to_keep`.
     """
 
     spec: ModelSpec
@@ -51,6 +53,7 @@ class Model:
     at_once: AtOnce | None = None
     audit_every: int = DAY
     retention: int | None = None
+    thin: bool = True
 
     @cached_property
     def mapping(self) -> str:

@@ -6,7 +6,7 @@ from monitor.alerts.rules import Rule
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.measurement import LEVEL, Dependence, RateMethod
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, Family
-from monitor.measures.options import RATE_METHOD, RESAMPLES, TOPS
+from monitor.measures.options import RATE_METHOD, RESAMPLES, TOPS, Options
 from monitor.records.reading import Reading
 from monitor.windows.ends import Window
 
@@ -206,3 +206,15 @@ class ModelSpec:
     budget: BudgetSpec | None = None
     config: str = "{}"
     config_hash: str = ""
+
+    @property
+    def options(self) -> Options:
+        """Options of its measures, without a threshold chosen on the reference."""
+        return Options(
+            level=self.level,
+            resamples=self.resamples,
+            tops=self.top_shares,
+            profit={(actual, predicted): amount for actual, predicted, amount in self.profit},
+            rate_interval=self.rate_interval,
+            families=self.families,
+        )

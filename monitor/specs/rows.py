@@ -284,7 +284,7 @@ class Drawn:
     as_of
         only what was kept then; None: all revisions.
     segment, version
-        empty: the whole.
+        empty: the whole; None: any.
     details
         whether the tables behind the values are read too.
     """
@@ -295,6 +295,6 @@ class Drawn:
     measures: Sequence[str] | None = None
     subjects: Sequence[str] | None = None
     as_of: int | None = None
-    segment: str = ""
-    version: str = ""
+    segment: str | None = ""
+    version: str | None = ""
     details: bool = False

@@ -77,12 +77,15 @@ class Settings:
         connection: see `specs.urls`; never logged: see `specs.urls.shown`.
     retention
         microseconds for which all kept revisions are kept; None: for ever.
+    thin
+        of windows that overlap others of their kind, measures that nobody asks for are not kept.
     models
         the enabled ones, in the order of the file.
     """
 
     store_url: str = field(repr=False)
     retention: int | None = None
+    thin: bool = True
     http: HttpSpec
     log: LogSpec
     sources: tuple[SourceSpec, ...]
