@@ -108,7 +108,7 @@ def test_a_fault_fires_and_ends_the_same_however_cycles_are_run(
     _is_kept(found, live)
     expected = rows_of(live)
     assert rows_of(replayed)["alerts"] == expected["alerts"]
-    assert rows_of(replayed)["snapshot_rows"] == expected["snapshot_rows"]
+    assert rows_of(replayed)["snapshots"] == expected["snapshots"]
     assert rows_of(restarted) == expected
 
 
