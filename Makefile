@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs dashboards lowest clean
+.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs pictures dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -33,6 +33,7 @@ help:
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
 	@echo "make docs               write docs/measures.md, docs/alerts-messages.md, the picture of the rooms and config.schema.json from the code"
+	@echo "make pictures           write the pictures of pages in docs/pictures from the demo's store (after make demo; Chromium)"
 	@echo "make dashboards         write docker/grafana/dashboards from the catalogue"
 	@echo "make lowest             run the tests on the lowest versions that pyproject.toml admits"
 	@echo "make clean              remove the environments and caches"
@@ -132,6 +133,9 @@ sim-time: $(VENV)/installed-dev
 
 docs: $(VENV)/installed
 	@$(BIN)/python -X utf8 docs/generators/write_docs.py
+
+pictures: $(VENV)/installed-dev
+	@$(BIN)/python -X utf8 docs/generators/page_pictures.py
 
 dashboards: $(VENV)/installed-dev
 	@$(BIN)/python docker/grafana/generate.py
