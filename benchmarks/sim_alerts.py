@@ -1,7 +1,7 @@
 """Alerts that keep a budget: the gates, by simulation and on real logs; writes docs/alarms.md.
 
 Cells that are known are kept in FILE: what was interrupted goes on, what is deleted is run again.
-python benchmarks/sim_alerts.py [FILE] [--runs 60] [--seed 1]
+python benchmarks/sim_alerts.py FILE [--runs 60] [--seed 1]
 """
 
 import argparse
@@ -130,7 +130,7 @@ def ordered() -> dict[str, Any]:
 def main() -> int:
     """Run what is not known, write the page."""
     parser = argparse.ArgumentParser(description="Gates of alerts that keep a budget.")
-    parser.add_argument("file", type=Path, nargs="?", default=ROOT / "benchmarks/results/alerts.json")
+    parser.add_argument("file", type=Path)
     parser.add_argument("--runs", type=int, default=60, help="of each cell: 240 months")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="names that begin so")
