@@ -13,7 +13,7 @@ from monitor.core.clock import DAY, from_iso
 HOLIDAYS = ("2013-05-27", "2013-07-04", "2013-09-02", "2013-11-28", "2013-12-25", "2014-01-01")
 _STORMS = "storms from 5 to 10 December: up to a fifth of the flights cancelled, 43 to 71 % late"
 HAPPENED = {  # labels of a day are judged a day later
-    "2013-03-07": "storm of 6 to 8 March: 17 % of the flights of the 6th were cancelled, their labels are empty",
+    "2013-03-07": "storm of 6 to 8 March: 17 % of the flights of the 6th cancelled, with empty labels",
     "2013-05-10": "spring: it has become warmer for four weeks",
     "2013-05-24": "storms of 23 May: a quarter of its flights cancelled, 62 % of the others late",
     "2013-05-26": "Sunday before Memorial Day: fewer departures",

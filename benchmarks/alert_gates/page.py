@@ -173,8 +173,8 @@ def _in_order(known: Known) -> Iterator[str]:
     yield "\n## A real log as it is: ten months of flights\n"
     yield (
         f"With a calendar of US holidays {_shown(found['notices'], 2.0)} notices in 30 days (asked for: at "
-        f"most 2), without {found['without']:.2f}; all that begins in one cycle is one notice. An alert stands "
-        f"on {found['standing']:.0%} of the days.\n"
+        f"most 2), without {found['without']:.2f}; all that begins in one cycle is one notice. An alert "
+        f"stands on {found['standing']:.0%} of the days.\n"
     )
     yield "| day | subject | what | what happened |"
     yield "|---|---|---|---|"
