@@ -10,7 +10,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs pictures dashboards lowest clean
+.PHONY: help demo alerting test test-long test-sql test-spark check fix coverage bench bench-peers benchmark slow-labels sim-intervals sim-settling sim-nowcast sim-time sim-crashes docs pictures dashboards lowest clean sim-alerts
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -28,6 +28,7 @@ help:
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
 	@echo "make slow-labels        count the rows read a late label, by real cycles: at most 3; ROWS=200000 of the largest pane (5000000; 0: none)"
 	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
+	@echo "make sim-alerts         false alerts, incidents in real logs, days until changes are found; writes docs/alarms.md (half an hour); what is known is kept in $(BENCH)"
 	@echo "make sim-settling       settle windows of simulated logs whose truth is known: how far off, how soon (a minute)"
 	@echo "make sim-nowcast        bias and intervals of nowcasts; writes docs/nowcast.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
@@ -118,6 +119,10 @@ slow-labels: $(VENV)/installed
 sim-intervals: $(VENV)/installed
 	@nice -n 10 $(BIN)/python benchmarks/sim_intervals.py $(ARGS)
 	@nice -n 10 $(BIN)/python benchmarks/sim_sequential.py
+
+sim-alerts: $(VENV)/installed-dev
+	@mkdir -p "$(BENCH)"
+	@nice -n 10 $(BIN)/python benchmarks/sim_alerts.py "$(BENCH)/alerts.json" $(ARGS)
 
 sim-settling: $(VENV)/installed
 	@nice -n 10 $(BIN)/python benchmarks/sim_settling.py $(ARGS)

@@ -40,8 +40,27 @@ class Outcome:
     delay: int | None
 
 
-def incidents(log: Log, seed: tuple[int, ...], kinds: Sequence[str]) -> tuple[list[Outcome], list[Told], int]:
-    """Outcomes of some incidents of one run, one after the other; the false alerts; the days of the run."""
+@dataclass(frozen=True)
+class Run:
+    """A dealt log with incidents, one after the other, how large each was, and the days of the log."""
+
+    dirty: Counted
+    struck: list[Incident]
+    sizes: list[float]
+    days: int
+
+    def outcomes(self, told: Sequence[Told]) -> list[Outcome]:
+        """What alerts say of each incident."""
+        age, sized = self.dirty.age, zip(self.struck, self.sizes, strict=True)
+        return [Outcome(one, size, delay(one, told, age)) for one, size in sized]
+
+    def false(self, told: Sequence[Told]) -> list[Told]:
+        """Alerts about nothing that happened."""
+        return [one for one in told if not any(about(one, each, self.dirty.age) for each in self.struck)]
+
+
+def incidents(log: Log, seed: tuple[int, ...], kinds: Sequence[str]) -> Run:
+    """Deal a log, and do incidents to it."""
     rng = np.random.default_rng(seed)
     days = QUIET + APART * len(kinds)
     made = dealt(log, days, rng)
@@ -51,10 +70,7 @@ def incidents(log: Log, seed: tuple[int, ...], kinds: Sequence[str]) -> tuple[li
         made, one = strike(made, kind, QUIET + APART * number + int(rng.integers(0, 7)), rng)
         struck.append(one)
     dirty = counted(log, made, days)
-    told = list(alerts(dirty))
-    outcomes = [Outcome(one, largest(clean, dirty, one), delay(one, told, dirty.age)) for one in struck]
-    false = [one for one in told if not any(about(one, each, dirty.age) for each in struck)]
-    return outcomes, false, days
+    return Run(dirty, struck, [largest(clean, dirty, one) for one in struck], days)
 
 
 def alerts(
@@ -120,3 +136,34 @@ def drawn(rng: np.random.Generator, runs: int, each: int) -> list[list[str]]:
     names = list(FAMILIES)
     many = np.concatenate([rng.permutation(names) for _ in range(-(-runs * each // len(names)))])
     return [list(many[at * each : (at + 1) * each]) for at in range(runs)]
+
+
+def twice(log: Log, seed: tuple[int, ...]) -> tuple[str, bool, bool]:
+    """Break something, mend it for some days, break it again, less: what, and whether each was found."""
+    rng = np.random.default_rng(seed)
+    days, first, length = QUIET + 40, QUIET, int(rng.integers(2, 9))
+    second = first + length + int(rng.integers(4, 11))
+    made = dealt(log, days, rng)
+    what = BROKEN[int(rng.integers(len(BROKEN)))]
+    number = f"feature:{rng.choice(log.reading.numeric)}"
+    spread = made[number].std()
+    for start, lasts, share in ((first, length, 0.8), (second, 14, 0.35)):
+        at = ((made["day"] >= start) & (made["day"] < start + lasts)).to_numpy()
+        some = at & (rng.random(len(made)) < share)
+        match what:
+            case "level":
+                made.loc[at, number] += 2 * share * spread
+            case "missing":
+                made.loc[some, number] = None
+            case "class":
+                made.loc[some & made["label"].notna().to_numpy(), "label"] = made["label"].dropna().iloc[0]
+            case _:
+                made.loc[some, ["label", "reported_at"]] = None
+    found = counted(log, made, days)
+    touched = {"class": {"label", "performance"}, "labels": {"labels"}}.get(what, {number})
+    age = found.age if what in ("class", "labels") else 0
+    told = [one.day for one in alerts(found) if one.subject in touched]
+    return what, any(first <= day <= first + length + age for day in told), any(day >= second for day in told)
+
+
+BROKEN = ("level", "missing", "class", "labels")

@@ -153,6 +153,16 @@ def counting_of(log: Log) -> Counting:
     return reference_of(_table(some), log.reading).counting
 
 
+@lru_cache(maxsize=2)
+def reference_counting(log: Log) -> Counting:
+    """Grids of the reference file that comes with the log."""
+    read = pd.read_parquet(EXAMPLES / log.name / "reference.parquet")
+    columns = {role: read[column] for role, column in log.columns}
+    columns |= {f"feature:{name}": read[name].astype(float) for name in log.reading.numeric}
+    columns |= {f"feature:{name}": read[name].astype(object) for name in log.reading.categorical}
+    return reference_of(_table(pd.DataFrame(columns)), log.reading).counting
+
+
 @dataclass(frozen=True)
 class Counted:
     """Days of a log, counted as of when they entered."""
