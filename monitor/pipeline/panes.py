@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.core.clock import DAY, floor_to
 from monitor.core.typing import Ints
-from monitor.pipeline.delays import DelayCounts
+from monitor.pipeline.delays import DelayCounts, delays_of
 from monitor.pipeline.packed import Difference, PackedPanes
 from monitor.records.checksum import wrapped
 from monitor.records.counting import Counting
@@ -16,7 +16,7 @@ from monitor.records.pane import PanePart, Part, moved_parts
 from monitor.specs.protocols import Store
 from monitor.specs.rows import PaneFacts
 from monitor.states.counters import Counters, Layout
-from monitor.states.strata import WHOLE, Stratum
+from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.settling import Delays, LabelledPanes
 
 _COLUMNS = attrgetter("start", "counted_as_of", "rows", "records", "labelled", "checksum", "labelled_as_of")
@@ -303,14 +303,23 @@ class Panes:
                 self._versions[version] = min(start, self._versions.get(version, start))
         parts.packed.differ(differences)
         if part is Part.LABELS and "delays" in parts.layout.by_name:
-            self._delays.move([(start, then.get(WHOLE), now.get(WHOLE)) for start, then, now in differences])
+            sides = [(start, taken, -1) for start, taken, _ in differences]
+            sides += [(start, added, 1) for start, _, added in differences]
+            self._move_delays(sides)
+
+    def _move_delays(self, sides: Iterable[tuple[int, Strata, int]]) -> None:
+        held = [(start, *delays_of(strata[WHOLE]), sign) for start, strata, sign in sides if WHOLE in strata]
+        if held:
+            starts = np.repeat([each[0] for each in held], [len(each[1]) for each in held])
+            index = np.concatenate([each[1] for each in held])
+            self._delays.move(starts, index, np.concatenate([value * sign for _, _, value, sign in held]))
 
     def _forget(self, since: int) -> None:
         for part, parts in self._parts.items():
             old = int(np.searchsorted(parts.columns[0], since))
             gone = parts.columns[0, :old].tolist()
             if part is Part.LABELS and "delays" in parts.layout.by_name:
-                self._delays.move([(start, parts.packed.pane(start).get(WHOLE), None) for start in gone])
+                self._move_delays([(start, parts.packed.pane(start), -1) for start in gone])
             parts.packed.forget(gone, since)
             for start in gone:
                 parts.facts.pop(start, None)
