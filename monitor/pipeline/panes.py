@@ -9,12 +9,13 @@ import numpy as np
 from monitor.core.clock import DAY, floor_to
 from monitor.core.typing import Ints
 from monitor.pipeline.delays import DelayCounts, delays_of
-from monitor.pipeline.packed import Difference, PackedPanes
+from monitor.pipeline.packed import PackedPanes
 from monitor.records.checksum import wrapped
 from monitor.records.counting import Counting
-from monitor.records.pane import PanePart, Part, moved_parts
+from monitor.records.labels.differences import Differences, differences_of
+from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import Store
-from monitor.specs.rows import PaneFacts
+from monitor.specs.rows import PaneFacts, WaitingPane
 from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.settling import Delays, LabelledPanes
@@ -57,6 +58,7 @@ class Panes:
         )
         self._versions: dict[str, int] = {}
         self._loaded = False
+        self._writes = 0  # of labels parts: the next one has the next number
 
     @property
     def versions(self) -> Mapping[str, int]:
@@ -64,13 +66,19 @@ class Panes:
         return self._versions
 
     def load(self, since: int) -> None:
-        """Read the store once; later calls only forget. What is known begins a day before `since`."""
+        """Read the store once; later calls only forget. What is known begins a day before `since`.
+
+        Panes with differences that are not folded yet stay known.
+        """
         since -= DAY
+        labels = self._parts[Part.LABELS]
         for parts in self._parts.values():
             parts.packed.begin()
         if self._loaded:
-            self._forget(since)
+            self._forget(_with_differences(since, labels.packed.differences))
             return
+        self._writes, differences = self._store.differences(self._model, labels.kept_as)
+        since = _with_differences(since, differences)
         for part, parts in self._parts.items():
             facts = [fact for fact in self._store.facts(self._model, since) if fact.part is part]
             parts.facts, parts.columns = {fact.start: fact for fact in facts}, columns_of(facts)
@@ -78,6 +86,8 @@ class Panes:
             current = [fact.start for fact in facts if fact.start not in parts.outdated]
             for first in range(0, len(current), _AT_ONCE):
                 self._load(part, current[first : first + _AT_ONCE])
+        for each in differences:
+            self._follow_difference(each)
         self._loaded = True
 
     def _load(self, part: Part, starts: Sequence[int]) -> None:
@@ -87,10 +97,39 @@ class Panes:
             packed.put(start, blob)
         self._follow(part, [(start, {}, packed.pane(start)) for start in blobs])
 
+    def fold(self, as_of: int, *, token: int | None) -> None:
+        """Add to the stored panes what labels have added since: once a day, or as soon as it is much."""
+        parts = self._parts[Part.LABELS]
+        if not parts.packed.is_fold_due(as_of):
+            return
+        parts.packed.merge()
+        starts = parts.packed.differences[0].start.tolist()
+        blobs: dict[int, bytes] = {}
+        for first in range(0, len(starts), _AT_ONCE):
+            some = starts[first : first + _AT_ONCE]
+            strata = dict(zip(some, parts.packed.panes(some), strict=True))
+            facts = [parts.facts[start] for start in some if start not in parts.packed.refused]
+            panes = [_part(fact, strata[fact.start]) for fact in facts]
+            moved_as_of = [fact.labelled_as_of for fact in facts]
+            stored = self._store.fold_panes(
+                self._model, panes, moved_as_of, writes=self._next_write(), token=token
+            )
+            blobs |= zip((pane.start for pane in panes), stored, strict=True)
+        refused = [WaitingPane(start=start, part=Part.LABELS, since=as_of) for start in parts.packed.refused]
+        self._store.drop_differences(
+            self._model, parts.kept_as, refused, writes=self._next_write(), token=token
+        )
+        parts.packed.fold(blobs)
+
+    def _next_write(self) -> int:
+        self._writes += 1
+        return self._writes
+
     def outdated(self, *parts: Part) -> list[int]:
         """Starts of stored panes of which a part that is counted has another layout.
 
-        So are labels that were not counted for a while: they lack, or are of fewer records.
+        So are labels that were not counted for a while: they lack, or are of fewer records; and panes that
+        refused a difference.
 
         Parameters
         ----------
@@ -98,7 +137,11 @@ class Panes:
             which parts; none: any.
         """
         asked = [part for part in parts or Part if part is not Part.LABELS or self._counting.reading.labelled]
-        starts = {start for part in asked for start in self._parts[part].outdated}
+        starts = {
+            start
+            for parts in (self._parts[part] for part in asked)
+            for start in parts.outdated | parts.packed.refused.keys()
+        }
         if Part.LABELS in asked:
             behind = left_behind(*(self._parts[part].columns for part in (Part.RECORDS, Part.LABELS)))
             starts.update(behind.tolist())
@@ -122,12 +165,22 @@ class Panes:
         self, part: Part, panes: Sequence[PanePart], as_of: int, *, mapping: str, token: int | None = None
     ) -> None:
         """Save parts that were counted whole, under the lease that the token is of, and keep them."""
+        if not panes:
+            return
         parts = self._parts[part]
         layout = parts.kept_as
         stood = [parts.packed.pane(pane.start) for pane in panes]
         blobs = self._store.save_panes(
-            self._model, part, panes, layout=layout, mapping=mapping, as_of=as_of, token=token
+            self._model,
+            part,
+            panes,
+            layout=layout,
+            mapping=mapping,
+            as_of=as_of,
+            writes=self._next_write() if part is Part.LABELS else None,
+            token=token,
         )
+        self._take_refused(part, (pane.start for pane in panes))
         for pane, blob in zip(panes, blobs, strict=True):
             parts.packed.put(pane.start, blob, pane.strata)
         self._follow(
@@ -163,39 +216,32 @@ class Panes:
             False: nothing is kept.
         """
         parts = self._parts[Part.LABELS]
-        stood = [self._stood(after.start) for _, after in pairs]
-        moves = zip(moved_parts(parts.layout, stood, pairs), pairs, strict=True)
-        sound = [(part, pair) for part, pair in moves if part is not None]
-        moved = [part for part, _ in sound]
-        if write:
-            facts = [parts.facts[part.start] for part in moved]
-            blobs = self._store.move_panes(self._model, moved, facts, as_of=as_of, token=token)
-            for part, blob in zip(moved, blobs, strict=True):
-                parts.packed.put(part.start, blob, part.strata)
-            self._follow(Part.LABELS, [(now.start, then.strata, now.strata) for _, (then, now) in sound])
-            for part, fact in zip(moved, facts, strict=True):
-                parts.facts[part.start] = replace(
-                    fact,
-                    labelled_as_of=as_of,
-                    newest=part.newest,
-                    labelled=part.labelled,
-                    checksum=part.checksum,
+        sound, facts = [], []
+        for before, after in pairs:
+            fact = parts.facts[after.start]
+            labelled = fact.labelled + after.labelled - before.labelled
+            if 0 <= labelled <= fact.records:
+                sound.append((before, after))
+                newest = [moment for moment in (fact.newest, after.newest) if moment is not None]
+                facts.append(
+                    replace(
+                        fact,
+                        labelled_as_of=as_of,
+                        newest=max(newest, default=None),
+                        labelled=labelled,
+                        checksum=(fact.checksum - before.checksum + after.checksum) % 2**63,
+                    )
                 )
-            parts.columns = _replaced(parts.columns, columns_of(parts.facts[part.start] for part in moved))
-        return {part.start for part in moved}
-
-    def _stood(self, start: int) -> PanePart:
-        parts = self._parts[Part.LABELS]
-        facts = parts.facts[start]
-        return PanePart(
-            start,
-            parts.packed.pane(start),
-            facts.rows,
-            facts.newest,
-            facts.records,
-            facts.labelled,
-            facts.checksum,
-        )
+        if write and sound:
+            known = [(fact.start, fact.labelled, fact.checksum, fact.newest) for fact in facts]
+            differences = differences_of(parts.layout.size, sound, known, as_of)
+            self._store.add_differences(
+                self._model, differences, parts.kept_as, writes=self._next_write(), token=token
+            )
+            self._follow_difference(differences)
+            parts.facts |= ((fact.start, fact) for fact in facts)
+            parts.columns = _replaced(parts.columns, columns_of(facts))
+        return {fact.start for fact in facts}
 
     def facts(self, part: Part) -> Mapping[int, PaneFacts]:
         """Facts by start."""
@@ -295,31 +341,40 @@ class Panes:
         older = (moved > counted) & (starts + self._counting.reading.pane <= end)
         return [parts.facts[start] for start in starts[older].tolist()]
 
-    def _follow(self, part: Part, differences: Sequence[Difference]) -> None:
-        """Let the versions, the sums and the delays follow."""
-        parts = self._parts[part]
-        for start, _, added in differences:
-            for version in {stratum.version for stratum in added if stratum.version is not None}:
+    def _follow(self, part: Part, changes: Sequence[tuple[int, Strata, Strata]]) -> None:
+        """Let the versions, the sums and the delays follow what panes were, and are now."""
+        for start, before, now in changes:
+            for version in {stratum.version for stratum in now if stratum.version is not None}:
                 self._versions[version] = min(start, self._versions.get(version, start))
-        parts.packed.differ(differences)
-        if part is Part.LABELS and "delays" in parts.layout.by_name:
-            sides = [(start, taken, -1) for start, taken, _ in differences]
-            sides += [(start, added, 1) for start, _, added in differences]
-            self._move_delays(sides)
+            self._parts[part].packed.differ(start, before, now)
+        self._move_delays(part, [(start, before, -1) for start, before, _ in changes])
+        self._move_delays(part, [(start, now, 1) for start, _, now in changes])
 
-    def _move_delays(self, sides: Iterable[tuple[int, Strata, int]]) -> None:
+    def _move_delays(self, part: Part, sides: Iterable[tuple[int, Strata, int]]) -> None:
+        if part is Part.RECORDS or "delays" not in self._parts[part].layout.by_name:
+            return
         held = [(start, *delays_of(strata[WHOLE]), sign) for start, strata, sign in sides if WHOLE in strata]
         if held:
             starts = np.repeat([each[0] for each in held], [len(each[1]) for each in held])
             index = np.concatenate([each[1] for each in held])
             self._delays.move(starts, index, np.concatenate([value * sign for _, _, value, sign in held]))
 
+    def _take_refused(self, part: Part, starts: Iterable[int]) -> None:
+        refused = self._parts[part].packed.refused
+        self._move_delays(part, [(start, each, -1) for start in starts for each in refused.pop(start, ())])
+
+    def _follow_difference(self, differences: Differences) -> None:
+        parts = self._parts[Part.LABELS]
+        parts.packed.move(differences)
+        if "delays" in parts.layout.by_name:
+            self._delays.move(*differences.block(parts.layout.slice("delays"), WHOLE))
+
     def _forget(self, since: int) -> None:
         for part, parts in self._parts.items():
             old = int(np.searchsorted(parts.columns[0], since))
             gone = parts.columns[0, :old].tolist()
-            if part is Part.LABELS and "delays" in parts.layout.by_name:
-                self._move_delays([(start, parts.packed.pane(start), -1) for start in gone])
+            self._take_refused(part, gone)
+            self._move_delays(part, [(start, parts.packed.pane(start), -1) for start in gone])
             parts.packed.forget(gone, since)
             for start in gone:
                 parts.facts.pop(start, None)
@@ -329,6 +384,15 @@ class Panes:
 
 def _packed(model: str, part: Part, counting: Counting) -> PackedPanes:
     return PackedPanes(f'"{model}", part {part.value}', counting.layout(part), counting.reading.pane)
+
+
+def _with_differences(since: int, differences: Iterable[Differences]) -> int:
+    """The earlier moment: this one, or the start of the oldest pane with differences."""
+    return min([since, *(int(each.start[0]) for each in differences)])
+
+
+def _part(fact: PaneFacts, strata: Strata) -> PanePart:
+    return PanePart(fact.start, strata, fact.rows, fact.newest, fact.records, fact.labelled, fact.checksum)
 
 
 def columns_of(facts: Iterable[PaneFacts]) -> Ints:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine
 from monitor.alerts.lifecycle import Alert
 from monitor.measures.rows import MeasurementRow
 from monitor.records.counting import Counting
+from monitor.records.labels.differences import Differences
 from monitor.records.pane import PanePart, Part
 from monitor.records.reference import Reference
 from monitor.specs.protocols import Commit
@@ -84,26 +85,55 @@ class SqlStore:
         layout: str,
         mapping: str = "",
         as_of: int,
+        writes: int | None = None,
         token: int | None = None,
     ) -> list[bytes]:
         """Store counted parts and take them off the waiting list, in one transaction; what was stored."""
+        kept = {"layout": layout, "mapping": mapping}
         with self._fenced(model, token) as connection:
-            return save_parts(
-                connection, self.run, model, part, panes, layout=layout, mapping=mapping, as_of=as_of
-            )
+            return save_parts(connection, self.run, model, part, panes, **kept, as_of=as_of, writes=writes)
 
-    def move_panes(
+    def differences(self, model: str, layout: str) -> tuple[int, list[Differences]]:
+        """How often labels parts were written; what was added to those of a layout and is not in them yet."""
+        with reading(self.engine) as connection:
+            found = panes.read_differences(connection, self.run, model)
+            return panes.label_writes(connection, self.run, model), [
+                each for of, each in found if of == layout
+            ]
+
+    def add_differences(
+        self, model: str, new: Differences, layout: str, *, writes: int, token: int | None = None
+    ) -> None:
+        """Keep what labels have added to panes, as the write of labels parts with this number."""
+        with self._fenced(model, token) as connection:
+            panes.add_differences(connection, self.run, model, new, layout, writes=writes)
+
+    def fold_panes(
         self,
         model: str,
         parts: Sequence[PanePart],
-        stood: Sequence[PaneFacts],
+        moved_as_of: Sequence[int],
         *,
-        as_of: int,
+        writes: int,
         token: int | None = None,
     ) -> list[bytes]:
-        """Store labels parts that a difference has moved, all in place of what stood, or none."""
+        """Store labels parts to which all differences were added; what was stored of each."""
         with self._fenced(model, token) as connection:
-            return panes.move_parts(connection, self.run, model, parts, stood, as_of=as_of)
+            return panes.fold(connection, self.run, model, parts, moved_as_of, writes=writes)
+
+    def drop_differences(
+        self,
+        model: str,
+        layout: str,
+        refused: Iterable[WaitingPane],
+        *,
+        writes: int,
+        token: int | None = None,
+    ) -> None:
+        """Delete what was added to panes; those that refused it wait to be counted."""
+        with self._fenced(model, token) as connection:
+            note_waiting(connection, self.run, model, refused)
+            panes.drop_differences(connection, self.run, model, layout, writes=writes)
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:
         """Delete a model's panes, and what waits: they are of another width."""

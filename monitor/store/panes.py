@@ -1,21 +1,24 @@
 """Counted parts of panes, and those that changed in the source and are not yet counted again."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from sys import intern
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, func, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, select, update
+from sqlalchemy.sql.dml import ReturningInsert
 
 from monitor.core.clock import to_iso
 from monitor.core.errors import CodecError, StoreError, damaged
 from monitor.records import codec
 from monitor.records.counting import Counting
+from monitor.records.labels.differences import Differences, with_differences
 from monitor.records.pane import PanePart, Part
 from monitor.specs.rows import PaneFacts, WaitingPane
 from monitor.store.damage import understood
 from monitor.store.statements import Insert, insert_of, put
-from monitor.store.tables import panes, waiting
+from monitor.store.tables import differences, models, panes, waiting
 
 _AT_ONCE = 1_000  # starts a statement
 
@@ -54,15 +57,13 @@ _COUNTED = delete(waiting).where(
         waiting.c.start == bindparam("of_start"),
     )
 )
-_MOVED = (
+_FOLDED = (
     update(panes)
     .where(
         panes.c.run == bindparam("of_run"),
         panes.c.model == bindparam("of_model"),
         panes.c.part == Part.LABELS.value,
         panes.c.start == bindparam("new_start"),
-        panes.c.counted_as_of == bindparam("stood_counted"),
-        func.coalesce(panes.c.labelled_as_of, panes.c.counted_as_of) == bindparam("stood_labelled"),
     )
     .values(
         labelled_as_of=bindparam("as_of"),
@@ -71,7 +72,13 @@ _MOVED = (
         labelled=bindparam("new_labelled"),
         checksum=bindparam("new_checksum"),
         blob=bindparam("new_blob"),
+        holds=bindparam("new_holds"),
     )
+)
+_DIFFERENCES = (
+    select(differences.c.number, differences.c.layout, differences.c.blob)
+    .where(differences.c.run == bindparam("run"), differences.c.model == bindparam("model"))
+    .order_by(differences.c.number)
 )
 
 
@@ -85,8 +92,14 @@ def save_parts(
     layout: str,
     mapping: str = "",
     as_of: int,
+    writes: int | None = None,
 ) -> list[bytes]:
     """Store parts that were counted whole, in place of what is there, and take them off the waiting list.
+
+    Parameters
+    ----------
+    writes
+        number of this write of labels parts: they hold all differences before it. None: there are none.
 
     Returns
     -------
@@ -97,6 +110,9 @@ def save_parts(
         return []
     key = {"run": run, "model": model, "part": part.value}
     counted = {"layout": layout, "mapping": mapping, "counted_as_of": as_of, "labelled_as_of": as_of}
+    if writes is not None:
+        _take_turn(connection, run, model, writes)
+        counted["holds"] = writes
     rows = _rows(parts)
     put(connection, panes, [key | counted | row for row in rows])
     key = {"of_run": run, "of_model": model, "of_part": part.value}
@@ -120,45 +136,110 @@ def _rows(parts: Sequence[PanePart]) -> list[dict[str, Any]]:
     ]
 
 
-def move_parts(
-    connection: Connection,
-    run: str,
-    model: str,
-    parts: Sequence[PanePart],
-    stood: Sequence[PaneFacts],
-    *,
-    as_of: int,
-) -> list[bytes]:
-    """Store labels parts that a difference has moved, each in place of the very one that it was added to.
-
-    Returns
-    -------
-    list of bytes
-        the parts as they are stored.
+def _take_turn(connection: Connection, run: str, model: str, writes: int) -> None:
+    """Take the next number of what is written of labels parts: of two processes one gets it.
 
     Raises
     ------
     StoreError
-        if one of them is another by now: nothing is written.
+        if another process has written some meanwhile.
     """
-    if not parts:
-        return []
-    new = _rows(parts)
-    owner = {"of_run": run, "of_model": model, "as_of": as_of}
-    rows = [
-        owner
-        | {f"new_{name}": value for name, value in row.items()}
-        | {"stood_counted": int(facts.counted_as_of), "stood_labelled": int(facts.labelled_as_of)}
-        for row, facts in zip(new, stood, strict=True)
-    ]
-    if connection.execute(_MOVED, rows).rowcount != len(rows):
+    turn = {"run": run, "model": model, "label_writes": writes}
+    if connection.execute(_turn(connection.dialect.name), turn).scalar() is None:
         raise StoreError(f'panes of "{model}": another process has counted them meanwhile')
+
+
+@lru_cache
+def _turn(dialect: str) -> ReturningInsert[int]:
+    statement = insert_of(dialect, models)
+    new = statement.excluded.label_writes
+    return statement.on_conflict_do_update(
+        index_elements=["run", "model"],
+        set_={"label_writes": new},
+        where=func.coalesce(models.c.label_writes, 0) == new - 1,
+    ).returning(models.c.label_writes)
+
+
+def fold(
+    connection: Connection,
+    run: str,
+    model: str,
+    parts: Sequence[PanePart],
+    moved_as_of: Sequence[int],
+    *,
+    writes: int,
+) -> list[bytes]:
+    """Store labels parts to which all differences before this write were added; what was stored of each."""
+    _take_turn(connection, run, model, writes)
+    new = _rows(parts)
+    owner = {"of_run": run, "of_model": model, "new_holds": writes}
+    rows = [
+        owner | {"as_of": int(as_of)} | {f"new_{name}": value for name, value in row.items()}
+        for row, as_of in zip(new, moved_as_of, strict=True)
+    ]
+    if rows:
+        connection.execute(_FOLDED, rows)
     return [row["blob"] for row in new]
+
+
+def add_differences(
+    connection: Connection, run: str, model: str, new: Differences, layout: str, *, writes: int
+) -> None:
+    """Keep what labels have added to panes."""
+    _take_turn(connection, run, model, writes)
+    row = {"run": run, "model": model, "number": writes, "layout": layout}
+    connection.execute(insert(differences), row | {"blob": codec.encode_differences(new)})
+
+
+def drop_differences(connection: Connection, run: str, model: str, layout: str, *, writes: int) -> None:
+    """Delete what was added to all panes, or is to be counted whole; that of another layout stays."""
+    _take_turn(connection, run, model, writes)
+    connection.execute(
+        delete(differences).where(
+            differences.c.run == run,
+            differences.c.model == model,
+            differences.c.layout == layout,
+            differences.c.number < writes,
+        )
+    )
+
+
+def label_writes(connection: Connection, run: str, model: str) -> int:
+    """How often labels parts of a model were written."""
+    found = select(models.c.label_writes).where(models.c.run == run, models.c.model == model)
+    return connection.execute(found).scalar() or 0
+
+
+def read_differences(connection: Connection, run: str, model: str) -> list[tuple[str, Differences]]:
+    """(layout, what labels have added to panes that do not hold it yet), oldest first.
+
+    Raises
+    ------
+    CodecError
+        if a blob cannot be read.
+    """
+    found = []
+    for number, layout, blob in connection.execute(_DIFFERENCES, {"run": run, "model": model}).all():
+        try:
+            each = codec.decode_differences(blob)
+        except CodecError as error:
+            raise damaged(f'differences {number} of "{model}"', error) from error
+        held = select(panes.c.start).where(
+            panes.c.run == run,
+            panes.c.model == model,
+            panes.c.part == Part.LABELS.value,
+            panes.c.start >= int(each.start[0]),
+            panes.c.holds >= number,
+        )
+        left = each.without(connection.execute(held).scalars())
+        if len(left.start):
+            found.append((layout, left))
+    return found
 
 
 def clear(connection: Connection, run: str, model: str) -> None:
     """Delete a model's panes, and what waits."""
-    for table in (panes, waiting):
+    for table in (panes, differences, waiting):
         connection.execute(delete(table).where(table.c.run == run, table.c.model == model))
 
 
@@ -169,8 +250,13 @@ def facts(connection: Connection, run: str, model: str, since: int) -> list[Pane
         .where(panes.c.run == run, panes.c.model == model, panes.c.start >= since)
         .order_by(panes.c.part, panes.c.start)
     )
+    moved = {
+        start: (each, at)
+        for _, each in read_differences(connection, run, model)
+        for at, start in enumerate(each.start.tolist())
+    }
     with understood(f'table panes, panes of "{model}"'):
-        return [
+        known = [
             PaneFacts(
                 start=start,
                 part=Part(part),
@@ -188,6 +274,16 @@ def facts(connection: Connection, run: str, model: str, since: int) -> list[Pane
                 stored
             )
         ]
+    return [
+        replace(
+            fact,
+            labelled_as_of=moved[fact.start][0].as_of,
+            **moved[fact.start][0].facts(moved[fact.start][1]),
+        )
+        if fact.part is Part.LABELS and fact.start in moved
+        else fact
+        for fact in known
+    ]
 
 
 def load(
@@ -201,6 +297,10 @@ def load(
         if a blob cannot be read; it names the pane.
     """
     layout, loaded = counting.layout(part), {}
+    added: list[Differences] = []
+    if part is Part.LABELS:
+        kept_as = counting.stored_as(layout)
+        added = [each for of, each in read_differences(connection, run, model) if of == kept_as]
     for start, *facts, blob in _stored(connection, run, model, part, starts, counting):
         try:
             strata = codec.decode(blob, layout)
@@ -208,7 +308,7 @@ def load(
             where = f'pane {to_iso(start)} of "{model}", part {part.value}'
             raise damaged(where, error) from error
         loaded[start] = PanePart(start, strata, *facts)
-    return loaded
+    return loaded if not added else with_differences(layout, loaded, added)
 
 
 def load_blobs(

@@ -92,8 +92,20 @@ panes = Table(
     Column("blob", LargeBinary, nullable=False, comment="counters by stratum, see monitor.records.codec"),
     _time("labelled_as_of", "as of the last difference of its labels since then", nullable=True),
     Column("mapping", Text, comment="hash of the tables, columns and conditions that it was read by"),
+    Column("holds", BigInteger, comment="of labels: number of the last difference that is in it"),
     PrimaryKeyConstraint("run", "model", "part", "start"),
     comment="counted parts of panes",
+)
+
+differences = Table(
+    "differences",
+    METADATA,
+    *_owner(),
+    _count("number", "of the change of labels parts: see models.label_writes"),
+    _key("hash of what the counters mean", "layout"),
+    Column("blob", LargeBinary, nullable=False, comment="see monitor.records.codec"),
+    PrimaryKeyConstraint("run", "model", "number"),
+    comment="what labels have added to panes since these were stored; added to them once a day",
 )
 
 waiting = Table(
@@ -124,6 +136,7 @@ models = Table(
     ),
     Column("seen_again", Text, comment="labels by pane that the next search for changes sees again, JSON"),
     Column("rows_seen_again", Text, comment="rows by pane that the next search for changes sees again, JSON"),
+    Column("label_writes", BigInteger, comment="how often labels parts of panes were written"),
     PrimaryKeyConstraint("run", "model"),
     comment="where the history of a model stands",
 )
