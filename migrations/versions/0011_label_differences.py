@@ -18,7 +18,10 @@ def upgrade() -> None:
             "number",
             sa.BigInteger(),
             nullable=False,
-            comment="of the change of labels parts: see models.label_writes",
+            comment="of this write of labels parts, see models.label_writes",
+        ),
+        sa.Column(
+            "as_of", sa.BigInteger(), nullable=False, comment="labels that were known then; microseconds UTC"
         ),
         sa.Column("layout", sa.Text(), nullable=False, comment="hash of what the counters mean"),
         sa.Column("blob", sa.LargeBinary(), nullable=False, comment="see monitor.records.codec"),

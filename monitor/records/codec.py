@@ -107,7 +107,7 @@ def encode_strata(strata: Strata) -> bytes:
 def encode_differences(differences: Differences) -> bytes:
     """Blob of what labels have added to panes; the head is JSON, then integers as in format 1."""
     panes, counters = len(differences.start), len(differences.key)
-    head = [differences.as_of, differences.size, differences.names, panes, counters]
+    head = [differences.size, differences.names, panes, counters]
     text = json.dumps(head, separators=(",", ":")).encode()
     steps = np.diff(differences.key, prepend=0)
     integers = np.concatenate([differences.panes.ravel(), steps, differences.value])
@@ -115,7 +115,7 @@ def encode_differences(differences: Differences) -> bytes:
     return bytes([VERSION]) + zlib.compress(len(text).to_bytes(_HEAD, "little") + text + body, 1)
 
 
-def decode_differences(blob: bytes) -> Differences:
+def decode_differences(blob: bytes, as_of: int) -> Differences:
     """Return what `encode_differences` made a blob of, equal.
 
     Raises
@@ -123,7 +123,7 @@ def decode_differences(blob: bytes) -> Differences:
     CodecError
         if the bytes are damaged.
     """
-    (as_of, size, names, panes, counters), packed = _open(blob)
+    (size, names, panes, counters), packed = _open(blob)
     integers = unpack(np.frombuffer(packed, dtype=np.uint8), 4 * panes + 2 * counters)
     facts, steps, value = np.split(integers, [4 * panes, 4 * panes + counters])
     strata = tuple(Stratum(*name) for name in names)

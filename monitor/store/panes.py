@@ -76,7 +76,7 @@ _FOLDED = (
     )
 )
 _DIFFERENCES = (
-    select(differences.c.number, differences.c.layout, differences.c.blob)
+    select(differences.c.number, differences.c.as_of, differences.c.layout, differences.c.blob)
     .where(differences.c.run == bindparam("run"), differences.c.model == bindparam("model"))
     .order_by(differences.c.number)
 )
@@ -187,7 +187,7 @@ def add_differences(
 ) -> None:
     """Keep what labels have added to panes."""
     _take_turn(connection, run, model, writes)
-    row = {"run": run, "model": model, "number": writes, "layout": layout}
+    row = {"run": run, "model": model, "number": writes, "as_of": int(new.as_of), "layout": layout}
     connection.execute(insert(differences), row | {"blob": codec.encode_differences(new)})
 
 
@@ -219,9 +219,9 @@ def read_differences(connection: Connection, run: str, model: str) -> list[tuple
         if a blob cannot be read.
     """
     found = []
-    for number, layout, blob in connection.execute(_DIFFERENCES, {"run": run, "model": model}).all():
+    for number, as_of, layout, blob in connection.execute(_DIFFERENCES, {"run": run, "model": model}).all():
         try:
-            each = codec.decode_differences(blob)
+            each = codec.decode_differences(blob, as_of)
         except CodecError as error:
             raise damaged(f'differences {number} of "{model}"', error) from error
         held = select(panes.c.start).where(

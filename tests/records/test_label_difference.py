@@ -65,7 +65,7 @@ def test_a_difference_is_a_whole_count(log: Log, moment: int) -> None:
     added, after = moved(log, before, differences(log, before))
 
     assert after == whole(log)
-    kept = codec.decode_differences(codec.encode_differences(added))
+    kept = codec.decode_differences(codec.encode_differences(added), AS_OF)
     assert with_differences(log.counting.labels, {part.start: part for part in before}, [kept]) == {
         part.start: part for part in after
     }
