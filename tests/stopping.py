@@ -4,7 +4,7 @@ from typing import Any
 
 from monitor.store.adapter import SqlStore
 
-WRITES = ("note_waiting", "save_panes", "add_differences", "fold_panes", "drop_differences", "commit")
+WRITES = ("note_waiting", "save_panes", "add_differences", "fold_panes", "commit")
 
 
 class Crash(Exception):  # noqa: N818 -- no error of ours

@@ -1,8 +1,7 @@
 """Counted panes: a cache of the store, packed as there; sums of spans, which move as their panes do."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from operator import attrgetter
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,18 +9,16 @@ from monitor.core.clock import DAY, floor_to
 from monitor.core.typing import Ints
 from monitor.pipeline.delays import DelayCounts, delays_of
 from monitor.pipeline.packed import PackedPanes
+from monitor.pipeline.pane_facts import columns_of, left_behind, moved_fact, replaced
 from monitor.records.checksum import wrapped
 from monitor.records.counting import Counting
 from monitor.records.labels.differences import Differences, differences_of
 from monitor.records.pane import PanePart, Part
 from monitor.specs.protocols import Store
-from monitor.specs.rows import PaneFacts, WaitingPane
+from monitor.specs.rows import FoldedPanes, PaneFacts, WaitingPane
 from monitor.states.counters import Counters, Layout
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.settling import Delays, LabelledPanes
-
-_COLUMNS = attrgetter("start", "counted_as_of", "rows", "records", "labelled", "checksum", "labelled_as_of")
-
 
 _AT_ONCE = 200  # panes that are unpacked together
 
@@ -108,17 +105,16 @@ class Panes:
         for first in range(0, len(starts), _AT_ONCE):
             some = starts[first : first + _AT_ONCE]
             strata = dict(zip(some, parts.packed.panes(some), strict=True))
-            facts = [parts.facts[start] for start in some if start not in parts.packed.refused]
-            panes = [_part(fact, strata[fact.start]) for fact in facts]
-            moved_as_of = [fact.labelled_as_of for fact in facts]
-            stored = self._store.fold_panes(
-                self._model, panes, moved_as_of, writes=self._next_write(), token=token
+            refused = parts.packed.refused
+            kept = [_part(parts.facts[start], strata[start]) for start in some if start not in refused]
+            folded = FoldedPanes(
+                parts=kept,
+                as_of=[parts.facts[part.start].labelled_as_of for part in kept],
+                layout=parts.kept_as if some[-1] == starts[-1] else None,
+                refused=[WaitingPane(start=start, part=Part.LABELS, since=as_of) for start in refused],
             )
-            blobs |= zip((pane.start for pane in panes), stored, strict=True)
-        refused = [WaitingPane(start=start, part=Part.LABELS, since=as_of) for start in parts.packed.refused]
-        self._store.drop_differences(
-            self._model, parts.kept_as, refused, writes=self._next_write(), token=token
-        )
+            stored = self._store.fold_panes(self._model, folded, writes=self._next_write(), token=token)
+            blobs |= zip((part.start for part in kept), stored, strict=True)
         parts.packed.fold(blobs)
 
     def _next_write(self) -> int:
@@ -201,7 +197,7 @@ class Panes:
                 checksum=pane.checksum,
             )
         parts.outdated.difference_update(pane.start for pane in panes)
-        parts.columns = _replaced(parts.columns, columns_of(parts.facts[pane.start] for pane in panes))
+        parts.columns = replaced(parts.columns, columns_of(parts.facts[pane.start] for pane in panes))
 
     def move(
         self, pairs: Sequence[tuple[PanePart, PanePart]], as_of: int, *, token: int | None, write: bool
@@ -219,19 +215,9 @@ class Panes:
         sound, facts = [], []
         for before, after in pairs:
             fact = parts.facts[after.start]
-            labelled = fact.labelled + after.labelled - before.labelled
-            if 0 <= labelled <= fact.records:
+            if 0 <= fact.labelled + after.labelled - before.labelled <= fact.records:
                 sound.append((before, after))
-                newest = [moment for moment in (fact.newest, after.newest) if moment is not None]
-                facts.append(
-                    replace(
-                        fact,
-                        labelled_as_of=as_of,
-                        newest=max(newest, default=None),
-                        labelled=labelled,
-                        checksum=(fact.checksum - before.checksum + after.checksum) % 2**63,
-                    )
-                )
+                facts.append(moved_fact(fact, before, after, as_of))
         if write and sound:
             known = [(fact.start, fact.labelled, fact.checksum, fact.newest) for fact in facts]
             differences = differences_of(parts.layout.size, sound, known, as_of)
@@ -240,7 +226,7 @@ class Panes:
             )
             self._follow_difference(differences)
             parts.facts |= ((fact.start, fact) for fact in facts)
-            parts.columns = _replaced(parts.columns, columns_of(facts))
+            parts.columns = replaced(parts.columns, columns_of(facts))
         return {fact.start for fact in facts}
 
     def facts(self, part: Part) -> Mapping[int, PaneFacts]:
@@ -393,35 +379,6 @@ def _with_differences(since: int, differences: Iterable[Differences]) -> int:
 
 def _part(fact: PaneFacts, strata: Strata) -> PanePart:
     return PanePart(fact.start, strata, fact.rows, fact.newest, fact.records, fact.labelled, fact.checksum)
-
-
-def columns_of(facts: Iterable[PaneFacts]) -> Ints:
-    """Columns of facts, int64, ascending by start: see `_COLUMNS`."""
-    rows = sorted(_COLUMNS(fact) for fact in facts)
-    return np.asarray(rows, dtype=np.int64).reshape(-1, 7).T.copy()
-
-
-def left_behind(records: Ints, labels: Ints) -> Ints:
-    """Starts of panes whose records were counted later than their labels, and are others.
-
-    Parameters
-    ----------
-    records, labels
-        columns of the facts of both parts.
-    """
-    if labels.shape[1] == 0:
-        everything: Ints = records[0]
-        return everything
-    beside = labels[:, np.minimum(np.searchsorted(labels[0], records[0]), labels.shape[1] - 1)]
-    behind = (beside[1] < records[1]) & (beside[3] != records[3])
-    starts: Ints = records[0, (beside[0] != records[0]) | behind]
-    return starts
-
-
-def _replaced(columns: Ints, new: Ints) -> Ints:
-    """Columns with those of the same start replaced."""
-    joined = np.concatenate([columns[:, ~np.isin(columns[0], new[0])], new], axis=1)
-    return joined[:, np.argsort(joined[0])]
 
 
 def _ints(numbers: Iterable[int]) -> Ints:

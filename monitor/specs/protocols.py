@@ -19,6 +19,7 @@ from monitor.specs.model import ModelSpec
 from monitor.specs.rows import (
     Entry,
     Event,
+    FoldedPanes,
     ModelState,
     PaneFacts,
     Provenance,
@@ -238,27 +239,9 @@ class Store(Protocol):
         ...
 
     def fold_panes(
-        self,
-        model: str,
-        parts: Sequence[PanePart],
-        moved_as_of: Sequence[int],
-        *,
-        writes: int,
-        token: int | None = None,
+        self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None
     ) -> list[bytes]:
         """Store labels parts to which all differences were added; what was stored of each."""
-        ...
-
-    def drop_differences(
-        self,
-        model: str,
-        layout: str,
-        refused: Iterable[WaitingPane],
-        *,
-        writes: int,
-        token: int | None = None,
-    ) -> None:
-        """Delete what was added to panes; those that refused it wait to be counted."""
         ...
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:

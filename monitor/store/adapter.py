@@ -19,6 +19,7 @@ from monitor.specs.rows import (
     Drawn,
     Entry,
     Event,
+    FoldedPanes,
     KeptConfiguration,
     KeptReference,
     ModelState,
@@ -89,17 +90,15 @@ class SqlStore:
         token: int | None = None,
     ) -> list[bytes]:
         """Store counted parts and take them off the waiting list, in one transaction; what was stored."""
-        kept = {"layout": layout, "mapping": mapping}
+        kept: dict[str, Any] = {"layout": layout, "mapping": mapping, "as_of": as_of, "writes": writes}
         with self._fenced(model, token) as connection:
-            return save_parts(connection, self.run, model, part, panes, **kept, as_of=as_of, writes=writes)
+            return save_parts(connection, self.run, model, part, panes, **kept)
 
     def differences(self, model: str, layout: str) -> tuple[int, list[Differences]]:
         """How often labels parts were written; what was added to those of a layout and is not in them yet."""
         with reading(self.engine) as connection:
-            found = panes.read_differences(connection, self.run, model)
-            return panes.label_writes(connection, self.run, model), [
-                each for of, each in found if of == layout
-            ]
+            found = [each for of, each in panes.read_differences(connection, self.run, model) if of == layout]
+            return panes.label_writes(connection, self.run, model), found
 
     def add_differences(
         self, model: str, new: Differences, layout: str, *, writes: int, token: int | None = None
@@ -109,31 +108,12 @@ class SqlStore:
             panes.add_differences(connection, self.run, model, new, layout, writes=writes)
 
     def fold_panes(
-        self,
-        model: str,
-        parts: Sequence[PanePart],
-        moved_as_of: Sequence[int],
-        *,
-        writes: int,
-        token: int | None = None,
+        self, model: str, folded: FoldedPanes, *, writes: int, token: int | None = None
     ) -> list[bytes]:
         """Store labels parts to which all differences were added; what was stored of each."""
         with self._fenced(model, token) as connection:
-            return panes.fold(connection, self.run, model, parts, moved_as_of, writes=writes)
-
-    def drop_differences(
-        self,
-        model: str,
-        layout: str,
-        refused: Iterable[WaitingPane],
-        *,
-        writes: int,
-        token: int | None = None,
-    ) -> None:
-        """Delete what was added to panes; those that refused it wait to be counted."""
-        with self._fenced(model, token) as connection:
-            note_waiting(connection, self.run, model, refused)
-            panes.drop_differences(connection, self.run, model, layout, writes=writes)
+            note_waiting(connection, self.run, model, folded.refused)
+            return panes.fold(connection, self.run, model, folded, writes=writes)
 
     def drop_panes(self, model: str, *, token: int | None = None) -> None:
         """Delete a model's panes, and what waits: they are of another width."""

@@ -15,7 +15,7 @@ from monitor.records import codec
 from monitor.records.counting import Counting
 from monitor.records.labels.differences import Differences, with_differences
 from monitor.records.pane import PanePart, Part
-from monitor.specs.rows import PaneFacts, WaitingPane
+from monitor.specs.rows import FoldedPanes, PaneFacts, WaitingPane
 from monitor.store.damage import understood
 from monitor.store.statements import Insert, insert_of, put
 from monitor.store.tables import differences, models, panes, waiting
@@ -160,25 +160,20 @@ def _turn(dialect: str) -> ReturningInsert[int]:
     ).returning(models.c.label_writes)
 
 
-def fold(
-    connection: Connection,
-    run: str,
-    model: str,
-    parts: Sequence[PanePart],
-    moved_as_of: Sequence[int],
-    *,
-    writes: int,
-) -> list[bytes]:
+def fold(connection: Connection, run: str, model: str, folded: FoldedPanes, *, writes: int) -> list[bytes]:
     """Store labels parts to which all differences before this write were added; what was stored of each."""
     _take_turn(connection, run, model, writes)
-    new = _rows(parts)
+    new = _rows(folded.parts)
     owner = {"of_run": run, "of_model": model, "new_holds": writes}
     rows = [
         owner | {"as_of": int(as_of)} | {f"new_{name}": value for name, value in row.items()}
-        for row, as_of in zip(new, moved_as_of, strict=True)
+        for row, as_of in zip(new, folded.as_of, strict=True)
     ]
     if rows:
         connection.execute(_FOLDED, rows)
+    if folded.layout is not None:
+        before = and_(differences.c.run == run, differences.c.model == model, differences.c.number < writes)
+        connection.execute(delete(differences).where(before, differences.c.layout == folded.layout))
     return [row["blob"] for row in new]
 
 
@@ -189,19 +184,6 @@ def add_differences(
     _take_turn(connection, run, model, writes)
     row = {"run": run, "model": model, "number": writes, "as_of": int(new.as_of), "layout": layout}
     connection.execute(insert(differences), row | {"blob": codec.encode_differences(new)})
-
-
-def drop_differences(connection: Connection, run: str, model: str, layout: str, *, writes: int) -> None:
-    """Delete what was added to all panes, or is to be counted whole; that of another layout stays."""
-    _take_turn(connection, run, model, writes)
-    connection.execute(
-        delete(differences).where(
-            differences.c.run == run,
-            differences.c.model == model,
-            differences.c.layout == layout,
-            differences.c.number < writes,
-        )
-    )
 
 
 def label_writes(connection: Connection, run: str, model: str) -> int:
